@@ -1,0 +1,1 @@
+"""A Dou Dizhu laboratory for reinforcement learning and search."""

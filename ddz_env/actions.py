@@ -1,0 +1,216 @@
+"""The action table: one row a main group, generated, never typed.
+
+A move with kickers is decided in two stages at consecutive levels of the game tree (Whitehouse, Powley and
+Cowling 2011, section II.C, after Childs et al. 2008): first the *main group*, then the kickers, one rank at a
+time in non-decreasing order.  Action ids are the same for every rule preset (the mask hides what a preset
+forbids)::
+
+    0                  pass
+    1 .. 378           main groups, category by category, chains by length, then by lowest rank
+    379 .. 393         the 15 kicker ranks
+    394 .. 397         no bid, bid 1, bid 2, bid 3
+    398, 399           do not double, double
+
+A *segment* is a run of ids that share category and chain length; its ids differ in the lowest rank alone.
+Everything else (legality, comparison, names, docs) is computed from ``CATEGORIES``: adding a category
+touches one place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ddz_env.cards import CHAIN_RANKS, NUM_RANKS, RANK_NAMES
+
+
+@dataclass(frozen=True)
+class Category:
+    """A kind of main group.
+
+    Attributes:
+        name: Its name in docs and in the action table.
+        copies: Cards of each rank in the body (1 to 4); 0 marks pass and the rocket, which have no rank.
+        lengths: Chain lengths, ``(1,)`` for groups of one rank.
+        ranks: How many lowest ranks there are at length 1 (15 for solos, 13 otherwise).
+        kicker_size: Cards a kicker (0, 1 or 2).
+        kickers_per_link: Kickers for each link of the chain.
+        weight: Botzone's combination weight in hundredths for short groups (thesis, table 2.1).
+        long_weight: The weight from three links on, where it differs.
+    """
+
+    name: str
+    copies: int
+    lengths: tuple[int, ...] = (1,)
+    ranks: int = 13
+    kicker_size: int = 0
+    kickers_per_link: int = 0
+    weight: int = 0
+    long_weight: int | None = None
+
+
+def _chain(copies: int, shortest: int, kicker_cards_per_link: int = 0) -> tuple[int, ...]:
+    """Lengths of a chain that fit the twelve chain ranks and a hand of twenty cards."""
+    return tuple(n for n in range(shortest, CHAIN_RANKS + 1) if n * (copies + kicker_cards_per_link) <= 20)
+
+
+PASS_CATEGORY, ROCKET_CATEGORY, BOMB_CATEGORY = 0, 7, 6
+
+CATEGORIES: tuple[Category, ...] = (
+    Category("pass", 0),
+    Category("solo", 1, ranks=15, weight=1),
+    Category("pair", 2, weight=2),
+    Category("trio", 3, weight=4),
+    Category("trio+solo", 3, kicker_size=1, kickers_per_link=1, weight=4),
+    Category("trio+pair", 3, kicker_size=2, kickers_per_link=1, weight=4),
+    Category("bomb", 4, weight=10),
+    Category("rocket", 0, weight=16),
+    Category("quad+2 solos", 4, kicker_size=1, kickers_per_link=2, weight=8),
+    Category("quad+2 pairs", 4, kicker_size=2, kickers_per_link=2, weight=8),
+    Category("solo chain", 1, _chain(1, 5), weight=6),
+    Category("pair chain", 2, _chain(2, 3), weight=6),
+    Category("plane", 3, _chain(3, 2), weight=8),
+    Category("plane+solos", 3, _chain(3, 2, 1), kicker_size=1, kickers_per_link=1, weight=8),
+    Category("plane+pairs", 3, _chain(3, 2, 2), kicker_size=2, kickers_per_link=1, weight=8),
+    Category("shuttle", 4, _chain(4, 2), weight=10, long_weight=20),
+    Category("shuttle+solos", 4, _chain(4, 2, 2), kicker_size=1, kickers_per_link=2, weight=10, long_weight=20),
+    Category("shuttle+pairs", 4, _chain(4, 2, 4), kicker_size=2, kickers_per_link=2, weight=10, long_weight=20),
+)
+"""All categories in id order.  Order, ranges and counts of the action table follow from this."""
+
+
+@dataclass(frozen=True)
+class MainGroup:
+    """One row of the action table.
+
+    Attributes:
+        id: The action id, 0..378.
+        segment: Index of its segment in ``SEGMENTS``.
+        category: Index into ``CATEGORIES``.
+        rank: Lowest rank of the body; -1 for pass, 13 for the rocket.
+        length: Chain length, 1 for groups of one rank, 0 for pass.
+        kicker_size: Cards a kicker.
+        kicker_count: Kickers to choose.
+        need: Cards of each rank in the body, 15 counts.
+    """
+
+    id: int
+    segment: int
+    category: int
+    rank: int
+    length: int
+    kicker_size: int
+    kicker_count: int
+    need: tuple[int, ...]
+
+    @property
+    def cards(self) -> int:
+        """Cards in the whole move, kickers included."""
+        return sum(self.need) + self.kicker_size * self.kicker_count
+
+    @property
+    def name(self) -> str:
+        """Category and cards, for example ``plane+solos 333444+``."""
+        category = CATEGORIES[self.category].name
+        if self.category == PASS_CATEGORY:
+            return category
+        body = "".join(RANK_NAMES[rank] * count for rank, count in enumerate(self.need))
+        return f"{category} {body}{'+' if self.kicker_count else ''}"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of consecutive ids that differ in the lowest rank alone.
+
+    Attributes:
+        category: Index into ``CATEGORIES``.
+        base: First action id.
+        size: How many ids.
+        length: Chain length (0 for pass).
+        copies: Cards of each rank in the body.
+        kicker_size: Cards a kicker.
+        kicker_count: Kickers to choose.
+        cards: Cards in the whole move.
+        weight: Botzone's combination weight, in hundredths of a point.
+    """
+
+    category: int
+    base: int
+    size: int
+    length: int
+    copies: int
+    kicker_size: int
+    kicker_count: int
+    cards: int
+    weight: int
+
+
+def _build() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
+    segments: list[Segment] = []
+    groups: list[MainGroup] = []
+    for index, category in enumerate(CATEGORIES):
+        for length in category.lengths:
+            ranks = category.ranks if length == 1 else CHAIN_RANKS - length + 1
+            if category.copies == 0:
+                ranks = 1
+            count = category.kickers_per_link * length
+            base, first = len(groups), len(segments)
+            for rank in range(ranks):
+                need = [0] * NUM_RANKS
+                for link in range(length if category.copies else 0):
+                    need[rank + link] = category.copies
+                lowest, links = rank, length
+                if index == PASS_CATEGORY:
+                    lowest, links = -1, 0
+                elif index == ROCKET_CATEGORY:
+                    need[13] = need[14] = 1
+                    lowest = 13
+                groups.append(
+                    MainGroup(len(groups), first, index, lowest, links, category.kicker_size, count, tuple(need))
+                )
+            long = length >= 3 and category.long_weight is not None
+            weight = category.long_weight if long and category.long_weight is not None else category.weight
+            segments.append(
+                Segment(
+                    index,
+                    base,
+                    ranks,
+                    groups[-1].length,
+                    category.copies,
+                    category.kicker_size,
+                    count,
+                    groups[-1].cards,
+                    weight,
+                )
+            )
+    return tuple(segments), tuple(groups)
+
+
+SEGMENTS, MAIN_GROUPS = _build()
+
+NUM_MAIN: int = len(MAIN_GROUPS)
+PASS: int = 0
+KICKER_BASE: int = NUM_MAIN
+BID_BASE: int = KICKER_BASE + NUM_RANKS
+DOUBLE_BASE: int = BID_BASE + 4
+NUM_ACTIONS: int = DOUBLE_BASE + 2
+NUM_SEGMENTS: int = len(SEGMENTS)
+
+MAIN_IDS: dict[tuple[int, int, int], int] = {(g.category, g.rank, g.length): g.id for g in MAIN_GROUPS}
+"""(category, lowest rank, length) → action id."""
+
+
+def action_name(action: int) -> str:
+    """Return the readable name of an action id, as in the docs.
+
+    Raises:
+        ValueError: If the id is not in 0..399.
+    """
+    if not 0 <= action < NUM_ACTIONS:
+        raise ValueError(f"action id {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    if action < KICKER_BASE:
+        return MAIN_GROUPS[action].name
+    if action < BID_BASE:
+        return f"kicker {RANK_NAMES[action - KICKER_BASE]}"
+    if action < DOUBLE_BASE:
+        return ("no bid", "bid 1", "bid 2", "bid 3")[action - BID_BASE]
+    return ("no double", "double")[action - DOUBLE_BASE]

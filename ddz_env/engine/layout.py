@@ -1,0 +1,64 @@
+"""The words of a row: one game is ``ROW_WORDS`` unsigned 64-bit words, and nothing else.
+
+Copying, hashing, pickling, sharing and batching a game is copying, hashing ... a row.  The history that
+observations need is a ring beside it (:mod:`ddz_env.engine.history`), which search never copies.
+"""
+
+from __future__ import annotations
+
+HANDS = 0
+"""Words 0..2: the hand of each seat."""
+HIDDEN = 3
+"""Cards that no seat holds and nobody sees (Mini, half deck).  In a view: the pool of unseen cards."""
+BOTTOM = 4
+"""The landlord cards; face down until somebody is the landlord."""
+KNOWN = 5
+"""Face-up landlord cards that the landlord has not played yet."""
+PLAYED = 6
+"""Words 6..8: the cards each seat has played."""
+SEAT = 9
+"""The seat to act."""
+STAGE = 10
+"""One of the ``STAGE_`` constants."""
+TARGET = 11
+"""The main group to beat: an action id, 0 on lead, ``BOMBS_ONLY`` where only a bomb or the rocket may follow."""
+KEY = 12
+"""What the reply must exceed: the target's lowest rank (its highest trio under ``kicker_trios="merge"``)."""
+OWNER = 13
+"""The seat that played the target."""
+PASSES = 14
+"""Passes (in the auction: declined bids) in a row."""
+PENDING = 15
+"""The main group whose kickers are being chosen, 0 if none."""
+CHOSEN = 16
+"""The kickers chosen so far, as a hand."""
+LEFT = 17
+"""Kickers still to choose."""
+FLOOR = 18
+"""The rank of the last kicker: the next is not lower."""
+LANDLORD = 19
+"""The landlord's seat, ``NO_SEAT`` before the auction ends."""
+BIDS = 20
+"""Four bits a seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3; bits 12..15 the highest bid, 16..19 the opener."""
+DOUBLES = 21
+"""Two bits a seat: 0 has not spoken, 1 no, 2 doubled."""
+BOMBS = 22
+"""Bombs and rockets played."""
+PLAYS = 23
+"""Eight bits a seat: moves played, passes not counted."""
+WEIGHTS = 24
+"""Sixteen bits a seat: Botzone's combination weights, in hundredths."""
+WINNER = 25
+"""1 + the seat that went out; 0 while the game runs; ``NO_GAME`` when all declined and the game ended."""
+MOVES = 26
+"""Completed moves, passes and bids included."""
+RNG = 27
+"""The game's own generator, for deals after the first (all declined).  Zero in a view."""
+SIZES = 28
+"""Views only: eight bits a seat, cards in hand."""
+ROW_WORDS = 32
+
+STAGE_PLAY, STAGE_KICKER, STAGE_BID, STAGE_DOUBLE, STAGE_OVER = 0, 1, 2, 3, 4
+NO_SEAT = 3
+NO_GAME = 9
+BOMBS_ONLY = 511

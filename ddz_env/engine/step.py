@@ -1,0 +1,317 @@
+"""Applying an action to a row, in place and unchecked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.deal import deal_again
+from ddz_env.engine.layout import (
+    BIDS,
+    BOMBS,
+    BOMBS_ONLY,
+    BOTTOM,
+    CHOSEN,
+    DOUBLES,
+    FLOOR,
+    HANDS,
+    KEY,
+    KNOWN,
+    LANDLORD,
+    LEFT,
+    MOVES,
+    NO_GAME,
+    OWNER,
+    PASSES,
+    PENDING,
+    PLAYED,
+    PLAYS,
+    SEAT,
+    STAGE,
+    STAGE_BID,
+    STAGE_DOUBLE,
+    STAGE_KICKER,
+    STAGE_OVER,
+    STAGE_PLAY,
+    TARGET,
+    WEIGHTS,
+    WINNER,
+)
+from ddz_env.engine.legal import is_plane_with_solos
+from ddz_env.engine.tables import (
+    BID_ID,
+    DOUBLE_ID,
+    KICKER_ID,
+    MAIN_SEGMENT,
+    ROCKET_ID,
+    SEG_BOMB,
+    SEG_PLANE,
+    SEG_ROCKET,
+    SEGMENT_BASE,
+    SEGMENT_COPIES,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+    SEGMENT_WEIGHT,
+)
+from ddz_env.engine.words import (
+    CHAIN_PLANE,
+    JOKERS,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U8,
+    U16,
+    add,
+    add_hand,
+    body_mask,
+    exactly,
+    remove,
+    remove_hand,
+    spread,
+)
+from ddz_env.rules import (
+    BIDDING_ONCE,
+    DECLINE_END,
+    DECLINE_FIRST_SEAT,
+    KICKER_TRIOS_MERGE,
+    R_BIDDING,
+    R_BOMBS,
+    R_DECLINE,
+    R_DOUBLING,
+    R_PLAYERS,
+    R_TRIO_KICKERS,
+)
+
+_KICKER_ID = np.uint64(KICKER_ID)
+_BID_ID = np.uint64(BID_ID)
+_DOUBLE_ID = np.uint64(DOUBLE_ID)
+_ROCKET_ID = np.uint64(ROCKET_ID)
+_BOMBS_ONLY = np.uint64(BOMBS_ONLY)
+_PLAY = np.uint64(STAGE_PLAY)
+_KICKER = np.uint64(STAGE_KICKER)
+_BID = np.uint64(STAGE_BID)
+_DOUBLE = np.uint64(STAGE_DOUBLE)
+_OVER = np.uint64(STAGE_OVER)
+_NO_GAME = np.uint64(NO_GAME)
+_PLANE_OF_FOUR = np.uint64(SEG_PLANE + 2)
+_U12 = np.uint64(12)
+_U15 = np.uint64(15)
+
+
+@inline_kernel
+def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The seat that acts after ``seat``."""
+    seat += U1
+    return U0 if seat == rules[R_PLAYERS] else seat
+
+
+@inline_kernel
+def main_cards(main: np.uint64) -> np.uint64:
+    """The body of a main group as a hand."""
+    if main == _ROCKET_ID:
+        return JOKERS
+    segment = MAIN_SEGMENT[main]
+    return spread(body_mask(main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
+
+
+@kernel
+def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Play one action for the seat to act.  The action must be legal: nothing is checked.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        action: A legal action id.
+        rules: The rules array.
+    """
+    stage = row[STAGE]
+    if stage == _PLAY:
+        if action == U0:
+            _pass(row, rules)
+        else:
+            segment = MAIN_SEGMENT[action]
+            count = SEGMENT_KICKER_COUNT[segment]
+            if count == U0:
+                _play(row, action, U0, rules)
+            else:
+                row[STAGE] = _KICKER
+                row[PENDING] = action
+                row[CHOSEN] = U0
+                row[LEFT] = count
+                row[FLOOR] = U0
+    elif stage == _KICKER:
+        rank = action - _KICKER_ID
+        pending = row[PENDING]
+        row[CHOSEN] = add(row[CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+        row[FLOOR] = rank
+        row[LEFT] -= U1
+        if row[LEFT] == U0:
+            _play(row, pending, row[CHOSEN], rules)
+    elif stage == _BID:
+        _bid(row, action - _BID_ID, rules)
+    elif stage == _DOUBLE:
+        _answer_doubling(row, action - _DOUBLE_ID, rules)
+
+
+@inline_kernel
+def _pass(row: np.ndarray, rules: np.ndarray) -> None:
+    row[MOVES] += U1
+    row[PASSES] += U1
+    if row[PASSES] + U1 == rules[R_PLAYERS]:
+        row[SEAT] = row[OWNER]
+        row[TARGET] = U0
+        row[KEY] = U0
+        row[PASSES] = U0
+    else:
+        row[SEAT] = next_seat(row[SEAT], rules)
+
+
+@kernel
+def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move (or pass) at once; the row must be in the play stage and the move legal.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        main: Action id of the main group, 0 for pass.
+        kickers: The kickers as a hand, 0 if none.
+        rules: The rules array.
+    """
+    if main == U0:
+        _pass(row, rules)
+    else:
+        _play(row, main, kickers, rules)
+
+
+@kernel
+def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    seat = row[SEAT]
+    hand_word = HANDS + np.int64(seat)
+    segment = MAIN_SEGMENT[main]
+    start = main - SEGMENT_BASE[segment]
+    copies = SEGMENT_COPIES[segment]
+    body = JOKERS if segment == SEG_ROCKET else body_mask(start, SEGMENT_LENGTH[segment])
+    if segment == SEG_ROCKET:
+        copies = U1
+    hand = remove(row[hand_word], body, copies)
+    played = add(row[PLAYED + np.int64(seat)], body, copies)
+    known = row[KNOWN]
+    if seat == row[LANDLORD]:
+        known = remove(known, body, copies)
+    if kickers != U0:
+        hand = remove_hand(hand, kickers)
+        played = add_hand(played, kickers)
+        if seat == row[LANDLORD]:
+            known = remove_hand(known, kickers)
+    row[hand_word] = hand
+    row[PLAYED + np.int64(seat)] = played
+    row[KNOWN] = known
+    row[PLAYS] += U1 << (U8 * seat)
+    row[WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
+    if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
+        row[BOMBS] += U1
+    row[MOVES] += U1
+    row[PENDING] = U0
+    row[CHOSEN] = U0
+    row[LEFT] = U0
+    row[FLOOR] = U0
+    row[STAGE] = _PLAY
+    row[PASSES] = U0
+    row[OWNER] = seat
+    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+        _merge_reading(row, main, segment, start, kickers)
+    else:
+        row[TARGET] = main
+        row[KEY] = start
+    if hand == U0:
+        row[STAGE] = _OVER
+        row[WINNER] = seat + U1
+    else:
+        row[SEAT] = next_seat(seat, rules)
+
+
+@kernel
+def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
+    """Set the target to DouZero's reading of a plane with solos.
+
+    DouZero reads the cards alone: a kicker four times is no category (only a bomb follows), a kicker trio next to
+    a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
+    """
+    length = SEGMENT_LENGTH[segment]
+    trios = exactly(kickers, U3)
+    row[TARGET] = main
+    row[KEY] = start + length - U1
+    if exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
+        row[TARGET] = _BOMBS_ONLY
+    elif trios != U0:
+        chain = (trios | body_mask(start, length)) & CHAIN_PLANE
+        joined = chain & (chain >> U1) & (chain >> U2) & (chain >> U3)
+        if joined != U0:
+            first = start if (joined >> start) & U1 else start - U1
+            row[TARGET] = SEGMENT_BASE[_PLANE_OF_FOUR] + first
+            row[KEY] = first
+        else:
+            rank = row[KEY] + U1
+            while rank < _U15:
+                if (trios >> rank) & U1:
+                    row[KEY] = rank
+                rank += U1
+
+
+@kernel
+def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
+    """One bid: 0 declines, 1..3 bids."""
+    seat = row[SEAT]
+    shift = U4 * seat
+    row[MOVES] += U1
+    first_round = ((row[BIDS] >> shift) & _U15) == U0
+    if bid > U0 or first_round:
+        row[BIDS] = (row[BIDS] & ~(_U15 << shift)) | ((bid + U1) << shift)
+    if bid > U0:
+        row[BIDS] = (row[BIDS] & ~(_U15 << _U12)) | (bid << _U12)
+        row[OWNER] = seat
+        row[PASSES] = U0
+    else:
+        row[PASSES] += U1
+    highest = (row[BIDS] >> _U12) & _U15
+    following = next_seat(seat, rules)
+    row[SEAT] = following
+    opener = (row[BIDS] >> U16) & _U15
+    if rules[R_BIDDING] == BIDDING_ONCE:
+        ended = highest == U3 or following == opener
+    else:
+        ended = highest == U3 or row[PASSES] == U3 or (row[PASSES] == U2 and highest > U0)
+    if not ended:
+        return
+    if highest > U0:
+        _make_landlord(row, row[OWNER], rules)
+    elif rules[R_DECLINE] == DECLINE_END:
+        row[STAGE] = _OVER
+        row[WINNER] = _NO_GAME
+    elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
+        row[BIDS] |= U1 << _U12
+        _make_landlord(row, opener, rules)
+    else:
+        deal_again(row, rules)
+
+
+@kernel
+def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
+    row[LANDLORD] = seat
+    row[HANDS + np.int64(seat)] = add_hand(row[HANDS + np.int64(seat)], row[BOTTOM])
+    row[KNOWN] = row[BOTTOM]
+    row[SEAT] = seat
+    row[PASSES] = U0
+    row[OWNER] = seat
+    row[STAGE] = _DOUBLE if rules[R_DOUBLING] == U1 else _PLAY
+
+
+@kernel
+def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> None:
+    seat = row[SEAT]
+    row[MOVES] += U1
+    row[DOUBLES] |= (doubled + U1) << (U2 * seat)
+    row[SEAT] = next_seat(seat, rules)
+    if row[SEAT] == row[LANDLORD]:
+        row[STAGE] = _PLAY

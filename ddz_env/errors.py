@@ -1,0 +1,39 @@
+"""Named errors.  Every border of the package raises one of these, and says what would be right."""
+
+from __future__ import annotations
+
+
+class DouDizhuError(ValueError):
+    """Base class of every error that bad input raises."""
+
+
+class InvalidMoveError(DouDizhuError):
+    """The text, ids or cards do not form a move of Dou Dizhu."""
+
+
+class AmbiguousMoveError(InvalidMoveError):
+    """The cards can be read as more than one move; the message lists the readings."""
+
+
+class IllegalMoveError(DouDizhuError):
+    """The move exists, but the position does not allow it."""
+
+
+class InvalidHandError(DouDizhuError):
+    """The text, ids or counts do not form a hand (a 55th card, a fifth ace, a third joker ...)."""
+
+
+class InvalidRulesError(DouDizhuError):
+    """An unknown preset, an unknown option or a value outside its range."""
+
+
+class InvalidDealError(DouDizhuError):
+    """A deal that does not fit the rules (wrong hand sizes, cards that the deck does not have)."""
+
+
+class GameOverError(DouDizhuError):
+    """A step was asked of a game that has ended."""
+
+
+class UnknownAgentError(DouDizhuError):
+    """No agent answers to the name; the message lists those that exist."""

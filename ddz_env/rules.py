@@ -1,0 +1,225 @@
+"""Rule variants are data: the frozen dataclass :class:`Rules` and its presets.
+
+The peers differ in details of the kickers.  Each preset states them, and the tests compare its legal moves with
+the peer's, position by position.  ``docs/rules.md`` says where each choice comes from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.actions import CATEGORIES, SEGMENTS
+from ddz_env.cards import FULL_DECK, NUM_RANKS
+from ddz_env.errors import InvalidRulesError
+
+NO_SHUTTLES: tuple[str, ...] = tuple(c.name for c in CATEGORIES if not c.name.startswith("shuttle"))
+ALL_CATEGORIES: tuple[str, ...] = tuple(c.name for c in CATEGORIES)
+NO_QUADS: tuple[str, ...] = tuple(name for name in NO_SHUTTLES if not name.startswith("quad"))
+
+_BIDDING = ("fixed", "once", "until-passed")
+_DECLINE = ("redeal", "first-seat", "end")
+_TRIO = ("any", "not-adjacent", "merge")
+_SCORING = ("win", "stake", "botzone")
+
+# Words of the rules array that kernels read.
+R_PLAYERS = 0
+R_SEGMENTS = 1
+R_KICKER_REPEAT = 2
+R_TWO_JOKERS = 3
+R_TRIO_KICKERS = 4
+R_CHAIN_FROM_QUAD = 5
+R_BOMBS = 6
+R_BIDDING = 7
+R_DECLINE = 8
+R_DOUBLING = 9
+R_HALF_DECK = 10
+R_HAND_SIZE = 11
+R_BOTTOM_SIZE = 12
+R_OPEN_HANDS = 13
+R_DECK = 14
+RULE_WORDS = 16
+
+KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
+BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED = 0, 1, 2
+DECLINE_REDEAL, DECLINE_FIRST_SEAT, DECLINE_END = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Everything in which variants of Dou Dizhu differ.
+
+    Attributes:
+        name: The preset's name.
+        players: 3, or 2 in Mini Dou Dizhu.
+        deck: Cards of each rank in the pack, 15 counts.
+        hand_size: Cards dealt to each seat before the landlord takes the bottom.
+        bottom: Face-up landlord cards.
+        half_deck: Each card is left out with probability 0.5; deals in which the landlord holds three cards or
+            fewer, or any hand is empty, are dealt again.
+        categories: Names of the categories that may be played.
+        kicker_repeat: How often one rank may stand among solo kickers (1: all kickers differ).
+        two_jokers: Whether both jokers may be kickers of one move.
+        kicker_trios: ``"any"``; ``"not-adjacent"``: a rank next to a chain rank of the body may not be a kicker
+            three times (RLCard); ``"merge"``: readings that share their cards are one move, and the follower must
+            beat DouZero's reading of those cards.
+        chain_from_quad: False where a chain may not start at a rank of which the hand holds four (OpenSpiel).
+        bombs: Whether four of a kind beats every other category.
+        bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
+            until two seats in a row pass after a bid.
+        all_decline: What happens when nobody bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
+            ``"end"``: the game ends with zero for all.
+        doubling: A round after the landlord is known in which each seat may double.
+        open_hands: Everybody sees every hand (the perfect-information game).
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``.
+        peasant_reward: A winning peasant's reward under ``"win"``: 0.5 makes the game zero-sum, 1 is the usual
+            learning signal.
+    """
+
+    name: str = "standard"
+    players: int = 3
+    deck: tuple[int, ...] = FULL_DECK
+    hand_size: int = 17
+    bottom: int = 3
+    half_deck: bool = False
+    categories: tuple[str, ...] = NO_SHUTTLES
+    kicker_repeat: int = 1
+    two_jokers: bool = False
+    kicker_trios: Literal["any", "not-adjacent", "merge"] = "any"
+    chain_from_quad: bool = True
+    bombs: bool = True
+    bidding: Literal["fixed", "once", "until-passed"] = "fixed"
+    all_decline: Literal["redeal", "first-seat", "end"] = "redeal"
+    doubling: bool = False
+    open_hands: bool = False
+    scoring: Literal["win", "stake", "botzone"] = "win"
+    peasant_reward: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._choose("players", self.players, (2, 3))
+        self._choose("kicker_repeat", self.kicker_repeat, (1, 2, 3, 4))
+        self._choose("kicker_trios", self.kicker_trios, _TRIO)
+        self._choose("bidding", self.bidding, _BIDDING)
+        self._choose("all_decline", self.all_decline, _DECLINE)
+        self._choose("scoring", self.scoring, _SCORING)
+        self._choose("peasant_reward", self.peasant_reward, (0.5, 1.0))
+        for name in self.categories:
+            self._choose("categories", name, ALL_CATEGORIES)
+        if len(self.deck) != NUM_RANKS or any(not 0 <= n <= m for n, m in zip(self.deck, FULL_DECK, strict=True)):
+            raise InvalidRulesError(f"deck {self.deck!r} must be 15 counts of at most {FULL_DECK}")
+        dealt = self.players * self.hand_size + self.bottom
+        if self.hand_size < 1 or self.bottom < 0 or dealt > sum(self.deck):
+            raise InvalidRulesError(
+                f"{self.players} hands of {self.hand_size} and {self.bottom} landlord cards need {dealt} cards; "
+                f"the deck has {sum(self.deck)}"
+            )
+        if self.hand_size + self.bottom > 20:
+            raise InvalidRulesError("a hand may hold at most 20 cards")
+        if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
+            raise InvalidRulesError("bidding needs three players and the full deck")
+
+    @staticmethod
+    def _choose(option: str, value: object, choices: tuple[Any, ...]) -> None:
+        if value not in choices:
+            raise InvalidRulesError(f"{option}={value!r} is not known; choose from {', '.join(map(repr, choices))}")
+
+    def replace(self, **changes: Any) -> Rules:
+        """Return a copy with some fields changed.
+
+        Raises:
+            InvalidRulesError: If a field is unknown or its value is out of range.
+        """
+        known = {field.name for field in dataclasses.fields(self)}
+        for option in changes:
+            if option not in known:
+                raise InvalidRulesError(f"unknown rule option {option!r}; choose from {', '.join(sorted(known))}")
+        return dataclasses.replace(self, **changes)
+
+    def words(self) -> npt.NDArray[np.uint64]:
+        """Return the rules as the array that kernels read, shape ``[16]``, uint64."""
+        words = np.zeros(RULE_WORDS, np.uint64)
+        allowed = 0
+        for index, segment in enumerate(SEGMENTS):
+            allowed |= (CATEGORIES[segment.category].name in self.categories) << index
+        deck = 0
+        for rank, count in enumerate(self.deck):
+            for copy in range(count):
+                deck |= 1 << (16 * copy + rank)
+        values = {
+            R_PLAYERS: self.players,
+            R_SEGMENTS: allowed,
+            R_KICKER_REPEAT: self.kicker_repeat,
+            R_TWO_JOKERS: self.two_jokers,
+            R_TRIO_KICKERS: _TRIO.index(self.kicker_trios),
+            R_CHAIN_FROM_QUAD: self.chain_from_quad,
+            R_BOMBS: self.bombs,
+            R_BIDDING: _BIDDING.index(self.bidding),
+            R_DECLINE: _DECLINE.index(self.all_decline),
+            R_DOUBLING: self.doubling,
+            R_HALF_DECK: self.half_deck,
+            R_HAND_SIZE: self.hand_size,
+            R_BOTTOM_SIZE: self.bottom,
+            R_OPEN_HANDS: self.open_hands,
+            R_DECK: deck,
+        }
+        for index, value in values.items():
+            words[index] = int(value)
+        return words
+
+    @classmethod
+    def preset(cls, name: str | Rules, **changes: Any) -> Rules:
+        """Return a preset by name, with some fields changed.
+
+        Args:
+            name: A key of ``PRESETS``, or a :class:`Rules`, which is passed through.
+            **changes: Fields to replace.
+
+        Raises:
+            InvalidRulesError: If the preset or a field is unknown.
+
+        Example:
+            >>> Rules.preset("rlcard").kicker_repeat
+            3
+        """
+        if isinstance(name, str):
+            if name not in PRESETS:
+                raise InvalidRulesError(f"unknown rules preset {name!r}; choose from {', '.join(PRESETS)}")
+            name = PRESETS[name]
+        return name.replace(**changes) if changes else name
+
+
+PRESETS: dict[str, Rules] = {
+    rules.name: rules
+    for rules in (
+        Rules(),
+        Rules("bidding", bidding="once", scoring="stake"),
+        Rules("botzone", categories=ALL_CATEGORIES, two_jokers=True, scoring="botzone"),
+        Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent"),
+        Rules("douzero", kicker_repeat=4, two_jokers=True, kicker_trios="merge"),
+        Rules(
+            "openspiel",
+            categories=NO_QUADS,
+            kicker_repeat=3,
+            chain_from_quad=False,
+            bidding="until-passed",
+            all_decline="end",
+            scoring="stake",
+        ),
+        Rules("perfect", open_hands=True),
+        Rules(
+            "mini",
+            players=2,
+            deck=(4, 4, 4, 4) + (0,) * 9 + (1, 1),
+            hand_size=7,
+            bottom=0,
+            categories=("pass", "solo", "pair", "trio", "bomb"),
+            bombs=False,
+        ),
+        Rules("half-deck", half_deck=True),
+    )
+}
+"""Every preset by name; ``standard`` is the default everywhere."""

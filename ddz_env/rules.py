@@ -25,6 +25,7 @@ _BIDDING = ("fixed", "once", "until-passed")
 _DECLINE = ("redeal", "first-seat", "end")
 _TRIO = ("any", "not-adjacent", "merge")
 _SCORING = ("win", "stake", "botzone")
+_AMBIGUOUS = ("ask", "longest")
 
 # Words of the rules array that kernels read.
 R_PLAYERS = 0
@@ -67,6 +68,9 @@ class Rules:
         kicker_trios: ``"any"``; ``"not-adjacent"``: a rank next to a chain rank of the body may not be a kicker
             three times (RLCard); ``"merge"``: readings that share their cards are one move, and the follower must
             beat DouZero's reading of those cards.
+        ambiguous_cards: What bare cards with several readings mean in :meth:`Move.parse <ddz_env.Move.parse>`:
+            ``"ask"`` raises; ``"longest"`` takes the reading with the fewest kickers, then the lowest body, as the
+            peers do.
         chain_from_quad: False where a chain may not start at a rank of which the hand holds four (OpenSpiel).
         bombs: Whether four of a kind beats every other category.
         bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
@@ -90,6 +94,7 @@ class Rules:
     kicker_repeat: int = 1
     two_jokers: bool = False
     kicker_trios: Literal["any", "not-adjacent", "merge"] = "any"
+    ambiguous_cards: Literal["ask", "longest"] = "ask"
     chain_from_quad: bool = True
     bombs: bool = True
     bidding: Literal["fixed", "once", "until-passed"] = "fixed"
@@ -103,6 +108,7 @@ class Rules:
         self._choose("players", self.players, (2, 3))
         self._choose("kicker_repeat", self.kicker_repeat, (1, 2, 3, 4))
         self._choose("kicker_trios", self.kicker_trios, _TRIO)
+        self._choose("ambiguous_cards", self.ambiguous_cards, _AMBIGUOUS)
         self._choose("bidding", self.bidding, _BIDDING)
         self._choose("all_decline", self.all_decline, _DECLINE)
         self._choose("scoring", self.scoring, _SCORING)
@@ -198,12 +204,13 @@ PRESETS: dict[str, Rules] = {
         Rules(),
         Rules("bidding", bidding="once", scoring="stake"),
         Rules("botzone", categories=ALL_CATEGORIES, two_jokers=True, scoring="botzone"),
-        Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent"),
-        Rules("douzero", kicker_repeat=4, two_jokers=True, kicker_trios="merge"),
+        Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent", ambiguous_cards="longest"),
+        Rules("douzero", kicker_repeat=4, two_jokers=True, kicker_trios="merge", ambiguous_cards="longest"),
         Rules(
             "openspiel",
             categories=NO_QUADS,
             kicker_repeat=3,
+            ambiguous_cards="longest",
             chain_from_quad=False,
             bidding="until-passed",
             all_decline="end",

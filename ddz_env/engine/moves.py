@@ -1,0 +1,94 @@
+"""Whole moves: the two stages expanded, in a defined order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.engine.compiling import kernel
+from ddz_env.engine.kickers import kicker_options
+from ddz_env.engine.layout import HANDS, KEY, SEAT, STAGE, STAGE_PLAY, TARGET
+from ddz_env.engine.legal import legal_mask, trio_needed
+from ddz_env.engine.tables import (
+    MAIN_SEGMENT,
+    MASK_WORDS,
+    SEGMENT_BASE,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+)
+from ddz_env.engine.words import U0, U1, add, lowest
+
+MAX_KICKERS = 6
+
+
+@kernel
+def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: np.ndarray) -> int:
+    """List the whole legal moves of a row at the start of a decision (not in the middle of a move).
+
+    The order is ascending by action id, then by the kicker ranks as a sequence.  Bids and doubling answers are
+    moves without kickers.
+
+    Args:
+        row: The game.
+        rules: The rules array.
+        mains: Output, shape ``[capacity]``, uint64: action ids.
+        kickers: Output, shape ``[capacity]``, uint64: the kickers as a hand.
+
+    Returns:
+        The number of legal moves; only the first ``capacity`` are written.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(row, rules, mask)
+    found = 0
+    for word in range(MASK_WORDS):
+        bits = mask[word]
+        while bits != U0:
+            action = np.uint64(word) * np.uint64(64) + lowest(bits)
+            bits &= bits - U1
+            if row[STAGE] != STAGE_PLAY or SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] == U0:
+                if found < mains.size:
+                    mains[found] = action
+                    kickers[found] = U0
+                found += 1
+            else:
+                found = _list_kickers(row, rules, action, mains, kickers, found)
+    return found
+
+
+@kernel
+def _list_kickers(
+    row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int
+) -> int:
+    """Append every kicker set of one main group: a depth-first walk with its own stack."""
+    hand = row[HANDS + np.int64(row[SEAT])]
+    segment = MAIN_SEGMENT[main]
+    start = main - SEGMENT_BASE[segment]
+    length, size = SEGMENT_LENGTH[segment], SEGMENT_KICKER_SIZE[segment]
+    count = SEGMENT_KICKER_COUNT[segment]
+    on_lead = row[TARGET] == U0
+    trio = trio_needed(segment, start, on_lead, row[KEY], rules)
+    options = np.empty(MAX_KICKERS, np.uint64)
+    chosen = np.empty(MAX_KICKERS + 1, np.uint64)
+    chosen[0] = U0
+    depth = 0
+    options[0] = kicker_options(hand, start, length, size, count, count, U0, U0, on_lead, trio, rules)
+    while depth >= 0:
+        if options[depth] == U0:
+            depth -= 1
+            continue
+        rank = lowest(options[depth])
+        options[depth] &= options[depth] - U1
+        kicker_set = add(chosen[depth], U1 << rank, size)
+        left = count - np.uint64(depth) - U1
+        if left == U0:
+            if found < mains.size:
+                mains[found] = main
+                kickers[found] = kicker_set
+            found += 1
+        else:
+            depth += 1
+            chosen[depth] = kicker_set
+            options[depth] = kicker_options(
+                hand, start, length, size, count, left, kicker_set, rank, on_lead, trio, rules
+            )
+    return found

@@ -1,0 +1,340 @@
+"""Hands and moves as people write them.  ``str`` and ``parse`` are exact inverses.
+
+Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers separates them by ``+``
+(``333444+57``), because ``333444555666`` can be read as four trios or as three with kickers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ddz_env.actions import (
+    BID_BASE,
+    CATEGORIES,
+    DOUBLE_BASE,
+    KICKER_BASE,
+    MAIN_GROUPS,
+    NUM_ACTIONS,
+    PASS,
+    MainGroup,
+    action_name,
+)
+from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
+from ddz_env.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError
+from ddz_env.rules import Rules
+
+_TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
+_NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
+_SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
+_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)}
+
+
+def _parse_counts(text: str) -> tuple[int, ...]:
+    """Read cards as people type them into 15 counts."""
+    counts = [0] * NUM_RANKS
+    plain = _NOISE.sub("", text.strip().upper())
+    position = 0
+    while position < len(plain):
+        token = _TOKEN.match(plain, position)
+        if token is None:
+            raise InvalidHandError(
+                f"cannot read {plain[position]!r} in {text!r}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 "
+                "B (black joker) R (red joker)"
+            )
+        counts[RANK_NAMES.index(_SYNONYMS.get(token[1], token[1]))] += 1
+        position = token.end()
+    return tuple(counts)
+
+
+def _counts_text(counts: Iterable[int]) -> str:
+    return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(counts))
+
+
+def counts_to_word(counts: Sequence[int]) -> int:
+    """Pack 15 counts into a hand word (see :mod:`ddz_env.engine.words`)."""
+    word = 0
+    for rank, count in enumerate(counts):
+        for copy in range(count):
+            word |= 1 << (16 * copy + rank)
+    return word
+
+
+def word_to_counts(word: int) -> tuple[int, ...]:
+    """Unpack a hand word into 15 counts."""
+    word = int(word)
+    return tuple(sum((word >> (16 * copy + rank)) & 1 for copy in range(4)) for rank in range(NUM_RANKS))
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Cards by rank.
+
+    Attributes:
+        counts: How many cards of each rank, 15 integers in playing order.
+
+    Example:
+        >>> Hand.parse("10 J Q K A BR")
+        Hand.parse('TJQKABR')
+        >>> len(Hand.parse("♠3 ♥3 4"))
+        3
+    """
+
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.counts) != NUM_RANKS:
+            raise InvalidHandError(f"a hand is 15 counts, one a rank; got {len(self.counts)}")
+        for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
+            if not 0 <= count <= most:
+                raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
+
+    @classmethod
+    def parse(cls, text: str) -> Hand:
+        """Read a hand: ranks with or without spaces, commas and suits; ``10`` or ``T``.
+
+        Raises:
+            InvalidHandError: If a character is not a card or there are more cards of a rank than the pack has.
+        """
+        return cls(_parse_counts(text))
+
+    @classmethod
+    def from_ids(cls, cards: Iterable[int]) -> Hand:
+        """Build a hand from card ids 0..53 (Botzone's numbering).
+
+        Raises:
+            InvalidHandError: If an id does not exist or stands twice.
+        """
+        try:
+            return cls(tuple(cards_to_counts(cards)))
+        except (ValueError, TypeError) as error:
+            raise InvalidHandError(str(error)) from error
+
+    @classmethod
+    def from_word(cls, word: int) -> Hand:
+        """Unpack an engine word."""
+        return cls(word_to_counts(word))
+
+    @property
+    def word(self) -> int:
+        """The hand as the engine's word."""
+        return counts_to_word(self.counts)
+
+    def __len__(self) -> int:
+        return sum(self.counts)
+
+    def __str__(self) -> str:
+        return _counts_text(self.counts)
+
+    def __repr__(self) -> str:
+        return f"Hand.parse({str(self)!r})"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A whole move: a main group with its kickers, a pass, a bid or an answer to doubling.
+
+    Attributes:
+        main: Action id of the main group (0 is pass; bids and doubling keep their ids).
+        kickers: Kicker ranks in non-decreasing order, one entry a kicker (a pair of kickers is one entry).
+
+    Example:
+        >>> Move.parse("333444+57")
+        Move.parse('333444+57')
+        >>> Move.parse("333444+57").category
+        'plane+solos'
+    """
+
+    main: int
+    kickers: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.main < KICKER_BASE or BID_BASE <= self.main < NUM_ACTIONS):
+            raise InvalidMoveError(
+                f"main id {self.main} is no move: main groups are 0..{KICKER_BASE - 1}, "
+                f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
+            )
+        group = self.group
+        wanted = group.kicker_count if group else 0
+        if len(self.kickers) != wanted:
+            raise InvalidMoveError(f"{action_name(self.main)} takes {wanted} kickers, not {len(self.kickers)}")
+        if group is None or not self.kickers:
+            return
+        if any(not 0 <= rank < NUM_RANKS for rank in self.kickers):
+            raise InvalidMoveError(f"kicker ranks are 0..14, got {self.kickers}")
+        if list(self.kickers) != sorted(self.kickers):
+            raise InvalidMoveError(f"kickers {self.kickers} must be in non-decreasing order")
+        for rank, times in Counter(self.kickers).items():
+            if group.need[rank]:
+                raise InvalidMoveError(f"kicker {RANK_NAMES[rank]} has a rank of the body {group.name}")
+            if times * group.kicker_size > FULL_DECK[rank]:
+                raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
+
+    @property
+    def group(self) -> MainGroup | None:
+        """The row of the action table, or None for bids and doubling."""
+        return MAIN_GROUPS[self.main] if self.main < KICKER_BASE else None
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether the move is a pass."""
+        return self.main == PASS
+
+    @property
+    def category(self) -> str:
+        """The category's name; ``bid`` and ``double`` outside play."""
+        if self.group is not None:
+            return CATEGORIES[self.group.category].name
+        return "bid" if self.main < DOUBLE_BASE else "double"
+
+    @property
+    def kicker_counts(self) -> tuple[int, ...]:
+        """Cards of each rank among the kickers, 15 counts."""
+        size = self.group.kicker_size if self.group else 0
+        times = Counter(self.kickers)
+        return tuple(times[rank] * size for rank in range(NUM_RANKS))
+
+    @property
+    def cards(self) -> Hand:
+        """All cards of the move."""
+        need = self.group.need if self.group else (0,) * NUM_RANKS
+        return Hand(tuple(a + b for a, b in zip(need, self.kicker_counts, strict=True)))
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The action ids of the stages: the main group, then each kicker."""
+        return (self.main, *(KICKER_BASE + rank for rank in self.kickers))
+
+    @classmethod
+    def from_words(cls, main: int, kickers: int) -> Move:
+        """Build a move from an action id and a kicker word of the engine."""
+        main = int(main)
+        if not kickers:
+            return cls(main)
+        size = MAIN_GROUPS[main].kicker_size
+        counts = word_to_counts(kickers)
+        return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // size)))
+
+    @classmethod
+    def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
+        """Read card ids 0..53 (Botzone's numbering); no cards are a pass.
+
+        Raises:
+            InvalidHandError: If an id does not exist or stands twice.
+            InvalidMoveError: If the cards are no move, or (AmbiguousMoveError) more than one.
+        """
+        hand = Hand.from_ids(cards)
+        return cls.parse(str(hand), rules) if len(hand) else cls(PASS)
+
+    @classmethod
+    def parse(cls, text: str, rules: str | Rules = "standard") -> Move:
+        """Read a move.
+
+        Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR``, ``333+4``, ``♠3♥3``, ``pass``,
+        ``bid 2``, ``no bid``, ``double``.
+
+        Args:
+            text: The move.  Kickers stand behind ``+``.
+            rules: The rules under which bare cards are read and kickers are checked.
+
+        Raises:
+            InvalidMoveError: If the text is no move under the rules.
+            AmbiguousMoveError: If bare cards have several readings and the rules do not choose.
+        """
+        if not isinstance(text, str):
+            raise InvalidMoveError(f"a move is a string, not {type(text).__name__}")
+        rules = Rules.preset(rules)
+        word = " ".join(text.strip().lower().split())
+        if word in ("pass", "过", "不出"):
+            return cls(PASS)
+        if word in _WORDS:
+            return cls(_WORDS[word])
+        try:
+            if "+" in text:
+                return cls._parse_separated(text, rules)
+            return cls._parse_bare(text, rules)
+        except InvalidHandError as error:
+            raise InvalidMoveError(str(error)) from error
+
+    @classmethod
+    def _parse_separated(cls, text: str, rules: Rules) -> Move:
+        parts = text.split("+")
+        if len(parts) != 2:
+            raise InvalidMoveError(f"{text!r} has more than one '+': write body+kickers, as 333444+57")
+        body, rest = _parse_counts(parts[0]), _parse_counts(parts[1])
+        readings = [
+            move for group in MAIN_GROUPS if group.need == body and (move := _complete(group, rest, rules)) is not None
+        ]
+        if not readings:
+            raise InvalidMoveError(
+                f"{_counts_text(body)!r} with kickers {_counts_text(rest)!r} is no move under the {rules.name} rules"
+            )
+        return readings[0]
+
+    @classmethod
+    def _parse_bare(cls, text: str, rules: Rules) -> Move:
+        cards = Hand(_parse_counts(text))
+        readings = readings_of(cards, rules)
+        if not readings:
+            raise InvalidMoveError(
+                f"{str(cards)!r} is no move under the {rules.name} rules; write solos 3, pairs 33, trios 333 or 333+4, "
+                "bombs 3333, chains 34567, planes 333444+57, or pass"
+            )
+        if len(readings) > 1 and rules.ambiguous_cards == "ask":
+            raise AmbiguousMoveError(
+                f"{str(cards)!r} can be read as {' or '.join(map(str, readings))}: separate the kickers by '+'"
+            )
+        return readings[0]
+
+    def __str__(self) -> str:
+        if self.group is None or self.is_pass:
+            return action_name(self.main)
+        kickers = _counts_text(self.kicker_counts)
+        return _counts_text(self.group.need) + (f"+{kickers}" if kickers else "")
+
+    def __repr__(self) -> str:
+        try:
+            rules = "" if Move.parse(str(self)) == self else None
+        except InvalidMoveError:
+            rules = None
+        if rules is None:
+            return f"Move({self.main}, {self.kickers})"
+        return f"Move.parse({str(self)!r})"
+
+
+def readings_of(cards: Hand, rules: Rules) -> list[Move]:
+    """Every move that bare cards can be, fewest kickers first, then lowest body."""
+    readings = []
+    for group in MAIN_GROUPS[1:]:
+        rest = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
+        if group.cards == len(cards) and min(rest) >= 0:
+            move = _complete(group, rest, rules)
+            if move is not None:
+                readings.append(move)
+    return sorted(readings, key=lambda move: (len(move.kickers), move.group.rank if move.group else 0))
+
+
+def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | None:
+    """The move of a body and the cards beside it, or None if the rules have no such move."""
+    if CATEGORIES[group.category].name not in rules.categories:
+        return None
+    size = group.kicker_size
+    if size == 0:
+        return Move(group.id) if not any(rest) else None
+    if any(count % size for count in rest) or sum(rest) != size * group.kicker_count:
+        return None
+    if any(a and b for a, b in zip(rest, group.need, strict=True)):
+        return None
+    repeat = rules.kicker_repeat if size == 1 else 1
+    if any(count // size > repeat for count in rest):
+        return None
+    if not rules.two_jokers and rest[BLACK_JOKER] and rest[BLACK_JOKER + 1]:
+        return None
+    if rules.kicker_trios == "not-adjacent":
+        above = group.rank + group.length
+        neighbours = [group.rank - 1] * (group.rank > 0) + [above] * (above < CHAIN_RANKS)
+        if any(rest[rank] >= 3 for rank in neighbours):
+            return None
+    return Move(group.id, tuple(rank for rank in range(NUM_RANKS) for _ in range(rest[rank] // size)))

@@ -1,0 +1,354 @@
+"""A game for people: :class:`State` wraps one row of the engine and checks everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
+from ddz_env.cards import RANK_NAMES
+from ddz_env.engine.deal import new_game, start_game
+from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
+from ddz_env.engine.layout import (
+    BOTTOM,
+    HANDS,
+    HIDDEN,
+    MOVES,
+    PENDING,
+    RNG,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_KICKER,
+    STAGE_OVER,
+    WINNER,
+)
+from ddz_env.engine.legal import is_legal
+from ddz_env.engine.random import key
+from ddz_env.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
+from ddz_env.engine.step import main_cards
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import remove_hand
+from ddz_env.errors import GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError, InvalidRulesError
+from ddz_env.notation import Hand, Move
+from ddz_env.rules import Rules
+from ddz_env.view import STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+
+SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
+
+
+def game_key(seed: int, game: int = 0) -> np.uint64:
+    """The generator state of a numbered game of a seed: the same on every platform.
+
+    Raises:
+        InvalidDealError: If seed or number is negative or needs more than 64 bits.
+    """
+    for name, value in (("seed", seed), ("game", game)):
+        if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**64:
+            raise InvalidDealError(f"{name}={value!r} must be an integer in 0..2**64-1")
+    return np.uint64(key(np.uint64(seed), np.uint64(game)))
+
+
+class State:
+    """One game of Dou Dizhu.
+
+    Example:
+        >>> state = State.new(seed=1)
+        >>> state.role(), len(state.hand(0))
+        ('landlord', 20)
+        >>> state.step(state.legal_moves()[0])
+        >>> state.seat
+        1
+    """
+
+    __slots__ = ("_log", "_ring", "_row", "_rule_words", "_rules")
+
+    def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
+        self._row = row
+        self._rules = rules
+        self._rule_words = rules.words()
+        self._ring = np.zeros((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+        self._log: list[tuple[int, Move]] = []
+
+    @classmethod
+    def new(cls, seed: int = 0, rules: str | Rules = "standard", game: int = 0) -> State:
+        """Deal a game.
+
+        Args:
+            seed: Any integer in 0..2**64-1; the same seed gives the same deal on every platform.
+            rules: A preset's name or a :class:`Rules`.
+            game: Number of the game under that seed.
+
+        Raises:
+            InvalidRulesError: If the preset is unknown.
+            InvalidDealError: If the seed is out of range.
+        """
+        rules = Rules.preset(rules)
+        row = np.zeros(ROW_WORDS, np.uint64)
+        new_game(row, game_key(seed, game), rules.words())
+        return cls(row, rules)
+
+    @classmethod
+    def from_hands(
+        cls,
+        hands: Sequence[str | Hand],
+        bottom: str | Hand = "",
+        rules: str | Rules = "standard",
+        *,
+        check_sizes: bool = True,
+        seed: int = 0,
+    ) -> State:
+        """Start a game from given cards.
+
+        Args:
+            hands: One hand a seat, as dealt, *without* the landlord cards.
+            bottom: The landlord cards.
+            rules: A preset's name or a :class:`Rules`.
+            check_sizes: Whether the hands must have the sizes that the rules deal; set it to False for endgames
+                (cards that nobody holds then count as undealt).
+            seed: Generator of the opener and of later deals in an auction.
+
+        Raises:
+            InvalidDealError: If the number or size of the hands is wrong or the deck lacks the cards.
+            InvalidHandError: If a hand cannot be read.
+        """
+        rules = Rules.preset(rules)
+        parsed = [Hand.parse(hand) if isinstance(hand, str) else hand for hand in hands]
+        low = Hand.parse(bottom) if isinstance(bottom, str) else bottom
+        if len(parsed) != rules.players:
+            raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {len(parsed)} hands")
+        for seat, hand in enumerate(parsed):
+            if check_sizes and not rules.half_deck and len(hand) != rules.hand_size:
+                raise InvalidDealError(f"seat {seat} has {len(hand)} cards; {rules.name} deals {rules.hand_size}")
+            if len(hand) == 0:
+                raise InvalidDealError(f"seat {seat} has no cards")
+        if check_sizes and not rules.half_deck and len(low) != rules.bottom:
+            raise InvalidDealError(f"{len(low)} landlord cards; {rules.name} has {rules.bottom}")
+        total = [sum(column) for column in zip(low.counts, *(hand.counts for hand in parsed), strict=True)]
+        for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
+            if count > most:
+                raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+        row = np.zeros(ROW_WORDS, np.uint64)
+        for seat, hand in enumerate(parsed):
+            row[HANDS + seat] = hand.word
+        row[BOTTOM] = low.word
+        row[HIDDEN] = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True))).word
+        row[RNG] = game_key(seed)
+        start_game(row, rules.words())
+        return cls(row, rules)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+        return self._rules
+
+    @property
+    def rule_words(self) -> npt.NDArray[np.uint64]:
+        """The rules array that kernels read, shape ``[16]``, uint64."""
+        return self._rule_words
+
+    @property
+    def row(self) -> npt.NDArray[np.uint64]:
+        """The engine's row, shape ``[32]``, uint64 (:mod:`ddz_env.engine.layout`).  Changing it is unchecked."""
+        return self._row
+
+    @property
+    def ring(self) -> npt.NDArray[np.uint64]:
+        """The recent moves as words, shape ``[16, 2]``, uint64."""
+        return self._ring
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return int(self._row[SEAT])
+
+    @property
+    def stage(self) -> str:
+        """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
+        return STAGE_NAMES[int(self._row[STAGE])]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return int(self._row[STAGE]) == STAGE_OVER
+
+    @property
+    def winner(self) -> int | None:
+        """The seat that went out, None while the game runs or if everybody declined."""
+        winner = int(self._row[WINNER]) - 1
+        return winner if 0 <= winner < self._rules.players else None
+
+    @property
+    def history(self) -> list[tuple[int, Move]]:
+        """``(seat, move)`` for every completed move of the deal, oldest first."""
+        return list(self._log)
+
+    def role(self, seat: int | None = None) -> str | None:
+        """The role of a seat (the acting seat by default), None before there is a landlord."""
+        return role_of(self._row, self.seat if seat is None else seat, self._rules.players)
+
+    def hand(self, seat: int | None = None) -> Hand:
+        """The hand of a seat (the acting seat by default)."""
+        return Hand.from_word(int(self._row[HANDS + (self.seat if seat is None else seat)]))
+
+    @property
+    def bottom(self) -> Hand:
+        """The landlord cards."""
+        return Hand.from_word(int(self._row[BOTTOM]))
+
+    def view(self, seat: int | None = None) -> View:
+        """What a seat (the acting seat by default) knows."""
+        seat = self.seat if seat is None else seat
+        row = np.empty(ROW_WORDS, np.uint64)
+        write_view(self._row, seat, self._rule_words, row)
+        return View(row, self._rules, self._rule_words, seat, tuple(self._log), self._ring.copy())
+
+    def legal_actions(self) -> list[int]:
+        """Legal action ids of the next stage, ascending; empty when the game is over."""
+        return legal_ids(self._row, self._rule_words)
+
+    def legal_moves(self) -> list[Move]:
+        """Legal whole moves, by main id and then by kickers; empty when the game is over.
+
+        Raises:
+            IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
+        """
+        if int(self._row[STAGE]) == STAGE_KICKER:
+            raise IllegalMoveError("a move is half built: choose its kickers with step_action")
+        return whole_moves(self._row, self._rule_words)
+
+    def step(self, move: Move | str) -> None:
+        """Play a whole move.
+
+        Args:
+            move: A :class:`Move` or its notation.
+
+        Raises:
+            GameOverError: If the game has ended.
+            InvalidMoveError: If the text is no move.
+            IllegalMoveError: If the position does not allow it.  The game is unchanged.
+        """
+        self._check_running()
+        if isinstance(move, str):
+            move = Move.parse(move, self._rules)
+        if not isinstance(move, Move):
+            raise InvalidMoveError(f"step takes a Move or its notation, not {type(move).__name__}")
+        if int(self._row[STAGE]) == STAGE_KICKER:
+            raise IllegalMoveError("a move is half built: choose its kickers with step_action")
+        if not self._can_play(move):
+            raise IllegalMoveError(self._explain(move))
+        for action in move.actions:
+            self._apply(action)
+
+    def step_action(self, action: int) -> None:
+        """Play one action id: a main group, one kicker, a bid or an answer to doubling.
+
+        Raises:
+            GameOverError: If the game has ended.
+            IllegalMoveError: If the id is not legal now.  The game is unchanged.
+        """
+        self._check_running()
+        if isinstance(action, bool) or not isinstance(action, (int, np.integer)) or not 0 <= action < NUM_ACTIONS:
+            raise InvalidMoveError(f"action {action!r} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+        if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
+            names = ", ".join(f"{a} ({action_name(a)})" for a in self.legal_actions()[:12])
+            raise IllegalMoveError(
+                f"action {action} ({action_name(int(action))}) is not legal for seat {self.seat}; legal are {names}"
+            )
+        self._apply(int(action))
+
+    def returns(self, scoring: str | None = None) -> tuple[float, ...]:
+        """Each seat's return; zeros while the game runs.
+
+        Args:
+            scoring: ``win``, ``stake`` or ``botzone``; the rules' own by default.
+
+        Raises:
+            InvalidRulesError: If the scoring is unknown.
+        """
+        scoring = scoring or self._rules.scoring
+        if scoring not in SCORINGS:
+            raise InvalidRulesError(f"unknown scoring {scoring!r}; choose from {', '.join(SCORINGS)}")
+        values = np.zeros(3)
+        write_returns(self._row, self._rule_words, SCORINGS[scoring], self._rules.peasant_reward, values)
+        return tuple(float(v) for v in values[: self._rules.players])
+
+    def copy(self) -> State:
+        """An independent copy."""
+        twin = State(self._row.copy(), self._rules)
+        twin._ring = self._ring.copy()
+        twin._log = list(self._log)
+        return twin
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self._rules == other._rules and bool((self._row == other._row).all()) and self._log == other._log
+
+    __hash__ = None  # type: ignore[assignment]  # a game changes
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._row, self._rules, self._ring, self._log
+
+    def __setstate__(self, saved: tuple[Any, ...]) -> None:
+        self._row, self._rules, self._ring, self._log = saved
+        self._rule_words = self._rules.words()
+
+    def __repr__(self) -> str:
+        hands = " ".join(f"{seat}:{self.hand(seat)}" for seat in range(self._rules.players))
+        return f"<State {self._rules.name}, {self.stage}, seat {self.seat} to act, {hands}>"
+
+    def _check_running(self) -> None:
+        if self.is_over:
+            raise GameOverError("the game is over: start a new one")
+
+    def _can_play(self, move: Move) -> bool:
+        row, ring = self._row.copy(), self._ring.copy()
+        mask = np.empty(MASK_WORDS, np.uint64)
+        for action in move.actions:
+            if not is_legal(row, self._rule_words, np.uint64(action), mask):
+                return False
+            apply_and_record(row, ring, np.uint64(action), self._rule_words)
+        return True
+
+    def _explain(self, move: Move) -> str:
+        """Say what is wrong with a move and what would be right."""
+        legal = self.legal_moves()
+        shown = ", ".join(map(str, legal[:12])) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
+        hand = self.hand()
+        missing = [
+            RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b
+        ]
+        if self.stage in ("bid", "double") or move.main >= KICKER_BASE:
+            reason = f"the stage is {self.stage}"
+        elif missing:
+            reason = f"the hand {hand} has not enough {', '.join(missing)}"
+        elif move.main == PASS:
+            reason = "the leader of a trick cannot pass"
+        else:
+            target = self.view().target
+            reason = f"it does not beat {target[1]}" if target else f"the {self._rules.name} rules do not allow it"
+        return f"{move} is not legal for seat {self.seat}: {reason}; legal are {shown}"
+
+    def _apply(self, action: int) -> None:
+        seat, before = self.seat, int(self._row[MOVES])
+        pending = int(self._row[PENDING]) if int(self._row[STAGE]) == STAGE_KICKER else 0
+        apply_and_record(self._row, self._ring, np.uint64(action), self._rule_words)
+        after = int(self._row[MOVES])
+        if after == 0 and before > 0:
+            self._log.clear()  # everybody declined and the cards were dealt again
+        elif after != before:
+            if pending:
+                cards = self._ring[before % HISTORY_MOVES, 0]
+                self._log.append((seat, Move.from_words(pending, remove_hand(cards, main_cards(np.uint64(pending))))))
+            else:
+                self._log.append((seat, Move(action)))
+

@@ -1,0 +1,240 @@
+"""What one seat knows: the information-set view that agents get instead of a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.engine.layout import (
+    BIDS,
+    BOTTOM,
+    HANDS,
+    HIDDEN,
+    KNOWN,
+    LANDLORD,
+    LEFT,
+    NO_SEAT,
+    OWNER,
+    PASSES,
+    PENDING,
+    PLAYED,
+    RNG,
+    ROW_WORDS,
+    SEAT,
+    SIZES,
+    STAGE,
+    STAGE_BID,
+    STAGE_DOUBLE,
+    STAGE_KICKER,
+    STAGE_OVER,
+    TARGET,
+)
+from ddz_env.engine.compiling import kernel
+from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.moves import list_moves
+from ddz_env.engine.score import stake
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
+from ddz_env.notation import Hand, Move
+from ddz_env.rules import R_OPEN_HANDS, R_PLAYERS, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROLES = ("landlord", "peasant_down", "peasant_up")
+"""Role by distance from the landlord in playing order."""
+
+STAGE_NAMES = ("play", "kicker", "bid", "double", "over")
+
+_NO_SEAT = np.uint64(NO_SEAT)
+
+
+@kernel
+def write_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]) -> None:
+    """Write what a seat knows of a row: other hands become one pool of unseen cards.
+
+    Args:
+        row: The game, shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+        out: Output, shape ``[32]``: the row with the other hands zeroed, the pool of cards the observer cannot
+            place in ``HIDDEN`` (without the face-up landlord cards still in the landlord's hand), the hand sizes in
+            ``SIZES`` and no generator state.
+    """
+    for word in range(ROW_WORDS):
+        out[word] = row[word]
+    out[RNG] = U0
+    out[SIZES] = U0
+    players = np.int64(rules[R_PLAYERS])
+    pool = row[HIDDEN]
+    for other in range(players):
+        hand = row[HANDS + other]
+        out[SIZES] |= popcount(hand) << (U8 * np.uint64(other))
+        if other != seat and rules[R_OPEN_HANDS] == U0:
+            if np.uint64(other) == row[LANDLORD]:
+                hand = remove_hand(hand, row[KNOWN])
+            pool = add_hand(pool, hand)
+            out[HANDS + other] = U0
+    if row[LANDLORD] == U3:
+        pool = add_hand(pool, row[BOTTOM])
+        out[BOTTOM] = U0
+    out[HIDDEN] = pool
+    if np.uint64(seat) != row[SEAT] and row[STAGE] == STAGE_KICKER:
+        # The half-built move of another seat is not on the table yet.
+        out[PENDING] = U0
+        out[PENDING + 1] = U0
+        out[LEFT] = U0
+        out[LEFT + 1] = U0
+        out[STAGE] = U0
+
+
+def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
+    """Legal action ids of a row in ascending order."""
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(row, rules, mask)
+    return [64 * word + bit for word in range(MASK_WORDS) for bit in range(64) if (int(mask[word]) >> bit) & 1]
+
+
+def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
+    """Legal whole moves of a row in the engine's order."""
+    capacity = 512
+    while True:
+        mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
+        found = list_moves(row, rules, mains, kickers)
+        if found <= capacity:
+            return [Move.from_words(int(mains[i]), int(kickers[i])) for i in range(found)]
+        capacity = found
+
+
+class View:
+    """What one seat knows of a game, and nothing else.
+
+    A view of two games that differ only in cards the seat cannot see is the same to the bit.
+
+    Attributes:
+        row: The scrubbed row of :func:`write_view`, shape ``[32]``, uint64.
+        rules: The rules.
+        rule_words: ``rules.words()``.
+        seat: The observer's seat.
+        history: ``(seat, move)`` for every completed move of the deal, oldest first.
+        ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.engine.history`).
+    """
+
+    __slots__ = ("history", "ring", "row", "rule_words", "rules", "seat")
+
+    def __init__(
+        self,
+        row: npt.NDArray[np.uint64],
+        rules: Rules,
+        rule_words: npt.NDArray[np.uint64],
+        seat: int,
+        history: Sequence[tuple[int, Move]],
+        ring: npt.NDArray[np.uint64],
+    ) -> None:
+        self.row = row
+        self.rules = rules
+        self.rule_words = rule_words
+        self.seat = seat
+        self.history = history
+        self.ring = ring
+
+    @property
+    def hand(self) -> Hand:
+        """The observer's hand."""
+        return Hand.from_word(int(self.row[HANDS + self.seat]))
+
+    @property
+    def unseen(self) -> Hand:
+        """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
+        known = int(self.row[KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
+        return Hand.from_word(int(add_hand(self.row[HIDDEN], np.uint64(known))))
+
+    @property
+    def hand_sizes(self) -> tuple[int, ...]:
+        """Cards in each seat's hand."""
+        sizes = int(self.row[SIZES])
+        return tuple((sizes >> (8 * seat)) & 255 for seat in range(self.rules.players))
+
+    @property
+    def landlord(self) -> int | None:
+        """The landlord's seat, None before the auction has ended."""
+        seat = int(self.row[LANDLORD])
+        return None if seat == NO_SEAT else seat
+
+    @property
+    def role(self) -> str | None:
+        """The observer's role: ``landlord``, ``peasant_down`` or ``peasant_up``; None during the auction."""
+        return role_of(self.row, self.seat, self.rules.players)
+
+    @property
+    def landlord_cards(self) -> Hand:
+        """The face-up landlord cards (empty while they are face down)."""
+        return Hand.from_word(int(self.row[BOTTOM]))
+
+    @property
+    def known_cards(self) -> Hand:
+        """Face-up landlord cards that the landlord still holds."""
+        return Hand.from_word(int(self.row[KNOWN]))
+
+    def played(self, seat: int) -> Hand:
+        """The cards a seat has played."""
+        return Hand.from_word(int(self.row[PLAYED + seat]))
+
+    @property
+    def acting_seat(self) -> int:
+        """The seat to act."""
+        return int(self.row[SEAT])
+
+    @property
+    def stage(self) -> str:
+        """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
+        return STAGE_NAMES[int(self.row[STAGE])]
+
+    @property
+    def on_lead(self) -> bool:
+        """Whether the acting seat has a free choice."""
+        return int(self.row[TARGET]) == 0 and int(self.row[STAGE]) not in (STAGE_BID, STAGE_DOUBLE, STAGE_OVER)
+
+    @property
+    def target(self) -> tuple[int, Move] | None:
+        """Seat and move that must be beaten, None on lead."""
+        if int(self.row[TARGET]) == 0:
+            return None
+        owner = int(self.row[OWNER])
+        return next((seat, move) for seat, move in reversed(self.history) if seat == owner and not move.is_pass)
+
+    @property
+    def passes(self) -> int:
+        """Passes in a row."""
+        return int(self.row[PASSES])
+
+    @property
+    def highest_bid(self) -> int:
+        """The highest bid so far, 0 if none."""
+        return (int(self.row[BIDS]) >> 12) & 15
+
+    @property
+    def stake(self) -> int:
+        """Base times two for every bomb and rocket so far."""
+        return int(stake(self.row))
+
+    def legal_actions(self) -> list[int]:
+        """Legal action ids, ascending; empty unless it is the observer's turn."""
+        return legal_ids(self.row, self.rule_words) if self.acting_seat == self.seat else []
+
+    def legal_moves(self) -> list[Move]:
+        """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
+        return whole_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
+
+    def __repr__(self) -> str:
+        return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
+
+
+def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
+    """The role of a seat, None before there is a landlord."""
+    landlord = int(row[LANDLORD])
+    return None if landlord == NO_SEAT else ROLES[(seat - landlord) % players]
+
+

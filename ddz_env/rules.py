@@ -123,6 +123,8 @@ class Rules:
                 f"{self.players} hands of {self.hand_size} and {self.bottom} landlord cards need {dealt} cards; "
                 f"the deck has {sum(self.deck)}"
             )
+        if self.players == 3 and dealt != sum(self.deck):
+            raise InvalidRulesError(f"three players share out the whole deck of {sum(self.deck)}, not {dealt} cards")
         if self.hand_size + self.bottom > 20:
             raise InvalidRulesError("a hand may hold at most 20 cards")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):

@@ -324,9 +324,7 @@ class State:
         legal = self.legal_moves()
         shown = ", ".join(map(str, legal[:12])) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
         hand = self.hand()
-        missing = [
-            RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b
-        ]
+        missing = [RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b]
         if self.stage in ("bid", "double") or move.main >= KICKER_BASE:
             reason = f"the stage is {self.stage}"
         elif missing:
@@ -351,4 +349,3 @@ class State:
                 self._log.append((seat, Move.from_words(pending, remove_hand(cards, main_cards(np.uint64(pending))))))
             else:
                 self._log.append((seat, Move(action)))
-

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import (
     BIDS,
     BOTTOM,
+    CHOSEN,
+    FLOOR,
     HANDS,
     HIDDEN,
     KNOWN,
@@ -31,7 +34,6 @@ from ddz_env.engine.layout import (
     STAGE_OVER,
     TARGET,
 )
-from ddz_env.engine.compiling import kernel
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.moves import list_moves
 from ddz_env.engine.score import stake
@@ -51,8 +53,10 @@ STAGE_NAMES = ("play", "kicker", "bid", "double", "over")
 _NO_SEAT = np.uint64(NO_SEAT)
 
 
-@kernel
-def write_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]) -> None:
+@pure_kernel
+def write_view(
+    row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]
+) -> None:
     """Write what a seat knows of a row: other hands become one pool of unseen cards.
 
     Args:
@@ -84,9 +88,9 @@ def write_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uin
     if np.uint64(seat) != row[SEAT] and row[STAGE] == STAGE_KICKER:
         # The half-built move of another seat is not on the table yet.
         out[PENDING] = U0
-        out[PENDING + 1] = U0
+        out[CHOSEN] = U0
         out[LEFT] = U0
-        out[LEFT + 1] = U0
+        out[FLOOR] = U0
         out[STAGE] = U0
 
 
@@ -236,5 +240,3 @@ def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
     """The role of a seat, None before there is a landlord."""
     landlord = int(row[LANDLORD])
     return None if landlord == NO_SEAT else ROLES[(seat - landlord) % players]
-
-

@@ -117,13 +117,22 @@ class _StampedCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function with the engine's flags and the stamped cache, lazily, at its first call."""
+    """Compile an entry point: it may allocate.  Compilation is lazy, at the first call."""
     return _compile(function, {})
 
 
+def pure_kernel(function: _F) -> _F:
+    """Compile a function that allocates nothing, so that it needs no reference counts.
+
+    Numba counts references to every array argument with atomic operations, at a call as well as at a return.
+    Without them a legal-move mask costs 6 ns instead of 138 ns.
+    """
+    return _compile(function, {"_nrt": False})
+
+
 def inline_kernel(function: _F) -> _F:
-    """Like :func:`kernel`, asking LLVM to inline the function into its callers."""
-    return _compile(function, {"forceinline": True})
+    """Like :func:`pure_kernel`, inlined into its callers."""
+    return _compile(function, {"_nrt": False, "forceinline": True})
 
 
 def parallel_kernel(function: _F) -> _F:

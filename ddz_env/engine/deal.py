@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import (
     BIDS,
     BOTTOM,
@@ -23,7 +23,24 @@ from ddz_env.engine.layout import (
     STAGE_PLAY,
 )
 from ddz_env.engine.random import advance, below, mix
-from ddz_env.engine.words import U0, U1, U3, U16, add, add_hand, count_of, popcount, remove, remove_hand, select
+from ddz_env.engine.words import (
+    FOUR_PLANES,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U8,
+    U16,
+    U32,
+    U48,
+    add,
+    add_hand,
+    count_of,
+    lowest,
+    popcount,
+    remove_hand,
+)
 from ddz_env.rules import (
     BIDDING_FIXED,
     R_BIDDING,
@@ -35,57 +52,68 @@ from ddz_env.rules import (
     R_PLAYERS,
 )
 
+_BYTE = np.uint64(0xFF)
+_FIELD = np.uint64(0xFFFF)
 _U15 = np.uint64(15)
+_U24 = np.uint64(24)
 _U63 = np.uint64(63)
 
 
-@kernel
-def draw(pool: np.uint64, size: np.uint64, number: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw cards without replacement, uniformly over *cards* (not over distinct rank vectors).
+@inline_kernel
+def _copies(number: np.uint64, rank: np.uint64) -> np.uint64:
+    """The hand of ``number`` cards of one rank."""
+    half = U8 * number
+    return (FOUR_PLANES & ((U1 << half << half) - U1)) << rank
 
-    A pool word has one bit a card (a rank of which it holds ``n`` has ``n`` bits), so a uniform bit is a uniform
-    card; taking a card of the rank drawn from the top keeps the planes filled from below.
+
+@inline_kernel
+def share_out(
+    pool: np.uint64, slots: np.uint64, state: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Share a pool of cards out to up to four receivers, uniformly over deals of *cards*.
+
+    Card by card, each goes to a receiver with probability proportional to the places it has left; that makes every
+    assignment of cards to places equally likely (hypergeometric over ranks, not uniform over rank vectors).
 
     Args:
-        pool: The cards to draw from.
-        size: How many cards the pool holds.
-        number: How many to draw.
+        pool: The cards.
+        slots: Sixteen bits a receiver: how many cards it gets; together as many as the pool has.
         state: The generator's state.
 
     Returns:
-        The hand drawn and the generator's new state.
+        The four hands and the generator's new state.
     """
-    hand = U0
-    while number > U0:
-        state = advance(state)
-        bit = _nth_bit(pool, below(mix(state), size))
-        rank = bit & _U15
-        pool = remove(pool, U1 << rank, U1)
-        hand = add(hand, U1 << rank, U1)
-        size -= U1
-        number -= U1
-    return hand, state
+    hand0, hand1, hand2, hand3 = U0, U0, U0, U0
+    size = popcount(pool)
+    limit0 = slots & _FIELD
+    limit1 = limit0 + ((slots >> U16) & _FIELD)
+    limit2 = limit1 + ((slots >> U32) & _FIELD)
+    rest = pool & PLANE
+    while rest != U0:
+        rank = lowest(rest)
+        rest &= rest - U1
+        copies = count_of(pool, rank)
+        got = U0
+        while copies > U0:
+            state = advance(state)
+            place = below(mix(state), size)
+            past0 = U1 if place >= limit0 else U0
+            past1 = U1 if place >= limit1 else U0
+            past2 = U1 if place >= limit2 else U0
+            got += U1 << (U8 * (past0 + past1 + past2))
+            limit0 -= U1 - past0
+            limit1 -= U1 - past1
+            limit2 -= U1 - past2
+            size -= U1
+            copies -= U1
+        hand0 |= _copies(got & _BYTE, rank)
+        hand1 |= _copies((got >> U8) & _BYTE, rank)
+        hand2 |= _copies((got >> U16) & _BYTE, rank)
+        hand3 |= _copies(got >> _U24, rank)
+    return hand0, hand1, hand2, hand3, state
 
 
-@kernel
-def _nth_bit(word: np.uint64, k: np.uint64) -> np.uint64:
-    """Index of the ``k``-th set bit, by halves of 16 bits."""
-    base = U0
-    part = word & np.uint64(0xFFFF)
-    here = popcount(part)
-    while k >= here:
-        k -= here
-        base += U16
-        part = (word >> base) & np.uint64(0xFFFF)
-        here = popcount(part)
-    low = part & np.uint64(0xFF)
-    here = popcount(low)
-    if k >= here:
-        return base + np.uint64(8) + select(part >> np.uint64(8), k - here)
-    return base + select(low, k)
-
-
-@kernel
+@pure_kernel
 def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Leave each card out with probability 0.5."""
     kept = U0
@@ -99,7 +127,7 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     return kept, state
 
 
-@kernel
+@pure_kernel
 def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     """Clear everything but the hands, the bottom, the hidden cards and the generator, and begin.
 
@@ -124,7 +152,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[STAGE] = np.uint64(STAGE_BID)
 
 
-@kernel
+@pure_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
     """Deal from the row's own generator and begin."""
     done = False
@@ -133,47 +161,36 @@ def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
     start_game(row, rules)
 
 
-@kernel
+@pure_kernel
 def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
-    state = row[RNG]
-    pool = rules[R_DECK]
-    size = popcount(pool)
-    players = np.int64(rules[R_PLAYERS])
-    half = rules[R_HALF_DECK] == U1
-    row[HANDS + 2] = U0
-    hidden_extra = U0
-    seat = 0
-    while seat <= players:  # the last draw is the bottom
-        number = rules[R_HAND_SIZE] if seat < players else rules[R_BOTTOM_SIZE]
-        if number == size:
-            cards = pool
-        else:
-            cards, state = draw(pool, size, number, state)
-        pool = remove_hand(pool, cards)
-        size -= number
-        if half:
-            kept, state = _drop_half(cards, state)
-            hidden_extra = add_hand(hidden_extra, remove_hand(cards, kept))
-            cards = kept
-        if seat < players:
-            row[HANDS + seat] = cards
-        else:
-            row[BOTTOM] = cards
-        seat += 1
-    row[HIDDEN] = add_hand(pool, hidden_extra)
+    size, bottom_size = rules[R_HAND_SIZE], rules[R_BOTTOM_SIZE]
+    deck = rules[R_DECK]
+    three = rules[R_PLAYERS] == U3
+    slots = size | (size << U16)
+    slots |= (size if three else bottom_size) << U32
+    slots |= (bottom_size if three else popcount(deck) - U2 * size - bottom_size) << U48
+    hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[RNG])
+    hidden = U0
+    if not three:  # two players: the third share is the bottom, the fourth is hidden
+        hand2, bottom, hidden = U0, hand2, bottom
+    if rules[R_HALF_DECK] == U1:
+        kept0, state = _drop_half(hand0, state)
+        kept1, state = _drop_half(hand1, state)
+        kept2, state = _drop_half(hand2, state)
+        kept3, state = _drop_half(bottom, state)
+        hidden = remove_hand(remove_hand(remove_hand(remove_hand(deck, kept0), kept1), kept2), kept3)
+        hand0, hand1, hand2, bottom = kept0, kept1, kept2, kept3
+    row[HANDS], row[HANDS + 1], row[HANDS + 2] = hand0, hand1, hand2
+    row[BOTTOM] = bottom
+    row[HIDDEN] = hidden
     row[RNG] = state
-    if not half:
+    if rules[R_HALF_DECK] == U0:
         return True
-    enough = popcount(row[HANDS]) + popcount(row[BOTTOM]) > U3
-    seat = 1
-    while seat < players:
-        enough = enough and row[HANDS + seat] != U0
-        seat += 1
-    return enough
+    return popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three)
 
 
-@kernel
+@pure_kernel
 def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
     """Deal a row from a 64-bit generator state and begin.
 

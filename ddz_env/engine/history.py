@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import CHOSEN, MOVES, PENDING, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.engine.step import apply_action, main_cards
 from ddz_env.engine.tables import KICKER_ID, MAIN_SEGMENT, SEGMENT_KICKER_SIZE
@@ -16,7 +16,7 @@ HISTORY_WORDS = 2
 """Words a slot: the cards of the move as a hand, and ``main id | seat << 16`` (bids keep their action id)."""
 
 
-@kernel
+@pure_kernel
 def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
     """Play one action, as :func:`ddz_env.engine.step.apply_action`, and enter the move in the ring once complete.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.words import (
     JOKERS,
     PLANE,
@@ -42,7 +42,7 @@ _EXACTLY_3 = np.uint64(8)
 _UP_TO_2 = np.uint64(7)
 
 
-@kernel
+@inline_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
     """How many kickers of different ranks a hand could give if no rank were a body's (body ranks included)."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
@@ -52,7 +52,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
     return count
 
 
-@kernel
+@inline_kernel
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
     """Candidates without the highest ``left - 1``: those leave too few above them."""
     while left > U1 and candidates != U0:
@@ -69,7 +69,7 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
     return candidates
 
 
-@kernel
+@pure_kernel
 def _multiplicities(
     hand: np.uint64,
     rank: np.uint64,
@@ -97,7 +97,7 @@ def _multiplicities(
     return allowed
 
 
-@kernel
+@inline_kernel
 def kicker_options(
     hand: np.uint64,
     start: np.uint64,
@@ -137,7 +137,7 @@ def kicker_options(
     return _repeated_options(hand, body, start, length, count, left, chosen, floor, on_lead, trio_above, rules)
 
 
-@kernel
+@pure_kernel
 def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bool:
     """Whether a rank in ``limit + 1 .. below - 1`` has been chosen exactly three times."""
     rank = limit + U1
@@ -148,7 +148,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
     return False
 
 
-@kernel
+@pure_kernel
 def _repeated_options(
     hand: np.uint64,
     body: np.uint64,

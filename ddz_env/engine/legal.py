@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.kickers import distinct_kickers, kicker_options
 from ddz_env.engine.layout import (
     BIDS,
@@ -102,7 +102,7 @@ def allowed(segment: int, rules: np.ndarray) -> bool:
     return ((rules[R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
-@kernel
+@inline_kernel
 def _with_kickers(
     hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> np.uint64:
@@ -124,9 +124,7 @@ def _with_kickers(
 
 
 @inline_kernel
-def trio_needed(
-    segment: np.uint64, start: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
-) -> np.uint64:
+def trio_needed(segment: np.uint64, start: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """The rank above which a kicker trio must lie so that the reply wins; 99 where the body itself wins.
 
     Only DouZero compares planes with solos by the highest trio anywhere in the cards.
@@ -137,7 +135,7 @@ def trio_needed(
     return NO_TRIO_NEEDED
 
 
-@kernel
+@inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the lowest ranks at which the hand can play a segment, whatever it must beat.
 
@@ -186,7 +184,7 @@ def _put_segment(mask: np.ndarray, segment: int, starts: np.uint64, rules: np.nd
         put(mask, SEGMENT_BASE[segment], starts)
 
 
-@kernel
+@inline_kernel
 def _put_chains(
     mask: np.ndarray, plane: np.uint64, quads: np.uint64, shortest: np.uint64, first: int, stop: int, rules: np.ndarray
 ) -> None:
@@ -202,13 +200,13 @@ def _put_chains(
         segment += 1
 
 
-@kernel
+@pure_kernel
 def _put_with_kickers(mask: np.ndarray, hand: np.uint64, bodies: np.uint64, segment: int, rules: np.ndarray) -> None:
     if bodies != U0 and allowed(segment, rules):
         put(mask, SEGMENT_BASE[segment], _with_kickers(hand, bodies, np.uint64(segment), True, U0, rules))
 
 
-@kernel
+@pure_kernel
 def _put_long_with_kickers(
     mask: np.ndarray, hand: np.uint64, plane: np.uint64, first: int, stop: int, rules: np.ndarray
 ) -> None:
@@ -216,7 +214,7 @@ def _put_long_with_kickers(
         _put_with_kickers(mask, hand, run(plane, SEGMENT_LENGTH[segment]), segment, rules)
 
 
-@kernel
+@inline_kernel
 def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     """Or every main group that the hand can lead into a zeroed mask of shape ``[7]``."""
     one, two = hand & PLANE, (hand >> U16) & PLANE
@@ -249,10 +247,8 @@ def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
         _put_long_with_kickers(mask, hand, chain, SEG_SHUTTLE_SOLOS, N_SEGMENTS, rules)
 
 
-@kernel
-def follow_starts(
-    hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray
-) -> np.uint64:
+@inline_kernel
+def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the lowest ranks at which the hand beats a target of the segment within its category."""
     starts = segment_starts(hand, segment, False, key, rules)
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
@@ -260,7 +256,7 @@ def follow_starts(
     return starts & ~((U2 << key) - U1)
 
 
-@kernel
+@inline_kernel
 def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
     """Mask of the ranks that a row in the kicker stage may choose."""
     pending = row[PENDING]
@@ -289,7 +285,7 @@ def bid_options(row: np.ndarray) -> np.uint64:
     return (_U15 & ~((U2 << highest) - U1)) | U1
 
 
-@kernel
+@inline_kernel
 def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     """Write the legal actions of the seat to act as bits.
 
@@ -315,7 +311,7 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
         put(mask, _DOUBLE_ID, U3)
 
 
-@kernel
+@inline_kernel
 def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     target = row[TARGET]
     mask[0] |= _PASS_BIT
@@ -332,7 +328,7 @@ def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.n
         put(mask, _ROCKET, U1)
 
 
-@kernel
+@inline_kernel
 def count_legal(mask: np.ndarray) -> np.uint64:
     """Number of set bits of a mask."""
     total = U0
@@ -341,14 +337,14 @@ def count_legal(mask: np.ndarray) -> np.uint64:
     return total
 
 
-@kernel
+@inline_kernel
 def is_legal(row: np.ndarray, rules: np.ndarray, action: np.uint64, mask: np.ndarray) -> bool:
     """Whether an action id is legal; ``mask`` is scratch of shape ``[7]``."""
     legal_mask(row, rules, mask)
     return ((mask[action >> _U6] >> (action & _U63)) & U1) == U1
 
 
-@kernel
+@inline_kernel
 def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
     """The ``k``-th legal action id in ascending order."""
     for word in range(MASK_WORDS):

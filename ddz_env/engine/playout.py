@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.layout import ROW_WORDS, STAGE, STAGE_OVER
+from ddz_env.engine.deal import new_game
+from ddz_env.engine.layout import ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.deal import new_game
-from ddz_env.engine.words import U1
 
 
 @kernel
@@ -39,5 +38,5 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
             action = nth_legal(mask, below(mix(state), count_legal(mask)))
             apply_action(row, action, rules)
             decisions += 1
-        wins[np.int64(row[25]) - 1] += 1
+        wins[np.int64(row[WINNER]) - 1] += 1
     return decisions, wins

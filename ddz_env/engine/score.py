@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
 from ddz_env.engine.words import U0, U1, U2, U3, U8, U16
 from ddz_env.rules import R_PLAYERS
@@ -17,7 +17,7 @@ _U15 = np.uint64(15)
 _NO_GAME = np.uint64(NO_GAME)
 
 
-@kernel
+@pure_kernel
 def is_spring(row: np.ndarray) -> bool:
     """Whether the losers never played (spring), or the landlord played only the first move (anti-spring)."""
     landlord = row[LANDLORD]
@@ -28,17 +28,15 @@ def is_spring(row: np.ndarray) -> bool:
     return ((plays >> (U8 * landlord)) & _BYTE) == U1
 
 
-@kernel
+@pure_kernel
 def stake(row: np.ndarray) -> np.uint64:
     """Base (the highest bid, 1 without an auction) times two for every bomb and rocket played so far."""
     base = (row[BIDS] >> _U12) & _U15
     return max(base, U1) << row[BOMBS]
 
 
-@kernel
-def write_returns(
-    row: np.ndarray, rules: np.ndarray, scoring: int, peasant_reward: float, returns: np.ndarray
-) -> None:
+@pure_kernel
+def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_reward: float, returns: np.ndarray) -> None:
     """Write each seat's return of a finished game; all zero if everybody declined.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import deal_again
 from ddz_env.engine.layout import (
     BIDS,
@@ -117,7 +117,7 @@ def main_cards(main: np.uint64) -> np.uint64:
     return spread(body_mask(main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
 
 
-@kernel
+@inline_kernel
 def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
     """Play one action for the seat to act.  The action must be legal: nothing is checked.
 
@@ -168,7 +168,7 @@ def _pass(row: np.ndarray, rules: np.ndarray) -> None:
         row[SEAT] = next_seat(row[SEAT], rules)
 
 
-@kernel
+@inline_kernel
 def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move (or pass) at once; the row must be in the play stage and the move legal.
 
@@ -184,7 +184,7 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
         _play(row, main, kickers, rules)
 
 
-@kernel
+@inline_kernel
 def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     seat = row[SEAT]
     hand_word = HANDS + np.int64(seat)
@@ -231,7 +231,7 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
         row[SEAT] = next_seat(seat, rules)
 
 
-@kernel
+@pure_kernel
 def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
     """Set the target to DouZero's reading of a plane with solos.
 
@@ -259,7 +259,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
                 rank += U1
 
 
-@kernel
+@pure_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     """One bid: 0 declines, 1..3 bids."""
     seat = row[SEAT]
@@ -296,7 +296,7 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
         deal_again(row, rules)
 
 
-@kernel
+@pure_kernel
 def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
     row[LANDLORD] = seat
     row[HANDS + np.int64(seat)] = add_hand(row[HANDS + np.int64(seat)], row[BOTTOM])
@@ -307,7 +307,7 @@ def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
     row[STAGE] = _DOUBLE if rules[R_DOUBLING] == U1 else _PLAY
 
 
-@kernel
+@pure_kernel
 def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> None:
     seat = row[SEAT]
     row[MOVES] += U1

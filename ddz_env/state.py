@@ -346,6 +346,7 @@ class State:
         elif after != before:
             if pending:
                 cards = self._ring[before % HISTORY_MOVES, 0]
-                self._log.append((seat, Move.from_words(pending, remove_hand(cards, main_cards(np.uint64(pending))))))
+                kickers = int(remove_hand(cards, main_cards(np.uint64(pending))))
+                self._log.append((seat, Move.from_words(pending, kickers)))
             else:
                 self._log.append((seat, Move(action)))

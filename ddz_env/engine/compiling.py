@@ -9,6 +9,7 @@ cache directory, else a temporary one), so a read-only installation works and th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numba
 from numba.core import caching
@@ -82,7 +83,7 @@ def cache_root() -> Path:
     return user if _writable(user) else Path(tempfile.gettempdir()) / f"ddz-env-{uid}"
 
 
-class _StampedLocator(caching._CacheLocator):
+class _StampedLocator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
     """Tells Numba where a kernel's cache lies and when it is stale."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
@@ -109,7 +110,7 @@ class _StampedLocator(caching._CacheLocator):
 
 
 class _StampedCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
-    _locator_classes = [_StampedLocator]
+    _locator_classes: ClassVar[list[type]] = [_StampedLocator]
 
 
 class _StampedCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
@@ -143,8 +144,6 @@ def parallel_kernel(function: _F) -> _F:
 def _compile(function: _F, extra: dict[str, Any]) -> _F:
     dispatcher = numba.njit(**FLAGS, **extra)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1
-        try:
+        with contextlib.suppress(RuntimeError):  # no writable place at all: compile anew in each process
             dispatcher._cache = _StampedCache(function)
-        except RuntimeError:
-            pass  # no writable place at all: compile anew in each process
     return cast(_F, dispatcher)

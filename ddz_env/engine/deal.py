@@ -187,7 +187,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     row[RNG] = state
     if rules[R_HALF_DECK] == U0:
         return True
-    return popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three)
+    return bool(popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
 
 
 @pure_kernel

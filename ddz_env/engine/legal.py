@@ -93,7 +93,7 @@ _SEG_PLANE_SOLOS = np.uint64(SEG_PLANE_SOLOS)
 @inline_kernel
 def is_plane_with_solos(segment: np.uint64) -> bool:
     """Whether the segment is one of the planes with solos (the category whose readings DouZero merges)."""
-    return _SEG_PLANE_SOLOS <= segment < _SEG_PLANE_SOLOS_END
+    return bool(_SEG_PLANE_SOLOS <= segment < _SEG_PLANE_SOLOS_END)
 
 
 @inline_kernel
@@ -312,20 +312,41 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
 
 
 @inline_kernel
+def replies(
+    hand: np.uint64, target: np.uint64, key: np.uint64, rules: np.ndarray
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """What beats a target, besides passing.
+
+    Args:
+        hand: The hand.
+        target: The main group to beat, or ``BOMBS_ONLY``.
+        key: What a reply in the same category must exceed.
+        rules: The rules array.
+
+    Returns:
+        The first id and the start mask of the replies in the target's own category, the mask of the bombs beside
+        them, and 1 if the rocket may be played.
+    """
+    base, starts, bombs, rocket = U0, U0, U0, U0
+    if target != _ROCKET:
+        bombs = bombs_in(hand, rules)
+        rocket = U1 if holds_rocket(hand, rules) else U0
+        if target != _BOMBS_ONLY:
+            segment = MAIN_SEGMENT[target]
+            base = SEGMENT_BASE[segment]
+            starts = follow_starts(hand, segment, key, rules)
+            if segment == SEG_BOMB:
+                bombs = U0
+    return base, starts, bombs, rocket
+
+
+@inline_kernel
 def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    target = row[TARGET]
+    base, starts, bombs, rocket = replies(hand, row[TARGET], row[KEY], rules)
     mask[0] |= _PASS_BIT
-    if target == _ROCKET:
-        return
-    bombs = bombs_in(hand, rules)
-    if target != _BOMBS_ONLY:
-        segment = MAIN_SEGMENT[target]
-        put(mask, SEGMENT_BASE[segment], follow_starts(hand, segment, row[KEY], rules))
-        if segment == SEG_BOMB:
-            bombs = U0
+    put(mask, base, starts)
     put(mask, SEGMENT_BASE[SEG_BOMB], bombs)
-    if holds_rocket(hand, rules):
-        put(mask, _ROCKET, U1)
+    put(mask, _ROCKET, rocket)
 
 
 @inline_kernel

@@ -158,14 +158,7 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
 @inline_kernel
 def _pass(row: np.ndarray, rules: np.ndarray) -> None:
     row[MOVES] += U1
-    row[PASSES] += U1
-    if row[PASSES] + U1 == rules[R_PLAYERS]:
-        row[SEAT] = row[OWNER]
-        row[TARGET] = U0
-        row[KEY] = U0
-        row[PASSES] = U0
-    else:
-        row[SEAT] = next_seat(row[SEAT], rules)
+    pass_turn(row, rules)
 
 
 @inline_kernel
@@ -186,49 +179,75 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 @inline_kernel
 def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move and keep the books that observations, views and scores read."""
     seat = row[SEAT]
-    hand_word = HANDS + np.int64(seat)
     segment = MAIN_SEGMENT[main]
-    start = main - SEGMENT_BASE[segment]
-    copies = SEGMENT_COPIES[segment]
-    body = JOKERS if segment == SEG_ROCKET else body_mask(start, SEGMENT_LENGTH[segment])
-    if segment == SEG_ROCKET:
-        copies = U1
-    hand = remove(row[hand_word], body, copies)
-    played = add(row[PLAYED + np.int64(seat)], body, copies)
-    known = row[KNOWN]
-    if seat == row[LANDLORD]:
-        known = remove(known, body, copies)
+    cards = main_cards(main)
     if kickers != U0:
-        hand = remove_hand(hand, kickers)
-        played = add_hand(played, kickers)
-        if seat == row[LANDLORD]:
-            known = remove_hand(known, kickers)
-    row[hand_word] = hand
-    row[PLAYED + np.int64(seat)] = played
-    row[KNOWN] = known
+        cards = add_hand(cards, kickers)
+    row[PLAYED + np.int64(seat)] = add_hand(row[PLAYED + np.int64(seat)], cards)
+    if seat == row[LANDLORD] and row[KNOWN] != U0:
+        row[KNOWN] = remove_hand(row[KNOWN], cards)
     row[PLAYS] += U1 << (U8 * seat)
     row[WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
-    if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
-        row[BOMBS] += U1
     row[MOVES] += U1
     row[PENDING] = U0
     row[CHOSEN] = U0
     row[LEFT] = U0
     row[FLOOR] = U0
     row[STAGE] = _PLAY
+    play_lightly(row, main, kickers, rules)
+
+
+@inline_kernel
+def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move in a row that nobody will look at: hands, turn, target, bombs and winner only.
+
+    Simulations use it; the row must be in the play stage.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        main: Action id of the main group, not pass.
+        kickers: The kickers as a hand, 0 if none.
+        rules: The rules array.
+    """
+    seat = row[SEAT]
+    segment = MAIN_SEGMENT[main]
+    start = main - SEGMENT_BASE[segment]
+    if segment == SEG_ROCKET:
+        hand = row[HANDS + np.int64(seat)] & ~JOKERS
+    else:
+        body = body_mask(start, SEGMENT_LENGTH[segment])
+        hand = remove(row[HANDS + np.int64(seat)], body, SEGMENT_COPIES[segment])
+        if kickers != U0:
+            hand = remove_hand(hand, kickers)
+    row[HANDS + np.int64(seat)] = hand
+    if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
+        row[BOMBS] += U1
     row[PASSES] = U0
     row[OWNER] = seat
+    row[TARGET] = main
+    row[KEY] = start
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         _merge_reading(row, main, segment, start, kickers)
-    else:
-        row[TARGET] = main
-        row[KEY] = start
     if hand == U0:
         row[STAGE] = _OVER
         row[WINNER] = seat + U1
     else:
         row[SEAT] = next_seat(seat, rules)
+
+
+@inline_kernel
+def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
+    """Pass: the next seat follows, or the owner of the target leads."""
+    row[PASSES] += U1
+    if row[PASSES] + U1 == rules[R_PLAYERS]:
+        row[SEAT] = row[OWNER]
+        row[TARGET] = U0
+        row[KEY] = U0
+        row[PASSES] = U0
+    else:
+        row[SEAT] = next_seat(row[SEAT], rules)
 
 
 @pure_kernel

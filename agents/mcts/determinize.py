@@ -1,0 +1,73 @@
+"""Determinization: a full game drawn uniformly from everything a seat cannot see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.deal import share_out
+from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, RNG, ROW_WORDS, SIZES
+from ddz_env.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
+from ddz_env.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
+
+_NO_SEAT = np.uint64(NO_SEAT)
+_BYTE = np.uint64(0xFF)
+
+
+@inline_kernel
+def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
+    """Draw a game that is consistent with a view, uniformly over deals of cards.
+
+    The face-up landlord cards that the landlord has not played stay with the landlord; cards that nobody holds stay
+    undealt; before the auction has ended three of them are the bottom.
+
+    Args:
+        view: The observer's row (:func:`ddz_env.view.write_view`), shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+        state: The generator's state.
+        row: Output, shape ``[32]``.
+
+    Returns:
+        The generator's new state.
+    """
+    for word in range(ROW_WORDS):
+        row[word] = view[word]
+    row[RNG] = state
+    row[SIZES] = U0
+    if rules[R_OPEN_HANDS] == U1:
+        return state
+    landlord = view[LANDLORD]
+    slots = U0
+    for other in range(3):
+        index = np.uint64(other)
+        size = (view[SIZES] >> (U8 * index)) & _BYTE
+        if index == seat:
+            size = U0
+        elif index == landlord:
+            size -= popcount(view[KNOWN])
+        slots |= size << (U16 * index)
+    unplaced = popcount(view[HIDDEN]) - (slots & np.uint64(0xFFFF))
+    unplaced -= ((slots >> U16) & np.uint64(0xFFFF)) + ((slots >> U32) & np.uint64(0xFFFF))
+    slots |= unplaced << U48
+    hand0, hand1, hand2, rest, state = share_out(view[HIDDEN], slots, state)
+    row[HIDDEN] = rest
+    if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
+        row[BOTTOM] = rest
+        row[HIDDEN] = U0
+    if seat != U0:
+        row[HANDS] = hand0
+    if seat != U1:
+        row[HANDS + 1] = hand1
+    if seat != U2:
+        row[HANDS + 2] = hand2
+    if landlord != _NO_SEAT and landlord != seat:
+        word = HANDS + np.int64(landlord)
+        row[word] = add_hand(row[word], view[KNOWN])
+    return state
+
+
+@kernel
+def draw_game(view: np.ndarray, seat: int, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
+    """:func:`determinize` as an entry point from Python."""
+    return determinize(view, np.uint64(seat), rules, state, row)

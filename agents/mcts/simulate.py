@@ -1,0 +1,160 @@
+"""The simulation (playout): random to the end, a finishing move taken at once.
+
+A simulation's row is thrown away, so moves are played by ``play_lightly``: hands, turn and target without the books
+that observations and views read.  Three simulations in four of a search's time are spent here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.actions import MAIN_GROUPS
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.kickers import kicker_options
+from ddz_env.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, TARGET, WINNER
+from ddz_env.engine.legal import count_legal, lead_mask, legal_mask, nth_legal, replies, trio_needed
+from ddz_env.engine.random import advance, below, mix
+from ddz_env.engine.step import apply_action, pass_turn, play_lightly
+from ddz_env.engine.tables import (
+    BOMB_ID,
+    MAIN_SEGMENT,
+    MASK_WORDS,
+    ROCKET_ID,
+    SEGMENT_BASE,
+    SEGMENT_CARDS,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+)
+from ddz_env.engine.words import U0, U1, U2, U4, add, lowest, popcount, select
+
+
+def _finishing_ids() -> np.ndarray:
+    """Mask words, by number of cards in hand, of the main groups that use them all."""
+    table = np.zeros((21, MASK_WORDS), np.uint64)
+    for group in MAIN_GROUPS[1:]:
+        table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
+    return table
+
+
+_FINISHING = _finishing_ids()
+_U64 = np.uint64(64)
+_BOMB_ID = np.uint64(BOMB_ID)
+_ROCKET_ID = np.uint64(ROCKET_ID)
+_BOMBS_ONLY = np.uint64(BOMBS_ONLY)
+
+
+@inline_kernel
+def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
+    """The lowest legal main group that empties the hand, 0 if none.
+
+    Args:
+        hand: The acting seat's hand.
+        mask: Its legal actions in the play stage, shape ``[7]``.
+    """
+    cards = popcount(hand)
+    for word in range(MASK_WORDS - 1):
+        bits = mask[word] & _FINISHING[cards, word]
+        if bits != U0:
+            return np.uint64(word) * _U64 + lowest(bits)
+    return U0
+
+
+@inline_kernel
+def _random_lead(hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """A finishing main group, or a uniform one, and the generator's new state."""
+    for word in range(MASK_WORDS):
+        mask[word] = U0
+    lead_mask(hand, rules, mask)
+    action = finishing_action(hand, mask)
+    if action == U0:
+        state = advance(state)
+        action = nth_legal(mask, below(mix(state), count_legal(mask)))
+    return action, state
+
+
+@inline_kernel
+def _random_reply(row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """A finishing reply, or a uniform one with pass among them, and the generator's new state."""
+    target = row[TARGET]
+    base, starts, bombs, rocket = replies(hand, target, row[KEY], rules)
+    if (starts | bombs | rocket) == U0:
+        return U0, state
+    cards = popcount(hand)
+    if starts != U0 and target != _BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
+        return base + lowest(starts), state
+    if bombs != U0 and cards == U4:
+        return _BOMB_ID + lowest(bombs), state
+    if rocket != U0 and cards == U2:
+        return _ROCKET_ID, state
+    in_category, in_bombs = popcount(starts), popcount(bombs)
+    state = advance(state)
+    pick = below(mix(state), U1 + in_category + in_bombs + rocket)
+    if pick == U0:
+        return U0, state
+    pick -= U1
+    if pick < in_category:
+        return base + select(starts, pick), state
+    pick -= in_category
+    if pick < in_bombs:
+        return _BOMB_ID + select(bombs, pick), state
+    return _ROCKET_ID, state
+
+
+@inline_kernel
+def _random_kickers(
+    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Kickers uniform at every stage, as a hand, and the generator's new state."""
+    segment = MAIN_SEGMENT[main]
+    count, size = SEGMENT_KICKER_COUNT[segment], SEGMENT_KICKER_SIZE[segment]
+    start, length = main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]
+    on_lead = row[TARGET] == U0
+    trio = trio_needed(segment, start, on_lead, row[KEY], rules)
+    kickers, floor, left = U0, U0, count
+    while left > U0:
+        options = kicker_options(hand, start, length, size, count, left, kickers, floor, on_lead, trio, rules)
+        state = advance(state)
+        floor = select(options, below(mix(state), popcount(options)))
+        kickers = add(kickers, U1 << floor, size)
+        left -= U1
+    return kickers, state
+
+
+@pure_kernel
+def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
+    """Play to the end, uniformly at every stage, except that a finishing move is taken at once.
+
+    Args:
+        row: The game, at any stage, changed in place; only hands, turn, bombs and winner are kept right.
+        rules: The rules array.
+        mask: Scratch, shape ``[7]``.
+        state: The generator's state.
+
+    Returns:
+        The generator's new state.
+    """
+    while row[STAGE] != STAGE_PLAY and row[STAGE] != STAGE_OVER:  # an auction, or a half-built move
+        legal_mask(row, rules, mask)
+        state = advance(state)
+        apply_action(row, nth_legal(mask, below(mix(state), count_legal(mask))), rules)
+    while row[STAGE] == STAGE_PLAY:
+        hand = row[HANDS + np.int64(row[SEAT])]
+        if row[TARGET] == U0:
+            action, state = _random_lead(hand, rules, mask, state)
+        else:
+            action, state = _random_reply(row, hand, rules, state)
+        if action == U0:
+            pass_turn(row, rules)
+        else:
+            kickers = U0
+            if SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] != U0:
+                kickers, state = _random_kickers(row, hand, action, rules, state)
+            play_lightly(row, action, kickers, rules)
+    return state
+
+
+@inline_kernel
+def landlord_won(row: np.ndarray) -> bool:
+    """Whether a finished game was won by the landlord."""
+    return row[WINNER] == row[LANDLORD] + U1

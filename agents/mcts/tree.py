@@ -1,0 +1,150 @@
+"""The search tree: arrays inside compiled code, children of a node in one contiguous block.
+
+A *record* is an edge and the node it leads to.  Blocks grow by doubling; a block that a node has outgrown goes to a
+free list by size and is used again, so memory stays below a few dozen bytes an iteration.  Compiled code does not
+check bounds: :func:`add_child` does, and reports a full tree so that the caller can grow it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
+
+ROOT = 0
+SIZE_CLASSES = 12
+FULL = -1
+"""What :func:`add_child` returns when the arrays have no room left."""
+
+_TOP = SIZE_CLASSES  # slot of ``free`` that holds the first unused record
+
+
+class Tree(NamedTuple):
+    """Arrays of a tree, each of shape ``[capacity]``.
+
+    Attributes:
+        action: int16, the action that leads here.
+        visits: int32.
+        reward: float32, total reward of the side that chose the action, 1 a win and 0 a loss.
+        first: int32, first record of the node's block of children.
+        count: int16, children in use.
+        room: int16, size of the block, a power of two or 0.
+        settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
+        free: int32, shape ``[13]``: heads of the free lists by size class (-1 if empty), then the first unused record.
+    """
+
+    action: npt.NDArray[np.int16]
+    visits: npt.NDArray[np.int32]
+    reward: npt.NDArray[np.float32]
+    first: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int16]
+    room: npt.NDArray[np.int16]
+    settled: npt.NDArray[np.int8]
+    free: npt.NDArray[np.int32]
+
+
+def new_tree(capacity: int) -> Tree:
+    """Allocate a tree that holds a bare root.
+
+    Args:
+        capacity: Records to make room for; four an iteration are always enough.
+    """
+    tree = Tree(
+        np.empty(capacity, np.int16),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.float32),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int16),
+        np.empty(capacity, np.int16),
+        np.empty(capacity, np.int8),
+        np.empty(SIZE_CLASSES + 1, np.int32),
+    )
+    clear(tree)
+    return tree
+
+
+def grown(tree: Tree) -> Tree:
+    """A copy with twice the room."""
+    arrays = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
+    return Tree(*arrays, tree.free.copy())
+
+
+@inline_kernel
+def _reset(tree: Tree, record: int, action: np.uint64) -> None:
+    tree.action[record] = action
+    tree.visits[record] = 0
+    tree.reward[record] = 0.0
+    tree.first[record] = 0
+    tree.count[record] = 0
+    tree.room[record] = 0
+    tree.settled[record] = 0
+
+
+@pure_kernel
+def clear(tree: Tree) -> None:
+    """Forget everything but a bare root."""
+    for size_class in range(SIZE_CLASSES):
+        tree.free[size_class] = -1
+    tree.free[_TOP] = 1
+    _reset(tree, ROOT, np.uint64(0))
+
+
+@inline_kernel
+def _take_block(tree: Tree, size_class: int) -> int:
+    """A block of ``2 ** size_class`` records, or ``FULL``."""
+    head = tree.free[size_class]
+    if head >= 0:
+        tree.free[size_class] = tree.first[head]
+        return np.int64(head)
+    top = np.int64(tree.free[_TOP])
+    if top + (1 << size_class) > tree.action.size:
+        return FULL
+    tree.free[_TOP] = top + (1 << size_class)
+    return top
+
+
+@inline_kernel
+def _grow(tree: Tree, node: int) -> bool:
+    """Move a node's children to a block of twice the size; false if there is no room."""
+    old, count = np.int64(tree.first[node]), np.int64(tree.count[node])
+    size_class = 0
+    while (1 << size_class) <= count:
+        size_class += 1
+    block = _take_block(tree, size_class)
+    if block == FULL:
+        return False
+    for offset in range(count):
+        source, target = old + offset, block + offset
+        tree.action[target] = tree.action[source]
+        tree.visits[target] = tree.visits[source]
+        tree.reward[target] = tree.reward[source]
+        tree.first[target] = tree.first[source]
+        tree.count[target] = tree.count[source]
+        tree.room[target] = tree.room[source]
+        tree.settled[target] = tree.settled[source]
+    if count > 0:  # the old block was full: its size is the number of children
+        tree.first[old] = tree.free[size_class - 1]
+        tree.free[size_class - 1] = old
+    tree.first[node] = block
+    tree.room[node] = 1 << size_class
+    return True
+
+
+@inline_kernel
+def add_child(tree: Tree, node: int, action: np.uint64) -> int:
+    """Append a child and return its record, or ``FULL``.  Records of the node's other children may move."""
+    if tree.count[node] == tree.room[node] and not _grow(tree, node):
+        return FULL
+    record = np.int64(tree.first[node]) + np.int64(tree.count[node])
+    _reset(tree, record, action)
+    tree.count[node] += 1
+    return record
+
+
+def children(tree: Tree, node: int = ROOT) -> slice:
+    """The records of a node's children."""
+    first = int(tree.first[node])
+    return slice(first, first + int(tree.count[node]))

@@ -1,0 +1,167 @@
+"""Hands and moves as people write them: what is accepted, exact inverses, and the errors."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddz_env import PRESETS, Hand, Move, Rules, State
+from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
+from ddz_env.cards import FULL_DECK, card_name, card_rank
+from ddz_env.errors import AmbiguousMoveError, DouDizhuError, InvalidHandError, InvalidMoveError
+from ddz_env.notation import counts_to_word, word_to_counts
+
+counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
+
+
+@pytest.mark.parametrize(
+    ("typed", "category", "cards"),
+    [
+        ("3 4 5 6 7", "solo chain", "34567"),
+        ("34567", "solo chain", "34567"),
+        ("TJQKA", "solo chain", "TJQKA"),
+        ("10JQKA", "solo chain", "TJQKA"),
+        ("10 j q k a", "solo chain", "TJQKA"),
+        ("BR", "rocket", "BR"),
+        ("小王 大王", "rocket", "BR"),
+        ("333+4", "trio+solo", "3334"),
+        ("3334", "trio+solo", "3334"),
+        ("4333", "trio+solo", "3334"),
+        ("33344", "trio+pair", "33344"),
+        ("♠3♥3", "pair", "33"),
+        ("♠3, ♥3, ♦3, ♣3", "bomb", "3333"),
+        ("334455", "pair chain", "334455"),
+        ("333444+57", "plane+solos", "33344457"),
+        ("333444+5577", "plane+pairs", "3334445577"),
+        ("3333+57", "quad+2 solos", "333357"),
+        ("3333+5577", "quad+2 pairs", "33335577"),
+        ("pass", "pass", ""),
+        ("不出", "pass", ""),
+        ("bid 2", "bid", ""),
+        ("no bid", "bid", ""),
+        ("double", "double", ""),
+    ],
+)
+def test_what_people_type(typed: str, category: str, cards: str) -> None:
+    move = Move.parse(typed)
+    assert (move.category, str(move.cards)) == (category, cards)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_move_text_parses_back_for_every_main_group(preset: str) -> None:
+    """str and parse are inverses for each row of the table, with the lowest kickers that the body leaves free."""
+    rules = Rules.preset(preset)
+    checked = 0
+    for group in MAIN_GROUPS:
+        free = [rank for rank in range(13) if not group.need[rank]]
+        move = Move(group.id, tuple(free[: group.kicker_count]))
+        if move.category in rules.categories:
+            assert Move.parse(str(move), rules) == move
+            checked += 1
+    assert checked >= (30 if preset == "mini" else 270)
+
+
+@pytest.mark.parametrize("preset", ["standard", "botzone", "rlcard", "openspiel", "mini"])
+def test_moves_of_real_games_parse_back(preset: str) -> None:
+    for seed in range(5):
+        state = State.new(seed, preset)
+        while not state.is_over:
+            moves = state.legal_moves()
+            for move in moves:
+                assert Move.parse(str(move), state.rules) == move
+                assert eval(repr(move), {"Move": Move}) == move
+            state.step(moves[seed * 7 % len(moves)])
+
+
+@given(counts)
+def test_hand_text_and_word_are_inverses(ranks: tuple[int, ...]) -> None:
+    hand = Hand(ranks)
+    assert Hand.parse(str(hand)) == hand
+    assert eval(repr(hand), {"Hand": Hand}) == hand
+    assert Hand.from_word(hand.word) == hand
+    assert word_to_counts(counts_to_word(ranks)) == ranks
+    assert len(hand) == hand.word.bit_count()
+
+
+def test_card_ids_are_botzones() -> None:
+    assert [card_name(card) for card in (0, 3, 4, 51, 52, 53)] == ["♥3", "♣3", "♥4", "♣2", "B", "R"]
+    assert [card_rank(card) for card in (0, 51, 52, 53)] == [0, 12, 13, 14]
+    assert str(Hand.from_ids(range(54))) == "".join(rank * n for rank, n in zip("3456789TJQKA2BR", FULL_DECK))
+    assert Move.from_ids([0, 1, 2, 7]) == Move.parse("333+4")
+    assert Move.from_ids([]).is_pass
+
+
+@pytest.mark.parametrize(
+    ("cards", "message"),
+    [([54], "0 to 53"), ([-1], "0 to 53"), ([3, 3], "named twice"), ([*range(54), 0], "named twice")],
+)
+def test_bad_card_ids_are_named(cards: list[int], message: str) -> None:
+    with pytest.raises(InvalidHandError, match=message):
+        Hand.from_ids(cards)
+
+
+@pytest.mark.parametrize("text", ["33333", "BB", "RR", "1", "3x4", "++", "B B"])
+def test_impossible_hands_are_refused(text: str) -> None:
+    with pytest.raises(InvalidHandError):
+        Hand.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "34", "3456", "QKA23", "KA2", "AA22", "AAA222", "333+3", "333+44+5", "33+4", "3333+BR", "bid 4", "333444+55"],
+)
+def test_no_moves_of_the_standard_rules(text: str) -> None:
+    with pytest.raises(InvalidMoveError):
+        Move.parse(text)
+
+
+def test_the_same_cards_under_the_peers() -> None:
+    """333444555666 is four trios, or three with a kicker trio where a kicker rank may repeat."""
+    plane_of_four = Move.parse("333444555666")
+    assert plane_of_four.category == "plane"
+    for preset in ("rlcard", "douzero", "openspiel"):
+        assert Move.parse("333444555666", preset) == plane_of_four
+    with pytest.raises(AmbiguousMoveError, match=r"333444555666 or 333444555\+666 or 444555666\+333"):
+        Move.parse("333444555666", Rules.preset("openspiel", ambiguous_cards="ask"))
+    with pytest.raises(InvalidMoveError):
+        Move.parse("333444555+666", "rlcard")
+    assert Move.parse("333444555+666", "openspiel").kickers == (3, 3, 3)
+
+
+@given(st.text(max_size=30))
+def test_parsers_raise_only_named_errors(text: str) -> None:
+    for parse in (Hand.parse, Move.parse):
+        try:
+            parsed = parse(text)
+        except DouDizhuError:
+            continue
+        assert type(parsed).parse(str(parsed)) == parsed
+
+
+@given(st.text("3456789TJQKA2BR+ 10passbid", max_size=24), st.sampled_from(sorted(PRESETS)))
+def test_parsed_text_round_trips_under_every_preset(text: str, preset: str) -> None:
+    try:
+        move = Move.parse(text, preset)
+    except DouDizhuError:
+        return
+    assert Move.parse(str(move), preset) == move
+
+
+@given(st.integers(-5, NUM_ACTIONS + 5), st.lists(st.integers(-2, 16), max_size=6))
+def test_constructed_moves_are_valid_or_refused(main: int, kickers: list[int]) -> None:
+    try:
+        move = Move(main, tuple(kickers))
+    except DouDizhuError:
+        return
+    assert move.actions[0] == main
+    assert len(move.cards) == (0 if move.group is None else move.group.cards)
+
+
+def test_every_action_has_a_name() -> None:
+    names = [action_name(action) for action in range(NUM_ACTIONS)]
+    assert len(set(names)) == NUM_ACTIONS
+    assert names[KICKER_BASE] == "kicker 3"
+    assert names[BID_BASE : BID_BASE + 4] == ["no bid", "bid 1", "bid 2", "bid 3"]
+    with pytest.raises(ValueError, match="0 to 399"):
+        action_name(NUM_ACTIONS)

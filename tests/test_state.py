@@ -1,0 +1,295 @@
+"""The State facade: what it promises of a game, and named errors that leave the game unchanged."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ddz_env import PRESETS, Move, Rules, State
+from ddz_env.actions import NUM_ACTIONS, PASS
+from ddz_env.errors import (
+    DouDizhuError,
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidRulesError,
+)
+
+
+def play_random(state: State, seed: int, stop_after: int = 10_000) -> State:
+    """Play uniformly over action ids."""
+    rng = np.random.default_rng(seed)
+    for _ in range(stop_after):
+        if state.is_over:
+            break
+        state.step_action(int(rng.choice(state.legal_actions())))
+    return state
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_game_from_deal_to_returns(preset: str) -> None:
+    """Cards are conserved, a choice is never empty, pass is illegal on lead and zero-sum returns sum to zero."""
+    for seed in range(10):
+        state = State.new(seed, preset)
+        rng = np.random.default_rng(seed)
+        undealt = None
+        while not state.is_over:
+            legal = state.legal_actions()
+            assert legal
+            view = state.view()
+            if view.stage == "play":
+                assert (PASS in legal) == (not view.on_lead)
+                held = sum(len(state.hand(seat)) for seat in range(state.rules.players))
+                played = sum(len(view.played(seat)) for seat in range(state.rules.players))
+                undealt = sum(state.rules.deck) - held - played if undealt is None else undealt
+                assert held + played + undealt == sum(state.rules.deck)
+            state.step_action(int(rng.choice(legal)))
+        assert state.legal_actions() == []
+        if state.rules.scoring != "botzone":
+            assert sum(state.returns()) == 0
+        if state.winner is not None:
+            assert len(state.hand(state.winner)) == 0
+
+
+def test_whole_moves_and_staged_actions_are_the_same_game() -> None:
+    for seed in range(20):
+        whole, staged = State.new(seed), State.new(seed)
+        rng = np.random.default_rng(seed)
+        while not whole.is_over:
+            moves = whole.legal_moves()
+            move = moves[int(rng.integers(len(moves)))]
+            whole.step(move)
+            for action in move.actions:
+                staged.step_action(action)
+            assert whole == staged
+        assert whole.history == staged.history
+
+
+def test_same_seed_same_game_and_other_seeds_other_games() -> None:
+    assert State.new(7) == State.new(7)
+    assert len({str(State.new(seed).hand(0)) for seed in range(100)}) == 100
+    assert State.new(7, game=1) != State.new(7, game=2)
+
+
+def test_golden_deal() -> None:
+    """The deal of a seed never changes: recorded games and published deals depend on it."""
+    assert repr(State.new(7)) == GOLDEN_SEED_7
+
+
+GOLDEN_SEED_7 = (
+    "<State standard, play, seat 0 to act, "
+    "0:445666778899TJJQAA2B 1:3456889TJQKKAA22R 2:333455779TTJQQKK2>"
+)
+
+
+def test_copies_and_pickles_continue_identically() -> None:
+    for stop in (0, 1, 5, 17, 33):
+        state = play_random(State.new(11), 3, stop)
+        for twin in (state.copy(), copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+            assert twin == state
+            assert play_random(twin, 5).returns() == play_random(state.copy(), 5).returns()
+    assert play_random(State.new(11), 3, 2) != State.new(11)
+
+
+@pytest.mark.parametrize("bad", ["333333", "hello", "BB", "3+4+5", "34"])
+def test_text_that_is_no_move(bad: str) -> None:
+    state = State.new(1)
+    before = state.copy()
+    with pytest.raises(InvalidMoveError):
+        state.step(bad)
+    assert state == before
+
+
+def test_illegal_moves_say_what_is_wrong_and_what_is_legal() -> None:
+    state = State.from_hands(["34567", "3489", "KKQJ"], rules="standard", check_sizes=False)
+    before = state.copy()
+    with pytest.raises(IllegalMoveError, match=r"not enough 8.*legal are 3, 4, 5, 6, 7, 34567"):
+        state.step("8")
+    with pytest.raises(IllegalMoveError, match="leader of a trick cannot pass"):
+        state.step("pass")
+    with pytest.raises(IllegalMoveError, match="stage is play"):
+        state.step("bid 1")
+    assert state == before
+    state.step("5")
+    with pytest.raises(IllegalMoveError, match=r"does not beat 5; legal are pass, 8, 9"):
+        state.step("4")
+    with pytest.raises(IllegalMoveError, match=r"action 2 \(solo 4\) is not legal for seat 1; legal are 0 \(pass\)"):
+        state.step_action(2)
+    state.step("pass")
+    state.step("J")
+    assert state.seat == 0
+
+
+def test_a_finished_game_takes_no_step() -> None:
+    state = State.from_hands(["3", "4", "5"], check_sizes=False)
+    state.step("3")
+    assert state.is_over
+    assert state.winner == 0
+    assert state.returns() == (1.0, -0.5, -0.5)
+    before = state.copy()
+    for step in (lambda: state.step("4"), lambda: state.step_action(0)):
+        with pytest.raises(GameOverError):
+            step()
+    assert state == before
+
+
+def test_half_built_moves_take_kickers_only() -> None:
+    state = State.from_hands(["33356", "4", "5"], check_sizes=False)
+    trio = next(action for action in state.legal_actions() if Move.parse("333+5").main == action)
+    state.step_action(trio)
+    assert state.stage == "kicker"
+    assert state.seat == 0
+    with pytest.raises(IllegalMoveError, match="half built"):
+        state.step("333+5")
+    with pytest.raises(IllegalMoveError, match="half built"):
+        state.legal_moves()
+    assert state.view(1).stage == "play", "the others do not see a half-built move"
+    state.step_action(state.legal_actions()[0])
+    assert str(state.history[-1][1]) == "333+5"
+    assert state.seat == 1
+
+
+@pytest.mark.parametrize(
+    ("hands", "bottom", "message"),
+    [
+        (["3", "4"], "", "3 seats, got 2"),
+        (["3" * 4, "3", "4"], "", "5 cards of rank 3"),
+        (["B", "B", "4"], "", "2 cards of rank B"),
+        (["", "3", "4"], "", "seat 0 has no cards"),
+    ],
+)
+def test_bad_deals(hands: list[str], bottom: str, message: str) -> None:
+    with pytest.raises(InvalidDealError, match=message):
+        State.from_hands(hands, bottom, check_sizes=False)
+
+
+def test_deal_sizes_are_checked() -> None:
+    with pytest.raises(InvalidDealError, match="seat 0 has 1 cards; standard deals 17"):
+        State.from_hands(["3", "4", "5"])
+    with pytest.raises(InvalidDealError, match="seed"):
+        State.new(-1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "poker"}, "unknown rules preset 'poker'; choose from standard"),
+        ({"name": "standard", "kickers": 2}, "unknown rule option 'kickers'"),
+        ({"name": "standard", "players": 4}, "players=4 is not known"),
+        ({"name": "standard", "scoring": "money"}, "scoring='money'"),
+        ({"name": "standard", "categories": ("solo", "flush")}, "flush"),
+        ({"name": "standard", "hand_size": 18}, "need 57 cards"),
+        ({"name": "standard", "hand_size": 16}, "whole deck"),
+        ({"name": "mini", "bidding": "once"}, "three players"),
+    ],
+)
+def test_unknown_presets_and_options(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidRulesError, match=message):
+        Rules.preset(**options)  # type: ignore[arg-type]
+
+
+def test_auction_each_seat_speaks_once() -> None:
+    state = State.new(3, "bidding")
+    opener = state.seat
+    state.step("bid 1")
+    state.step("no bid")
+    with pytest.raises(IllegalMoveError, match="legal are no bid, bid 2, bid 3"):
+        state.step("bid 1")
+    state.step("bid 2")
+    landlord = (opener + 2) % 3
+    assert (state.seat, state.role(), state.stage) == (landlord, "landlord", "play")
+    assert len(state.hand()) == 20
+    assert state.view((landlord + 1) % 3).landlord_cards == state.bottom
+
+
+def test_auction_bid_of_three_ends_it_and_sets_the_stake() -> None:
+    state = State.new(3, "bidding")
+    landlord = state.seat
+    state.step("bid 3")
+    assert state.role(landlord) == "landlord"
+    assert state.view().stake == 3
+
+
+def test_auction_when_all_decline() -> None:
+    again = State.new(3, "bidding")
+    first_hands = [str(again.hand(seat)) for seat in range(3)]
+    for _ in range(3):
+        again.step("no bid")
+    assert again.stage == "bid"
+    assert [str(again.hand(seat)) for seat in range(3)] != first_hands
+    assert again.history == []
+
+    forced = State.new(3, Rules.preset("bidding", all_decline="first-seat"))
+    opener = forced.seat
+    for _ in range(3):
+        forced.step("no bid")
+    assert (forced.role(opener), forced.view().stake) == ("landlord", 1)
+
+    ended = State.new(3, "openspiel")
+    for _ in range(3):
+        ended.step("no bid")
+    assert ended.is_over
+    assert ended.winner is None
+    assert ended.returns() == (0.0, 0.0, 0.0)
+
+
+def test_bottom_is_hidden_until_the_auction_ends() -> None:
+    state = State.new(3, "bidding")
+    view = state.view()
+    assert len(view.landlord_cards) == 0
+    assert len(view.unseen) == 37
+
+
+def test_stake_spring_bombs_and_doubling() -> None:
+    """Base 1, one bomb, spring: each peasant pays 4; a landlord who doubled gets 8, a peasant who doubled pays 16."""
+    rules = Rules.preset("standard", scoring="stake", doubling=True)
+    state = State.from_hands(["33334", "56", "78"], rules=rules, check_sizes=False)
+    for answer in ("double", "no double", "double"):
+        state.step(answer)
+    for move in ("3333", "pass", "pass", "4"):
+        state.step(move)
+    assert state.returns() == (24.0, -8.0, -16.0)
+    assert state.returns("win") == (1.0, -0.5, -0.5)
+
+
+def test_anti_spring() -> None:
+    state = State.from_hands(["345", "6", "78"], check_sizes=False)
+    state.step("3")
+    state.step("6")
+    assert state.returns("stake") == (-4.0, 2.0, 2.0)
+
+
+def test_botzone_scores_are_table_2_1() -> None:
+    """2 for the winners and a hundredth of each combination's weight: 8 for a plane, 1 for a solo."""
+    state = State.from_hands(["333444567", "89", "TJ"], rules="botzone", check_sizes=False)
+    for move in ("333444+56", "pass", "pass", "7"):
+        state.step(move)
+    assert state.returns() == pytest.approx((2.09, 0.0, 0.0))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.lists(st.integers(-3, NUM_ACTIONS + 3), max_size=40), st.sampled_from(sorted(PRESETS)))
+def test_fuzzed_actions_are_legal_or_refused_without_a_trace(seed: int, actions: list[int], preset: str) -> None:
+    state = State.new(seed, preset)
+    for action in actions:
+        before = state.copy()
+        legal = state.legal_actions()
+        try:
+            state.step_action(action)
+        except DouDizhuError:
+            assert action not in legal
+            assert state == before
+        else:
+            assert action in legal
+
+
+@pytest.mark.parametrize("bad", [None, 1.5, "3", True])
+def test_step_action_takes_integers(bad: object) -> None:
+    with pytest.raises(InvalidMoveError):
+        State.new(1).step_action(bad)  # type: ignore[arg-type]

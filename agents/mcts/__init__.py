@@ -1,2 +1,1 @@
-"""Monte Carlo tree search: a few compiled kernels (determinize, select, expand, simulate, backpropagate, choose)
-and the agents composed from them."""
+"""Monte Carlo tree search: determinize, select, expand, simulate, backpropagate, choose; agents composed of these."""

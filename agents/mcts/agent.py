@@ -10,15 +10,17 @@ import numpy.typing as npt
 
 from agents.mcts.determinize import draw_game
 from agents.mcts.search import search
+from agents.mcts.simulate import finishing_action
 from agents.mcts.tree import ROOT, Tree, children, clear, grown, new_tree
 from agents.protocol import Decision
 from ddz_env import Move, State, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import ROW_WORDS, SEAT, STAGE, STAGE_KICKER
+from ddz_env.engine.layout import HANDS, ROW_WORDS, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.engine.legal import legal_mask, nth_legal
 from ddz_env.engine.random import key
-from ddz_env.engine.step import apply_action
+from ddz_env.engine.step import apply_action, main_cards
 from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import remove_hand
 from ddz_env.errors import DouDizhuError, IllegalMoveError
 
 _TIME_SLICE = 256
@@ -91,6 +93,9 @@ class _TreeSearch:
         forced = int(nth_legal(mask, np.uint64(0)))
         if total == 1 and not (forced < KICKER_BASE and MAIN_GROUPS[forced].kicker_count):
             return Decision(Move(forced), {}, {}, ())
+        finish = _finishing_move(root, seat, mask)
+        if finish is not None:
+            return Decision(finish, {}, {}, finish.actions)
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         self._run(root, seat, rules, seed)
         return _choose(self._pool, root, rules)
@@ -107,7 +112,7 @@ class _TreeSearch:
             if index == len(self._pool):
                 self._pool.append(new_tree(2 * self.iterations + 256))
             clear(self._pool[index])
-            state = key(seed, np.uint64(index))
+            state = np.uint64(key(seed, np.uint64(index)))
             row, state = self._root(root, seat, rules, state)
             self._grow_tree(index, row, seat, rules, state, share)
 
@@ -187,6 +192,15 @@ class CheatingUctAgent(DeterminizedUctAgent):
         return root, state
 
 
+def _finishing_move(root: npt.NDArray[np.uint64], seat: int, mask: npt.NDArray[np.uint64]) -> Move | None:
+    """A legal move that empties the hand: no search can find a better one."""
+    if int(root[STAGE]) != STAGE_PLAY:
+        return None
+    hand = root[HANDS + seat]
+    main = np.uint64(finishing_action(hand, mask))
+    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+
+
 def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
     """Visits and rewards of the children of one node in every tree, added up by action, ascending."""
     visits: dict[int, int] = {}
@@ -222,22 +236,17 @@ def _choose(trees: Sequence[Tree], root: npt.NDArray[np.uint64], rules: npt.NDAr
     visits, rewards = _totals(trees, nodes)
     row = root.copy()
     line: list[int] = []
-    moves = _next_action(visits, row, rules)
-    seat = int(row[SEAT])
+    action = _next_action(visits, row, rules)
     while True:
-        line.append(moves)
-        apply_action(row, np.uint64(moves), rules)
-        if int(row[SEAT]) != seat or not _mid_move(row):
+        line.append(action)
+        apply_action(row, np.uint64(action), rules)
+        if int(row[STAGE]) != STAGE_KICKER:
             break
-        nodes = _descend(trees, nodes, moves)
-        moves = _next_action(_totals(trees, nodes)[0], row, rules)
+        nodes = _descend(trees, nodes, action)
+        action = _next_action(_totals(trees, nodes)[0], row, rules)
     values = {action: rewards[action] / count for action, count in visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
     return Decision(Move(main, kickers), visits, values, tuple(line))
-
-
-def _mid_move(row: npt.NDArray[np.uint64]) -> bool:
-    return int(row[STAGE]) == STAGE_KICKER
 
 
 def _next_action(visits: dict[int, int], row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> int:

@@ -38,7 +38,7 @@ _U63 = np.uint64(63)
 def _take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
     """List the children that the determinization allows and strike their actions from the mask."""
     first, found = np.int64(tree.first[node]), 0
-    for record in range(first, first + np.int64(tree.count[node])):
+    for record in range(first, first + np.int64(tree.used[node])):
         action = np.uint64(tree.action[record])
         bit = U1 << (action & _U63)
         if mask[action >> _U6] & bit:
@@ -69,7 +69,7 @@ def _best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, expl
 def _best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> int:
     first = np.int64(tree.first[node])
     best, best_value = first, np.float32(-1.0)
-    for record in range(first, first + np.int64(tree.count[node])):
+    for record in range(first, first + np.int64(tree.used[node])):
         value = _ucb(tree, record, log_parent, exploration)
         if value > best_value:
             best, best_value = np.int64(record), value

@@ -30,7 +30,7 @@ class Tree(NamedTuple):
         visits: int32.
         reward: float32, total reward of the side that chose the action, 1 a win and 0 a loss.
         first: int32, first record of the node's block of children.
-        count: int16, children in use.
+        used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
         free: int32, shape ``[13]``: heads of the free lists by size class (-1 if empty), then the first unused record.
@@ -40,7 +40,7 @@ class Tree(NamedTuple):
     visits: npt.NDArray[np.int32]
     reward: npt.NDArray[np.float32]
     first: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int16]
+    used: npt.NDArray[np.int16]
     room: npt.NDArray[np.int16]
     settled: npt.NDArray[np.int8]
     free: npt.NDArray[np.int32]
@@ -78,7 +78,7 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
     tree.visits[record] = 0
     tree.reward[record] = 0.0
     tree.first[record] = 0
-    tree.count[record] = 0
+    tree.used[record] = 0
     tree.room[record] = 0
     tree.settled[record] = 0
 
@@ -109,7 +109,7 @@ def _take_block(tree: Tree, size_class: int) -> int:
 @inline_kernel
 def _grow(tree: Tree, node: int) -> bool:
     """Move a node's children to a block of twice the size; false if there is no room."""
-    old, count = np.int64(tree.first[node]), np.int64(tree.count[node])
+    old, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     size_class = 0
     while (1 << size_class) <= count:
         size_class += 1
@@ -122,7 +122,7 @@ def _grow(tree: Tree, node: int) -> bool:
         tree.visits[target] = tree.visits[source]
         tree.reward[target] = tree.reward[source]
         tree.first[target] = tree.first[source]
-        tree.count[target] = tree.count[source]
+        tree.used[target] = tree.used[source]
         tree.room[target] = tree.room[source]
         tree.settled[target] = tree.settled[source]
     if count > 0:  # the old block was full: its size is the number of children
@@ -136,15 +136,15 @@ def _grow(tree: Tree, node: int) -> bool:
 @inline_kernel
 def add_child(tree: Tree, node: int, action: np.uint64) -> int:
     """Append a child and return its record, or ``FULL``.  Records of the node's other children may move."""
-    if tree.count[node] == tree.room[node] and not _grow(tree, node):
+    if tree.used[node] == tree.room[node] and not _grow(tree, node):
         return FULL
-    record = np.int64(tree.first[node]) + np.int64(tree.count[node])
+    record = np.int64(tree.first[node]) + np.int64(tree.used[node])
     _reset(tree, record, action)
-    tree.count[node] += 1
+    tree.used[node] += 1
     return record
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:
     """The records of a node's children."""
     first = int(tree.first[node])
-    return slice(first, first + int(tree.count[node]))
+    return slice(first, first + int(tree.used[node]))

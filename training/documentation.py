@@ -1,0 +1,151 @@
+"""The generated parts of the docs: tables computed from the code, written between markers.
+
+A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ddz_env.actions import (
+    BID_BASE,
+    CATEGORIES,
+    DOUBLE_BASE,
+    KICKER_BASE,
+    MAIN_GROUPS,
+    NUM_ACTIONS,
+    SEGMENTS,
+    action_name,
+)
+from ddz_env.cards import RANK_NAMES
+from ddz_env.errors import DouDizhuError
+from ddz_env.observation import OBSERVATION, STATE, Layout
+from ddz_env.rules import PRESETS, Rules
+
+_BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+class StaleDocsError(DouDizhuError):
+    """A page's generated tables are out of date, or name a table that does not exist."""
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [list(header), *([str(cell) for cell in row] for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def action_table() -> str:
+    """One line a category: ids, how many, an example."""
+    rows: list[tuple[object, ...]] = []
+    for index, category in enumerate(CATEGORIES):
+        groups = [group for group in MAIN_GROUPS if group.category == index]
+        segments = [segment for segment in SEGMENTS if segment.category == index]
+        lengths = f"{segments[0].length}–{segments[-1].length}" if len(segments) > 1 else "–"
+        kickers = "–"
+        if category.kicker_size:
+            what = "solo" if category.kicker_size == 1 else "pair"
+            each = "each link" if len(segments) > 1 else ""
+            kickers = f"{category.kickers_per_link} {what}{'s' if category.kickers_per_link > 1 else ''} {each}".strip()
+        ids = f"{groups[0].id}–{groups[-1].id}" if len(groups) > 1 else str(groups[0].id)
+        example = groups[0].name.removeprefix(category.name).strip() or "pass"
+        rows.append((ids, category.name, len(groups), lengths, kickers, f"`{example}`"))
+    rows.append((f"{KICKER_BASE}–{BID_BASE - 1}", "kicker rank", len(RANK_NAMES), "–", "–", "`kicker 3`"))
+    rows.append((f"{BID_BASE}–{DOUBLE_BASE - 1}", "bid", DOUBLE_BASE - BID_BASE, "–", "–", f"`{action_name(BID_BASE)}`"))
+    last = NUM_ACTIONS - DOUBLE_BASE
+    rows.append((f"{DOUBLE_BASE}–{NUM_ACTIONS - 1}", "doubling", last, "–", "–", f"`{action_name(DOUBLE_BASE)}`"))
+    return _table(("ids", "category", "count", "length", "kickers", "first"), rows)
+
+
+def _layout_table(layout: Layout) -> str:
+    return _table(("bytes", "feature", "range", "meaning"), layout.rows())
+
+
+def observation_table() -> str:
+    """The observation vector, feature by feature."""
+    return _layout_table(OBSERVATION)
+
+
+def state_table() -> str:
+    """The full state vector for centralized critics, feature by feature."""
+    return _layout_table(STATE)
+
+
+def preset_table() -> str:
+    """What each preset sets, option by option, where presets differ."""
+    options = [
+        "players", "hand_size", "bottom", "half_deck", "kicker_repeat", "two_jokers", "kicker_trios", "chain_from_quad",
+        "bombs", "bidding", "all_decline", "open_hands", "ambiguous_cards", "scoring",
+    ]  # fmt: skip
+    rows: list[list[object]] = []
+    for option in options:
+        rows.append([f"`{option}`", *(getattr(rules, option) for rules in PRESETS.values())])
+    rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
+    rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
+    names = [f"`{name}`" for name in PRESETS]
+    return _table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
+
+
+def _plain(value: object) -> object:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+def option_table() -> str:
+    """The fields of :class:`Rules` with their meaning, from its docstring."""
+    text = (Rules.__doc__ or "").split("Attributes:")[1]
+    entries = re.findall(r"^ {8}(\w+): (.*?)(?=^ {8}\w+: |\Z)", text, re.DOTALL | re.MULTILINE)
+    return _table(("option", "meaning"), ((f"`{name}`", " ".join(what.split())) for name, what in entries))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "actions": action_table,
+    "observation": observation_table,
+    "state": state_table,
+    "presets": preset_table,
+    "options": option_table,
+}
+"""Every table that a page may ask for."""
+
+
+def refreshed(text: str) -> str:
+    """Return a page with its generated blocks rewritten.
+
+    Raises:
+        StaleDocsError: If a block names a table that does not exist.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        if match["name"] not in TABLES:
+            raise StaleDocsError(f"no table is called {match['name']!r}; there are {', '.join(TABLES)}")
+        return f"{match[1]}{TABLES[match['name']]()}\n{match[3]}"
+
+    return _BLOCK.sub(block, text)
+
+
+def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
+    """Rewrite the generated blocks of pages.
+
+    Args:
+        pages: Markdown files.
+        check: Raise instead of writing.
+
+    Returns:
+        The pages that were out of date.
+
+    Raises:
+        StaleDocsError: If ``check`` and a page is out of date.
+    """
+    stale = []
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        new = refreshed(text)
+        if new != text:
+            stale.append(page)
+            if not check:
+                page.write_text(new, encoding="utf-8")
+    if check and stale:
+        raise StaleDocsError(f"out of date: {', '.join(map(str, stale))}; run `ddz docs`")
+    return stale

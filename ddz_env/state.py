@@ -188,11 +188,11 @@ class State:
 
     def role(self, seat: int | None = None) -> str | None:
         """The role of a seat (the acting seat by default), None before there is a landlord."""
-        return role_of(self._row, self.seat if seat is None else seat, self._rules.players)
+        return role_of(self._row, self._seat(seat), self._rules.players)
 
     def hand(self, seat: int | None = None) -> Hand:
         """The hand of a seat (the acting seat by default)."""
-        return Hand.from_word(int(self._row[HANDS + (self.seat if seat is None else seat)]))
+        return Hand.from_word(int(self._row[HANDS + self._seat(seat)]))
 
     @property
     def bottom(self) -> Hand:
@@ -201,7 +201,7 @@ class State:
 
     def view(self, seat: int | None = None) -> View:
         """What a seat (the acting seat by default) knows."""
-        seat = self.seat if seat is None else seat
+        seat = self._seat(seat)
         row = np.empty(ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
         return View(row, self._rules, self._rule_words, seat, tuple(self._log), self._ring.copy())
@@ -306,6 +306,14 @@ class State:
         hands = " ".join(f"{seat}:{self.hand(seat)}" for seat in range(self._rules.players))
         return f"<State {self._rules.name}, {self.stage}, seat {self.seat} to act, {hands}>"
 
+    def _seat(self, seat: int | None) -> int:
+        """A checked seat number, the acting seat for None."""
+        if seat is None:
+            return self.seat
+        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self._rules.players:
+            raise InvalidDealError(f"seat {seat!r} does not exist: {self._rules.name} has 0..{self._rules.players - 1}")
+        return int(seat)
+
     def _check_running(self) -> None:
         if self.is_over:
             raise GameOverError("the game is over: start a new one")
@@ -333,7 +341,7 @@ class State:
             reason = "the leader of a trick cannot pass"
         else:
             target = self.view().target
-            reason = f"it does not beat {target[1]}" if target else f"the {self._rules.name} rules do not allow it"
+            reason = f"it does not beat {target[1]}" if target else f"the {self._rules.name} rules do not allow it now"
         return f"{move} is not legal for seat {self.seat}: {reason}; legal are {shown}"
 
     def _apply(self, action: int) -> None:

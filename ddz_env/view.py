@@ -203,11 +203,12 @@ class View:
 
     @property
     def target(self) -> tuple[int, Move] | None:
-        """Seat and move that must be beaten, None on lead."""
+        """Seat and move that must be beaten; None on lead, or where a bare row brought no history."""
         if int(self.row[TARGET]) == 0:
             return None
         owner = int(self.row[OWNER])
-        return next((seat, move) for seat, move in reversed(self.history) if seat == owner and not move.is_pass)
+        played = ((seat, move) for seat, move in reversed(self.history) if seat == owner and not move.is_pass)
+        return next(played, None)
 
     @property
     def passes(self) -> int:

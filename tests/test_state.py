@@ -293,3 +293,22 @@ def test_fuzzed_actions_are_legal_or_refused_without_a_trace(seed: int, actions:
 def test_step_action_takes_integers(bad: object) -> None:
     with pytest.raises(InvalidMoveError):
         State.new(1).step_action(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seat", [3, -1, True, "0"])
+def test_seats_are_checked(seat: object) -> None:
+    state = State.new(1)
+    for ask in (state.hand, state.role, state.view):
+        with pytest.raises(InvalidDealError, match="does not exist"):
+            ask(seat)  # type: ignore[operator]
+    with pytest.raises(InvalidDealError):
+        State.new(1, "mini").view(2)
+
+
+def test_a_bare_row_explains_without_a_history() -> None:
+    state = State.new(1)
+    state.step(state.legal_moves()[0])
+    bare = State(state.row.copy(), state.rules)
+    assert bare.view().target is None
+    with pytest.raises(IllegalMoveError):
+        bare.step("333444555666")

@@ -1,0 +1,77 @@
+# Everything a clone needs: Python 3.10 or newer, make and a package registry.  `make help` lists the targets.
+#
+#   PYTHON   the interpreter that .venv is made from            (default: python3)
+#   JOBS     worker processes of the test run                   (default: 2)
+#   ARGS     passed on by test, test-long, demo and bench       (default: none)
+
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Every installation goes through the constraints.
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
+
+# What is installed, each with a stamp: `make demo` gets by with the core; the rest needs everything.
+EXTRAS := dev,peers,render,train,plot
+CORE := $(VENV)/.core-installed
+FULL := $(VENV)/.full-installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check test-long bench docs lint format dist clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
+
+demo: $(CORE)  ## install the core only, then let the search agents play the baselines
+	$(BIN)/ddz demo $(ARGS)
+
+test: $(FULL) check  ## lint, check the types and run the default tests
+
+check: $(FULL) lint
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+test-long: $(FULL)  ## run the long suite (more positions and games; tens of minutes)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(ARGS)
+
+bench: $(FULL)  ## measure the speeds, beside the peers
+	$(BIN)/ddz bench $(ARGS)
+
+docs: $(FULL)  ## write the generated tables of docs/ anew
+	$(BIN)/ddz docs
+
+lint: $(FULL)  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(FULL)  ## let ruff repair and format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+dist: $(FULL)  ## build the wheel and the source distribution into dist/
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+clean:  ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find ddz_env agents training tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip is the last thing that venv creates: where it is missing, the environment is, too, or was cut short.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Python 3.10 or newer is needed; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing ddz-env into $(VENV) ..."
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(FULL): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing ddz-env[$(EXTRAS)] into $(VENV) (a few minutes the first time) ..."
+	@$(PIP_INSTALL) --editable ".[$(EXTRAS)]"
+	@touch $(CORE) $@

@@ -1,0 +1,429 @@
+"""What a table looks like, as plain data: every renderer draws a :class:`Table` and never looks at the game.
+
+The table is read from a row and the history alone.  For a perspective it is read from that seat's
+:class:`~ddz_env.view.View`, so that nothing hidden can reach a picture.
+
+Suits never matter in Dou Dizhu.  Cards get one here for the eye only: the copies of a rank are numbered through the
+visible cards (the observer's played cards, then its hand, then the next seat's ...), so that no card is drawn twice.
+Where every hand is shown, a card also keeps its suit throughout the play; elsewhere those of the opponents may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
+from ddz_env.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
+from ddz_env.engine.layout import (
+    BIDS,
+    BOMBS,
+    BOTTOM,
+    CHOSEN,
+    DOUBLES,
+    HANDS,
+    HIDDEN,
+    KNOWN,
+    LANDLORD,
+    LEFT,
+    MOVES,
+    NO_SEAT,
+    OWNER,
+    PENDING,
+    PLAYED,
+    SEAT,
+    SIZES,
+    STAGE,
+    TARGET,
+    WINNER,
+)
+from ddz_env.engine.score import is_spring, stake, write_returns
+from ddz_env.notation import Hand, Move
+from ddz_env.render.errors import InvalidPictureError
+from ddz_env.rules import Rules
+from ddz_env.state import SCORINGS, State
+from ddz_env.view import STAGE_NAMES, View, role_of
+
+SUITS = "♠♥♣♦"
+"""Suit of a card by its copy."""
+
+
+class Card(NamedTuple):
+    """A card as it is drawn.
+
+    Attributes:
+        rank: 0..14.
+        copy: 0..3, which of the rank's copies; decides the suit.
+    """
+
+    rank: int
+    copy: int
+
+    @property
+    def is_joker(self) -> bool:
+        """Whether it is the black or the red joker."""
+        return self.rank >= BLACK_JOKER
+
+    @property
+    def suit(self) -> str:
+        """One of ``♠♥♣♦``; empty for jokers."""
+        return "" if self.is_joker else SUITS[self.copy % 4]
+
+    @property
+    def is_red(self) -> bool:
+        """Whether it is printed in red: hearts, diamonds and the red joker."""
+        return self.rank > BLACK_JOKER if self.is_joker else self.copy % 2 == 1
+
+    def __str__(self) -> str:
+        return RANK_NAMES[self.rank] + self.suit
+
+
+Cards = tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Play:
+    """The last move of a seat.
+
+    Attributes:
+        text: The move's notation, for example ``333+4``, ``pass`` or ``bid 2``.
+        category: The move's category, for example ``trio+solo``.
+        cards: Its cards, the body before the kickers; empty for passes, bids and answers to doubling.
+        to_beat: Whether it is the move that must be beaten (or ended the game).
+        current: Whether it belongs to the trick (or auction) under way, and its seat does not act anew.
+    """
+
+    text: str
+    category: str
+    cards: Cards
+    to_beat: bool
+    current: bool
+
+
+@dataclass(frozen=True)
+class Building:
+    """A move whose kickers are being chosen.
+
+    Attributes:
+        category: The category of the main group.
+        cards: The body and the kickers chosen so far.
+        kickers_left: Kickers still to choose.
+        cards_left: Cards still to choose (two a kicker where the kickers are pairs).
+    """
+
+    category: str
+    cards: Cards
+    kickers_left: int
+    cards_left: int
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One place at the table.
+
+    Attributes:
+        number: The seat.
+        role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` (two players) or empty in the auction.
+        hand: The cards that are visible; all of them, none, or an opponent's face-up landlord cards.
+        size: Cards in hand.
+        play: The last move, None if there was none.
+        acting: Whether it is this seat's turn.
+        doubled: Whether the seat has doubled.
+        result: The seat's return, None while the game runs.
+    """
+
+    number: int
+    role: str
+    hand: Cards
+    size: int
+    play: Play | None
+    acting: bool
+    doubled: bool
+    result: float | None
+
+    @property
+    def unseen(self) -> int:
+        """Cards of the hand that are face down."""
+        return self.size - len(self.hand)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One moment of a game, as one observer sees it.
+
+    Attributes:
+        rules: Name of the rules.
+        stage: ``play``, ``kicker``, ``bid``, ``double`` or ``over``.
+        seats: The seats, seat 0 first.
+        viewer: The observer's seat; None sees every hand.
+        landlord: The landlord's seat, None before there is one.
+        landlord_cards: The landlord cards that are visible.
+        landlord_backs: Landlord cards that are face down.
+        undealt: Cards that nobody holds and nobody sees.
+        stake: Base times two per bomb and rocket.
+        highest_bid: The highest bid so far, 0 if none.
+        bombs: Bombs and rockets played.
+        moves: Completed moves.
+        on_lead: Whether the seat to act has a free choice.
+        building: A half-built move of the seat to act, where it is visible.
+        winner: The seat that went out, None while the game runs or if everybody declined.
+        spring: Whether the game ended by spring or anti-spring.
+    """
+
+    rules: str
+    stage: str
+    seats: tuple[Seat, ...]
+    viewer: int | None
+    landlord: int | None
+    landlord_cards: Cards
+    landlord_backs: int
+    undealt: int
+    stake: int
+    highest_bid: int
+    bombs: int
+    moves: int
+    on_lead: bool
+    building: Building | None
+    winner: int | None
+    spring: bool
+
+    @property
+    def acting(self) -> Seat | None:
+        """The seat to act, None when the game is over."""
+        return next((seat for seat in self.seats if seat.acting), None)
+
+    @property
+    def to_beat(self) -> Play | None:
+        """The move that must be beaten, None on lead."""
+        return next((seat.play for seat in self.seats if seat.play is not None and seat.play.to_beat), None)
+
+    @property
+    def status(self) -> str:
+        """One sentence: whose turn it is and what for, or how the game ended."""
+        if self.acting is None:
+            return self._ending()
+        who = f"seat {self.acting.number}"
+        if self.stage == "bid":
+            return f"{who} bids" + (f", {self.highest_bid} is bid" if self.highest_bid else ", nobody has bid yet")
+        if self.stage == "double":
+            return f"{who} may double"
+        if self.building is not None:
+            return f"{who} chooses {_plural(self.building.kickers_left, 'more kicker')} for a {self.building.category}"
+        if self.on_lead:
+            return f"{who} leads"
+        # A game taken over from a bare row has no history, hence no move to show.
+        return f"{who} must beat {self.to_beat.text if self.to_beat is not None else 'the last move'} or pass"
+
+    def _ending(self) -> str:
+        if self.winner is None:
+            return "nobody bid: no game"
+        peasants = "the peasants win" if len(self.seats) > 2 else "the peasant wins"
+        side = "the landlord wins" if self.winner == self.landlord else peasants
+        return f"{side}: seat {self.winner} went out" + (", spring" if self.spring else "")
+
+
+def table_of(game: State | View, perspective: int | None = None) -> Table:
+    """Read the table of a game.
+
+    Args:
+        game: A game, or what a seat knows of it.
+        perspective: The seat that looks; None shows every hand of a ``State``.  A ``View`` has its own.
+
+    Raises:
+        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+
+    Example:
+        >>> table = table_of(State.new(seed=1), perspective=1)
+        >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
+        [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
+    """
+    if isinstance(game, View):
+        if perspective not in (None, game.seat):
+            raise InvalidPictureError(
+                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective!r}"
+            )
+        return _Reader(game.row, game.rules, game.history, game.seat).table()
+    if perspective is None:
+        return _Reader(game.row, game.rules, game.history, None).table()
+    players = game.rules.players
+    if isinstance(perspective, bool) or perspective not in range(players):
+        raise InvalidPictureError(f"perspective={perspective!r} is no seat: choose 0..{players - 1}, or None for all")
+    return table_of(game.view(int(perspective)))
+
+
+class _Reader:
+    """Reads a table from a row (a view's row where there is a viewer) and the history.
+
+    Args:
+        row: Shape ``[32]``, uint64.
+        rules: The rules.
+        history: Completed moves, oldest first.
+        viewer: The observer; None means that the row is complete.
+    """
+
+    def __init__(
+        self,
+        row: npt.NDArray[np.uint64],
+        rules: Rules,
+        history: Sequence[tuple[int, Move]],
+        viewer: int | None,
+    ) -> None:
+        self.row = row
+        self.rules = rules
+        self.viewer = viewer
+        self.history = history
+        self.stage = STAGE_NAMES[int(row[STAGE])]
+        landlord = int(row[LANDLORD])
+        self.landlord = None if landlord == NO_SEAT else landlord
+        self.winner = next((seat for seat in range(rules.players) if int(row[WINNER]) == seat + 1), None)
+        self.hands = [self._visible_hand(seat) for seat in range(rules.players)]
+        self.first_copies = self._first_copies()
+        self.trick_start = _trick_start(history, rules.players)
+
+    def table(self) -> Table:
+        """The whole table."""
+        seats = tuple(self._seat(seat) for seat in range(self.rules.players))
+        bottom = self._hand(BOTTOM)
+        face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
+        return Table(
+            rules=self.rules.name,
+            stage=self.stage,
+            seats=seats,
+            viewer=self.viewer,
+            landlord=self.landlord,
+            landlord_cards=_cards(bottom.counts, self.first_copies[self.landlord]),
+            landlord_backs=face_down,
+            undealt=len(self._hand(HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
+            stake=int(stake(self.row)),
+            highest_bid=(int(self.row[BIDS]) >> 12) & 15,
+            bombs=int(self.row[BOMBS]),
+            moves=int(self.row[MOVES]),
+            on_lead=int(self.row[TARGET]) == 0,
+            building=self._building(),
+            winner=self.winner,
+            spring=self.winner is not None and bool(is_spring(self.row)),
+        )
+
+    def _hand(self, word: int) -> Hand:
+        return Hand.from_word(int(self.row[word]))
+
+    def _visible_hand(self, seat: int) -> Hand:
+        if self.viewer in (None, seat) or self.rules.open_hands:
+            return self._hand(HANDS + seat)
+        return self._hand(KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
+
+    def _first_copies(self) -> dict[int | None, list[int]]:
+        """For each seat the first copy of each rank that is its own; under None the first after all seats."""
+        free = [0] * NUM_RANKS
+        first: dict[int | None, list[int]] = {}
+        players = self.rules.players
+        for turn in range(players):
+            seat = ((self.viewer or 0) + turn) % players
+            first[seat] = free
+            free = _sum(free, self.hands[seat].counts, self._hand(PLAYED + seat).counts)
+        first[None] = free
+        return first
+
+    def _held_from(self, seat: int) -> list[int]:
+        """The first copy of each rank that is still in hand: the played cards stand before it."""
+        return _sum(self.first_copies[seat], self._hand(PLAYED + seat).counts)
+
+    def _size(self, seat: int) -> int:
+        if self.viewer is None:
+            return len(self.hands[seat])
+        return (int(self.row[SIZES]) >> (8 * seat)) & 255
+
+    def _seat(self, seat: int) -> Seat:
+        return Seat(
+            number=seat,
+            role=self._role(seat),
+            hand=_cards(self.hands[seat].counts, self._held_from(seat)),
+            size=self._size(seat),
+            play=self._play(seat),
+            acting=self._is_acting(seat),
+            doubled=(int(self.row[DOUBLES]) >> (2 * seat)) & 3 == 2,
+            result=self._returns()[seat] if self.stage == "over" else None,
+        )
+
+    def _is_acting(self, seat: int) -> bool:
+        return self.stage != "over" and int(self.row[SEAT]) == seat
+
+    def _role(self, seat: int) -> str:
+        role = (role_of(self.row, seat, self.rules.players) or "").replace("_", " ")
+        return role.split()[0] if self.rules.players == 2 else role
+
+    def _returns(self) -> list[float]:
+        values = np.zeros(3)
+        scoring = SCORINGS[self.rules.scoring]
+        write_returns(self.row, self.rules.words(), scoring, self.rules.peasant_reward, values)
+        return [float(value) for value in values]
+
+    def _moves_of_this_stage(self) -> range:
+        """Action ids of the moves that lie on the table now."""
+        if self.stage == "double":
+            return range(DOUBLE_BASE, DOUBLE_BASE + 2)
+        if self.stage == "bid" or self.landlord is None:
+            return range(BID_BASE, DOUBLE_BASE)
+        return range(KICKER_BASE)
+
+    def _play(self, seat: int) -> Play | None:
+        shown = self._moves_of_this_stage()
+        for number in range(len(self.history) - 1, -1, -1):
+            mover, move = self.history[number]
+            if mover == seat and move.main in shown:
+                to_beat = int(self.row[TARGET]) != 0 and int(self.row[OWNER]) == seat and not move.is_pass
+                return Play(
+                    text=str(move),
+                    category=move.category,
+                    cards=self._played_cards(seat, move),
+                    to_beat=to_beat,
+                    current=number >= self.trick_start and not self._is_acting(seat),
+                )
+        return None
+
+    def _played_cards(self, seat: int, move: Move) -> Cards:
+        """The last cards that a seat has played: its last copies before those in hand."""
+        counts = move.cards.counts
+        first = [copy - count for copy, count in zip(self._held_from(seat), counts, strict=True)]
+        body = move.group.need if move.group is not None else (0,) * NUM_RANKS
+        return _cards(body, first) + _cards(move.kicker_counts, first)
+
+    def _building(self) -> Building | None:
+        if self.stage != "kicker":
+            return None
+        group = MAIN_GROUPS[int(self.row[PENDING])]
+        first = self._held_from(int(self.row[SEAT]))
+        left = int(self.row[LEFT])
+        return Building(
+            category=CATEGORIES[group.category].name,
+            cards=_cards(group.need, first) + _cards(self._hand(CHOSEN).counts, first),
+            kickers_left=left,
+            cards_left=left * group.kicker_size,
+        )
+
+
+def _sum(*columns: Sequence[int]) -> list[int]:
+    return [sum(counts) for counts in zip(*columns, strict=True)]
+
+
+def _cards(counts: Sequence[int], first: Sequence[int]) -> Cards:
+    """The cards of some counts, by rank, their copies numbered from ``first``."""
+    return tuple(Card(rank, first[rank] + copy) for rank, count in enumerate(counts) for copy in range(count))
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
+    """The number of the move that led the trick under way; ``len(history)`` on lead."""
+    start, passes = 0, 0
+    for number, (_, move) in enumerate(history):
+        if passes == players - 1:
+            start, passes = number, 0
+        passes = passes + 1 if move.is_pass else 0
+    return len(history) if passes == players - 1 else start

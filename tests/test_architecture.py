@@ -1,0 +1,241 @@
+"""The house of docs and design: imports only ever point down, and every package says what it is.
+
+Nothing is imported here: the sources are parsed, so an import inside a function or under ``TYPE_CHECKING`` counts too.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("ddz_env", "agents", "training")
+
+# The rooms of ddz_env that hold the game itself.  What is not listed is an outer room (environments, rendering), and
+# an inner room may import inner rooms only: a new file that the engine needs is added here.
+INNER_ROOMS = (
+    "ddz_env.actions",
+    "ddz_env.cards",
+    "ddz_env.engine",
+    "ddz_env.errors",
+    "ddz_env.flat",
+    "ddz_env.notation",
+    "ddz_env.observation",
+    "ddz_env.rules",
+    "ddz_env.state",
+    "ddz_env.view",
+)
+INNER_DEPENDENCIES = {"numpy", "numba"}
+
+# What each package must not import: whatever stands above it.
+ABOVE = {
+    "ddz_env": {"agents", "training", "notebooks", "tests"},
+    "agents": {"training", "notebooks", "tests"},
+    "training": {"notebooks", "tests"},
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module and where the import stands."""
+
+    target: str
+    file: Path
+    line: int
+    at_import_time: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT).as_posix()}:{self.line} imports {self.target}"
+
+
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+@functools.cache
+def _modules() -> dict[str, Path]:
+    """All modules of the packages: dotted name -> file."""
+    found = {}
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            parts = file.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _nodes(node: ast.AST, at_import_time: bool = True) -> Iterator[tuple[ast.AST, bool]]:
+    """All nodes below ``node``, each with whether it runs when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        runs = at_import_time
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or (
+            isinstance(child, ast.If) and _is_type_checking(child.test)
+        ):
+            runs = False
+        yield child, runs
+        yield from _nodes(child, runs)
+
+
+def _imports_of_source(source: str, module: str, file: Path, known: set[str]) -> list[Import]:
+    found = []
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node, at_import_time in _nodes(ast.parse(source)):
+        targets: list[str] = []
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                parents = parents[: len(parents) - node.level + 1]
+                base = ".".join([*parents, base] if base else parents)
+            # `from package import module` imports the module; `from module import name` imports the module it names.
+            names = [f"{base}.{alias.name}" for alias in node.names]
+            targets = [name if name in known else base for name in names]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in {"import_module", "__import__"} and isinstance(node.args[0].value, str):
+                targets = [node.args[0].value]
+        found += [Import(target, file, getattr(node, "lineno", 0), at_import_time) for target in dict.fromkeys(targets)]
+    return found
+
+
+@functools.cache
+def _imports(module: str) -> list[Import]:
+    file = _modules()[module]
+    return _imports_of_source(file.read_text(encoding="utf-8"), module, file, set(_modules()))
+
+
+def test_the_parser_sees_every_form_of_import() -> None:
+    source = """
+import training.arena
+from training import cli
+from . import sibling
+from .deeper.room import thing
+from .. import outside
+def lazily():
+    from agents.mcts import uct
+    importlib.import_module("agents.rules")
+if TYPE_CHECKING:
+    import torch
+"""
+    known = {"training.cli", "ddz_env.render.sibling"}
+    seen = _imports_of_source(source, "ddz_env.render.table", ROOT / "ddz_env" / "render" / "table.py", known)
+    assert [(found.target, found.at_import_time) for found in seen] == [
+        ("training.arena", True),
+        ("training.cli", True),
+        ("ddz_env.render.sibling", True),
+        ("ddz_env.render.deeper.room", True),
+        ("ddz_env", True),
+        ("agents.mcts", False),
+        ("agents.rules", False),
+        ("torch", False),
+    ]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_point_down(package: str) -> None:
+    upward = [
+        str(found)
+        for module in _modules()
+        if _within(module, package)
+        for found in _imports(module)
+        if found.target.split(".")[0] in ABOVE[package]
+    ]
+    assert not upward
+
+
+def test_inner_rooms_import_numpy_numba_and_inner_rooms_only() -> None:
+    inner = [module for module in _modules() if any(_within(module, room) for room in INNER_ROOMS)]
+    assert "ddz_env.engine" in inner
+    outward = []
+    for module in inner:
+        for found in _imports(module):
+            top = found.target.split(".")[0]
+            if top == "ddz_env":
+                allowed = any(_within(found.target, room) for room in INNER_ROOMS)
+            else:
+                allowed = top in INNER_DEPENDENCIES or top in sys.stdlib_module_names
+            if not allowed:
+                outward.append(str(found))
+    assert not outward
+
+
+def test_no_import_cycles() -> None:
+    """Modules that import each other at import time have no order from the bottom up."""
+    modules = _modules()
+    edges = {
+        module: {found.target for found in _imports(module) if found.at_import_time and found.target in modules}
+        for module in modules
+    }
+    finished: set[str] = set()
+
+    def cycle_from(module: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        if module in path:
+            return (*path[path.index(module) :], module)
+        if module in finished:
+            return ()
+        for target in sorted(edges[module]):
+            cycle = cycle_from(target, (*path, module))
+            if cycle:
+                return cycle
+        finished.add(module)
+        return ()
+
+    for module in modules:
+        assert not cycle_from(module, ())
+
+
+def test_every_file_has_a_docstring_that_says_what_it_is() -> None:
+    silent = [module for module, file in _modules().items() if not ast.get_docstring(ast.parse(file.read_bytes()))]
+    assert not silent
+
+
+def test_no_file_is_named_utils() -> None:
+    vague = [file for file in _texts() if file.stem in {"utils", "util", "helpers", "misc", "common"}]
+    assert not vague
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_are_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").is_file()
+    folders = {file.parent for file in (ROOT / package).rglob("*.py")}
+    assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
+
+
+@functools.cache
+def _texts() -> list[Path]:
+    """All text files of ours, wherever the tree came from (a checkout or a source distribution)."""
+    suffixes = {"", ".py", ".md", ".toml", ".txt", ".cff", ".ipynb", ".json", ".csv", ".yml", ".yaml", ".sh", ".svg"}
+    folders = [ROOT / name for name in (*PACKAGES, "tests", "notebooks", "docs", ".ci")]
+    files = [file for file in ROOT.iterdir() if file.is_file()]
+    files += [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    return sorted(file for file in files if file.suffix in suffixes and "__pycache__" not in file.parts)
+
+
+def test_no_file_names_a_path_of_somebodys_machine() -> None:
+    places = [r"/home/\w", r"/Users/\w", r"\b[A-Z]:\\{1,2}Users\b", r"/site-packages/\w"]
+    for path in (ROOT, Path.home()):
+        if len(path.parts) >= 2:  # not the root of a container
+            places.append(rf"(?<![\w.]){re.escape(str(path))}(?!\w)")
+    pattern = re.compile("|".join(places))
+    named = []
+    for file in _texts():
+        if file == Path(__file__):
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            if pattern.search(line):
+                named.append(f"{file.relative_to(ROOT).as_posix()}:{number}: {line.strip()[:100]}")
+    assert not named

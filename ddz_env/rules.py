@@ -43,6 +43,7 @@ R_HAND_SIZE = 11
 R_BOTTOM_SIZE = 12
 R_OPEN_HANDS = 13
 R_DECK = 14
+R_BOMBS_BEAT_ROCKET = 15
 RULE_WORDS = 16
 
 KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
@@ -73,6 +74,7 @@ class Rules:
             peers do.
         chain_from_quad: False where a chain may not start at a rank of which the hand holds four (OpenSpiel).
         bombs: Whether four of a kind beats every other category.
+        bombs_beat_rocket: Whether a bomb may even follow the rocket (OpenSpiel).
         bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
             until two seats in a row pass after a bid.
         all_decline: What happens when nobody bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
@@ -97,6 +99,7 @@ class Rules:
     ambiguous_cards: Literal["ask", "longest"] = "ask"
     chain_from_quad: bool = True
     bombs: bool = True
+    bombs_beat_rocket: bool = False
     bidding: Literal["fixed", "once", "until-passed"] = "fixed"
     all_decline: Literal["redeal", "first-seat", "end"] = "redeal"
     doubling: bool = False
@@ -173,6 +176,7 @@ class Rules:
             R_BOTTOM_SIZE: self.bottom,
             R_OPEN_HANDS: self.open_hands,
             R_DECK: deck,
+            R_BOMBS_BEAT_ROCKET: self.bombs_beat_rocket,
         }
         for index, value in values.items():
             words[index] = int(value)
@@ -214,6 +218,7 @@ PRESETS: dict[str, Rules] = {
             kicker_repeat=3,
             ambiguous_cards="longest",
             chain_from_quad=False,
+            bombs_beat_rocket=True,
             bidding="until-passed",
             all_decline="end",
             scoring="stake",

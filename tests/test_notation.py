@@ -87,7 +87,7 @@ def test_hand_text_and_word_are_inverses(ranks: tuple[int, ...]) -> None:
 def test_card_ids_are_botzones() -> None:
     assert [card_name(card) for card in (0, 3, 4, 51, 52, 53)] == ["♥3", "♣3", "♥4", "♣2", "B", "R"]
     assert [card_rank(card) for card in (0, 51, 52, 53)] == [0, 12, 13, 14]
-    assert str(Hand.from_ids(range(54))) == "".join(rank * n for rank, n in zip("3456789TJQKA2BR", FULL_DECK, strict=True))
+    assert Hand.from_ids(range(54)).counts == FULL_DECK
     assert Move.from_ids([0, 1, 2, 7]) == Move.parse("333+4")
     assert Move.from_ids([]).is_pass
 

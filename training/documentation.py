@@ -78,7 +78,7 @@ def preset_table() -> str:
     """What each preset sets, option by option, where presets differ."""
     options = [
         "players", "hand_size", "bottom", "half_deck", "kicker_repeat", "two_jokers", "kicker_trios", "chain_from_quad",
-        "bombs", "bidding", "all_decline", "open_hands", "ambiguous_cards", "scoring",
+        "bombs", "bombs_beat_rocket", "bidding", "all_decline", "open_hands", "ambiguous_cards", "scoring",
     ]  # fmt: skip
     rows: list[list[object]] = []
     for option in options:

@@ -71,7 +71,15 @@ from ddz_env.engine.words import (
     popcount,
     run,
 )
-from ddz_env.rules import KICKER_TRIOS_MERGE, R_BOMBS, R_CHAIN_FROM_QUAD, R_KICKER_REPEAT, R_SEGMENTS, R_TRIO_KICKERS
+from ddz_env.rules import (
+    KICKER_TRIOS_MERGE,
+    R_BOMBS,
+    R_BOMBS_BEAT_ROCKET,
+    R_CHAIN_FROM_QUAD,
+    R_KICKER_REPEAT,
+    R_SEGMENTS,
+    R_TRIO_KICKERS,
+)
 
 NO_TRIO_NEEDED = np.uint64(99)
 _ROCKET = np.uint64(ROCKET_ID)
@@ -337,6 +345,8 @@ def replies(
             starts = follow_starts(hand, segment, key, rules)
             if segment == SEG_BOMB:
                 bombs = U0
+    elif rules[R_BOMBS_BEAT_ROCKET] == U1:
+        bombs = bombs_in(hand, rules)
     return base, starts, bombs, rocket
 
 

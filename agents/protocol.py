@@ -50,8 +50,8 @@ def cheats(agent: Agent) -> bool:
 
 
 def sight(agent: Agent, state: State) -> View | State:
-    """What the agent may see of a game in which it is its seat's turn: the view, or the state if it cheats."""
-    return state if cheats(agent) else state.view()
+    """What the agent may see when it is its seat's turn: the view, or a copy of the state if it cheats."""
+    return state.copy() if cheats(agent) else state.view()
 
 
 def reset(agent: Agent, seat: int, rules: Rules) -> None:
@@ -134,7 +134,9 @@ class StagedAdapter:
     def _next_kicker(self, row: np.ndarray[Any, np.dtype[np.uint64]]) -> int:
         move = self._move
         if move is None or move.main != int(row[PENDING]):
-            raise IllegalMoveError(f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves")
+            raise IllegalMoveError(
+                f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves"
+            )
         index = len(move.kickers) - int(row[LEFT])
         size = move.group.kicker_size if move.group else 1
         if not 0 <= index < len(move.kickers) or int(row[CHOSEN]).bit_count() != index * size:

@@ -37,3 +37,7 @@ class GameOverError(DouDizhuError):
 
 class UnknownAgentError(DouDizhuError):
     """No agent answers to the name; the message lists those that exist."""
+
+
+class InvalidOptionError(DouDizhuError):
+    """An environment was given an option it does not have, or a value outside its range."""

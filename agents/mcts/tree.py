@@ -69,7 +69,7 @@ def new_tree(capacity: int) -> Tree:
 def grown(tree: Tree) -> Tree:
     """A copy with twice the room."""
     arrays = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
-    return Tree(*arrays, tree.free.copy())
+    return Tree._make([*arrays, tree.free.copy()])
 
 
 @inline_kernel

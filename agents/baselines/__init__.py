@@ -1,0 +1,1 @@
+"""Agents without search: uniform play and hand-written rules."""

@@ -1,0 +1,373 @@
+"""Cheating minimax to the end of the game, with the tie-break of Whitehouse, Powley and Cowling (2011).
+
+Their equation (1) gives a state ``s`` in which one of several actions ``A(s)`` leads to ``f(s, a)`` the value::
+
+    m(s) = max over a of -m(f(s, a))  +  ε × (sum over a of -m(f(s, a))) / |A(s)|                                (1)
+
+The first term is negamax.  The second is ε times the value of a random action: among actions of equal minimax value
+the one is better after which the opponent has more ways to err.  The *average over all actions* enters, so nothing can
+be pruned; a transposition table does the rest.  A finished game is worth -1 to the side that did not go out.
+
+Here a value is that of the side to act (the peasants are one side), so that the sign changes only where the next to
+act is on the other side, and an action is a whole move.  If ``m0`` is the plain minimax value, ``|m - m0|`` is at
+most ``(1 + ε) ** d - 1`` at ``d`` plies before the end (by induction), which must stay below one for ``m`` to order
+states as ``m0`` does: with ε = 0.001 up to 693 plies.  The longest game of Mini has 28.
+"""
+
+# mypy: disable-error-code="arg-type,no-any-return"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.exact.errors import NotSolvableError, SearchLimitError
+from agents.exact.table import Table, find, fold, new_table, store, trick_word
+from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.layout import HANDS, LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
+from ddz_env.engine.moves import list_moves
+from ddz_env.engine.step import pass_turn, play_lightly
+from ddz_env.engine.words import U0
+from ddz_env.notation import Move
+from ddz_env.rules import Rules
+
+EPSILON = 1e-3
+"""The constant ε of equation (1)."""
+NODE_LIMIT = 20_000_000
+MAX_PLIES = 256
+MAX_MOVES = 1 << 14
+"""Legal moves on one line of play, all its positions together."""
+
+NODES, STATUS = 0, 1
+RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
+_ROOT_CODE = (np.uint64(1), np.uint64(0))
+
+
+class Space(NamedTuple):
+    """Where a search works: its line of play, its table and its counters.
+
+    Attributes:
+        rows: uint64, shape ``[plies, 32]``: the games on the line.
+        mains: uint64, shape ``[moves]``: a stack of legal moves, main groups.
+        kickers: uint64, shape ``[moves]``: their kickers.
+        table: The transposition table.
+        counters: int64, shape ``[2]``: positions visited, and why the search stopped.
+        cursor: int64, shape ``[plies]``: where on the stack each position's next move lies.
+        stop: int64, shape ``[plies]``: where its moves end, and those of the next position begin.
+        best: float64, shape ``[plies]``: the best value among the moves so far.
+        total: float64, shape ``[plies]``: the sum of their values.
+        sign: float64, shape ``[plies]``: what the next position's value is multiplied by.
+        codes: uint64, shape ``[plies, 2]``: the table's keys.
+    """
+
+    rows: npt.NDArray[np.uint64]
+    mains: npt.NDArray[np.uint64]
+    kickers: npt.NDArray[np.uint64]
+    table: Table
+    counters: npt.NDArray[np.int64]
+    cursor: npt.NDArray[np.int64]
+    stop: npt.NDArray[np.int64]
+    best: npt.NDArray[np.float64]
+    total: npt.NDArray[np.float64]
+    sign: npt.NDArray[np.float64]
+    codes: npt.NDArray[np.uint64]
+
+
+def new_space(table_bits: int) -> Space:
+    """Allocate the space of a search."""
+    return Space(
+        np.zeros((MAX_PLIES, ROW_WORDS), np.uint64),
+        np.zeros(MAX_MOVES, np.uint64),
+        np.zeros(MAX_MOVES, np.uint64),
+        new_table(table_bits),
+        np.zeros(2, np.int64),
+        np.zeros(MAX_PLIES, np.int64),
+        np.zeros(MAX_PLIES, np.int64),
+        np.zeros(MAX_PLIES),
+        np.zeros(MAX_PLIES),
+        np.zeros(MAX_PLIES),
+        np.zeros((MAX_PLIES, 2), np.uint64),
+    )
+
+
+@inline_kernel
+def _code(row: np.ndarray) -> tuple[np.uint64, np.uint64]:
+    """The 128 bits of a position between moves."""
+    code = fold(_ROOT_CODE, row[HANDS])
+    code = fold(code, row[HANDS + 1])
+    code = fold(code, row[HANDS + 2])
+    return fold(code, (trick_word(row) << np.uint64(4)) | row[LANDLORD])
+
+
+@inline_kernel
+def step_whole(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> float:
+    """Play a whole move and return the sign of the next value for the mover: 1 on its own side, -1 on the other."""
+    by_landlord = row[SEAT] == row[LANDLORD]
+    if main == U0:
+        pass_turn(row, rules)
+    else:
+        play_lightly(row, main, kickers, rules)
+    return 1.0 if (row[SEAT] == row[LANDLORD]) == by_landlord else -1.0
+
+
+@kernel
+def enter(space: Space, depth: int, top: int, node_limit: int, rules: np.ndarray) -> int:
+    """Count a position and push its legal moves; the number of them, or -1 if a limit is reached."""
+    space.counters[NODES] += 1
+    if space.counters[NODES] > node_limit:
+        space.counters[STATUS] = TOO_MANY_NODES
+        return -1
+    if depth + 1 >= MAX_PLIES:
+        space.counters[STATUS] = TOO_MANY_MOVES
+        return -1
+    found = list_moves(space.rows[depth], rules, space.mains[top:], space.kickers[top:])
+    if top + found > MAX_MOVES:
+        space.counters[STATUS] = TOO_MANY_MOVES
+        return -1
+    return found
+
+
+@inline_kernel
+def look_up(space: Space, depth: int, code: tuple[np.uint64, np.uint64]) -> tuple[bool, float]:
+    """Ask the table for the position at a depth, and note its key."""
+    space.codes[depth, 0] = code[0]
+    space.codes[depth, 1] = code[1]
+    return find(space.table, code)
+
+
+@kernel
+def open_position(space: Space, depth: int, top: int, node_limit: int, rules: np.ndarray) -> bool:
+    """Push the moves of the position at a depth; false if a limit is reached."""
+    found = enter(space, depth, top, node_limit, rules)
+    space.cursor[depth] = top
+    space.stop[depth] = top + found
+    space.best[depth] = -np.inf
+    space.total[depth] = 0.0
+    return found >= 0
+
+
+@inline_kernel
+def _credit(space: Space, depth: int, value: float) -> None:
+    """Count the value of one move."""
+    space.best[depth] = max(space.best[depth], value)
+    space.total[depth] += value
+
+
+@inline_kernel
+def _next_child(space: Space, depth: int, rules: np.ndarray, epsilon: float) -> bool:
+    """Play the next move that does not end the game (those that do are credited); false if there is none left."""
+    row, after = space.rows[depth], space.rows[depth + 1]
+    while space.cursor[depth] < space.stop[depth] and (epsilon != 0.0 or space.best[depth] != 1.0):
+        index = space.cursor[depth]
+        space.cursor[depth] = index + 1
+        for word in range(ROW_WORDS):
+            after[word] = row[word]
+        space.sign[depth] = step_whole(after, space.mains[index], space.kickers[index], rules)
+        if after[STAGE] != STAGE_OVER:
+            return True
+        _credit(space, depth, 1.0)
+    return False
+
+
+@inline_kernel
+def _close(space: Space, depth: int, top: int, epsilon: float) -> float:
+    """Equation (1), once all moves are credited."""
+    value = space.best[depth] + epsilon * (space.total[depth] / np.float64(space.stop[depth] - top))
+    store(space.table, (space.codes[depth, 0], space.codes[depth, 1]), value)
+    return value
+
+
+@kernel
+def _value(space: Space, base: int, base_top: int, rules: np.ndarray, epsilon: float, node_limit: int) -> float:
+    """The value of the position at depth ``base`` of the line; meaningless once a limit is reached.
+
+    The recursion is unrolled by hand: Numba's cache does not load functions that call themselves.
+    """
+    depth, value, returning = base, 0.0, False
+    while True:
+        if not returning:
+            top = space.stop[depth - 1] if depth > base else base_top
+            returning, value = look_up(space, depth, _code(space.rows[depth]))
+            if not returning and not open_position(space, depth, top, node_limit, rules):
+                return 0.0
+        if returning:
+            if depth == base:
+                return value
+            depth -= 1
+            _credit(space, depth, space.sign[depth] * value)
+        if _next_child(space, depth, rules, epsilon):
+            depth += 1
+            returning = False
+        else:
+            value = _close(space, depth, space.stop[depth - 1] if depth > base else base_top, epsilon)
+            returning = True
+
+
+@kernel
+def _move_values(
+    space: Space, row: np.ndarray, rules: np.ndarray, epsilon: float, node_limit: int, values: np.ndarray
+) -> int:
+    """Write the value of every legal move for the mover; the moves lie at the bottom of the stack."""
+    space.counters[NODES] = 0
+    space.counters[STATUS] = RUNNING
+    space.rows[0] = row
+    found = enter(space, 0, 0, node_limit, rules)
+    if found < 0:
+        return 0
+    for index in range(found):
+        space.rows[1] = row
+        sign = step_whole(space.rows[1], space.mains[index], space.kickers[index], rules)
+        if space.rows[1][STAGE] == STAGE_OVER:
+            values[index] = 1.0
+        else:
+            values[index] = sign * _value(space, 1, found, rules, epsilon, node_limit)
+        if space.counters[STATUS] != RUNNING:
+            return 0
+    return found
+
+
+@kernel
+def _position_value(space: Space, row: np.ndarray, rules: np.ndarray, epsilon: float, node_limit: int) -> float:
+    space.counters[NODES] = 0
+    space.counters[STATUS] = RUNNING
+    space.rows[0] = row
+    return _value(space, 0, 0, rules, epsilon, node_limit)
+
+
+@kernel
+def _votes(
+    space: Space,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    rules: np.ndarray,
+    epsilon: float,
+    node_limit: int,
+    values: np.ndarray,
+    votes: np.ndarray,
+) -> int:
+    """Add each state's weight to the vote of its best move (the first in the engine's order among equals)."""
+    found = 0
+    for state in range(rows.shape[0]):
+        found = _move_values(space, rows[state], rules, epsilon, node_limit, values)
+        if space.counters[STATUS] != RUNNING:
+            return 0
+        best = 0
+        for index in range(1, found):
+            if values[index] > values[best]:
+                best = index
+        votes[best] += weights[state]
+    return found
+
+
+class MinimaxSolver:
+    """Minimax to the end of the game by equation (1); positions stay in its table between calls.
+
+    Args:
+        rules: The rules; the landlord must be known and doubling over in the positions that it is given.
+        epsilon: The constant ε; 0 is plain minimax, which stops at the first winning move.
+        node_limit: Positions a call may visit.
+        table_bits: The table has ``2 ** table_bits`` slots of 24 bytes.
+
+    Raises:
+        NotSolvableError: If ε or the node limit is out of range.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.from_hands(["3 5", "4"], check_sizes=False, rules="mini")
+        >>> moves, values = MinimaxSolver(state.rules, epsilon=0).move_values(state.row)
+        >>> [(str(move), value) for move, value in zip(moves, values.tolist())]
+        [('3', -1.0), ('5', 1.0)]
+    """
+
+    def __init__(
+        self, rules: Rules, epsilon: float = EPSILON, node_limit: int = NODE_LIMIT, table_bits: int = 18
+    ) -> None:
+        if not 0 <= epsilon <= 0.01:
+            raise NotSolvableError(f"epsilon={epsilon!r} must lie in 0..0.01, or equation (1) may not order by minimax")
+        if node_limit < 1:
+            raise NotSolvableError(f"node_limit={node_limit!r} must be at least 1")
+        self.rules = rules
+        self.epsilon = float(epsilon)
+        self.node_limit = int(node_limit)
+        self._words = rules.words()
+        self._space = new_space(table_bits)
+        self._values = np.zeros(MAX_MOVES)
+
+    @property
+    def nodes(self) -> int:
+        """Positions that the last call visited (those found in the table not counted)."""
+        return int(self._space.counters[NODES])
+
+    def value(self, row: npt.NDArray[np.uint64]) -> float:
+        """The value of a position for the side to act; ±1 in a finished game, for the landlord.
+
+        Raises:
+            NotSolvableError: If the position is not between two moves.
+            SearchLimitError: If the game is too large.
+        """
+        if int(row[STAGE]) == STAGE_OVER:
+            return 1.0 if int(row[WINNER]) == int(row[LANDLORD]) + 1 else -1.0
+        check_solvable(row)
+        value = _position_value(self._space, row, self._words, self.epsilon, self.node_limit)
+        self._check()
+        return float(value)
+
+    def move_values(self, row: npt.NDArray[np.uint64]) -> tuple[list[Move], npt.NDArray[np.float64]]:
+        """Every legal move in the engine's order, and its value for the side to act, shape ``[moves]``.
+
+        Raises:
+            NotSolvableError: If the position is not between two moves.
+            SearchLimitError: If the game is too large.
+        """
+        check_solvable(row)
+        found = _move_values(self._space, row, self._words, self.epsilon, self.node_limit, self._values)
+        self._check()
+        return moves_on_stack(self._space, found), self._values[:found].copy()
+
+    def votes(
+        self, rows: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]
+    ) -> tuple[list[Move], npt.NDArray[np.float64]]:
+        """Every legal move and the total weight of the states in which minimax chooses it (section III.C).
+
+        Args:
+            rows: States of one information set of the seat to act, shape ``[states, 32]``.
+            weights: Their probabilities, shape ``[states]``.
+
+        Raises:
+            NotSolvableError: If the position is not between two moves.
+            SearchLimitError: If a game is too large.
+        """
+        check_solvable(rows[0])
+        votes = np.zeros(MAX_MOVES)
+        found = _votes(self._space, rows, weights, self._words, self.epsilon, self.node_limit, self._values, votes)
+        self._check()
+        return moves_on_stack(self._space, found), votes[:found].copy()
+
+    def _check(self) -> None:
+        check_limits(self._space.counters, self.node_limit)
+
+
+def moves_on_stack(space: Space, found: int) -> list[Move]:
+    """The moves at the bottom of a space's stack."""
+    mains, kickers = space.mains[:found].tolist(), space.kickers[:found].tolist()
+    return [Move.from_words(main, kicker) for main, kicker in zip(mains, kickers, strict=True)]
+
+
+def check_solvable(row: npt.NDArray[np.uint64]) -> None:
+    """Raise unless a row is between two moves of a running game."""
+    if int(row[STAGE]) != STAGE_PLAY:
+        raise NotSolvableError("exact search needs a position between two whole moves of a running game")
+
+
+def check_limits(counters: npt.NDArray[np.int64], node_limit: int) -> None:
+    """Raise if a search stopped at a limit."""
+    status = int(counters[STATUS])
+    if status == TOO_MANY_NODES:
+        raise SearchLimitError(f"too large for exact search: more than {node_limit:,} positions (node_limit)")
+    if status == TOO_MANY_MOVES:
+        raise SearchLimitError(
+            f"too large for exact search: more than {MAX_PLIES} plies or {MAX_MOVES:,} moves on one line"
+        )

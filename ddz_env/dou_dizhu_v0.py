@@ -1,0 +1,333 @@
+"""PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
+
+    >>> from ddz_env import dou_dizhu_v0
+    >>> env = dou_dizhu_v0.env()
+    >>> env.reset(seed=1)
+    >>> for agent in env.agent_iter():
+    ...     observation, reward, termination, truncation, info = env.last()
+    ...     if termination or truncation:
+    ...         action = None
+    ...     else:
+    ...         action = env.action_space(agent).sample(observation["action_mask"])
+    ...     env.step(action)
+
+A move with kickers is several decisions of one agent: the main group, then each kicker.  Between them all rewards are
+zero, and ``agent_selection`` stays.  Rewards come at the end of the game, and a learner that sums the rewards of
+``last()`` gets each return exactly once.
+
+There is no ``parallel_env``: exactly one player decides at a time, and the next one depends on the action (a player who
+chooses kickers moves on), so there is nothing to do in parallel.  For throughput step many games at once with
+:class:`ddz_env.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
+
+Version history: v0, the first release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.errors import GameOverError, InvalidOptionError
+from ddz_env.observation import OBSERVATION, STATE, full_state
+from ddz_env.rules import Rules
+from ddz_env.stepping import Game, random_seed
+from ddz_env.view import STAGE_NAMES, role_of
+
+if TYPE_CHECKING:
+    from ddz_env.state import State
+
+__all__ = ["env", "raw_env"]
+
+Observation = dict[str, npt.NDArray[np.int8]]
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+ILLEGAL_REWARD = -1.0
+
+
+def env(
+    *,
+    rules: str | Rules = "standard",
+    render_mode: str | None = None,
+    scoring: str | None = None,
+    illegal_reward: float = ILLEGAL_REWARD,
+) -> AECEnv[str, Observation, int | None]:
+    """Make the environment with PettingZoo's usual wrappers.
+
+    An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (PettingZoo's
+    ``CaptureStdoutWrapper`` is not among the wrappers: it is for environments that print, and ours returns its text.)
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        illegal_reward: Reward for an illegal action.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If the render mode is unknown.
+    """
+    return wrap(raw_env(rules=rules, render_mode=render_mode, scoring=scoring), illegal_reward)
+
+
+def wrap(
+    game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
+) -> AECEnv[str, Observation, int | None]:
+    """Put PettingZoo's usual wrappers around a raw environment.
+
+    Args:
+        game: ``raw_env`` or a wrapper of it.
+        illegal_reward: Reward for an illegal action, which ends the game.
+    """
+    wrapped: Any = _TerminateIllegal(game, illegal_reward=illegal_reward)
+    wrapped = _AssertOutOfBounds(wrapped)
+    return _OrderEnforcing(wrapped)
+
+
+class raw_env(AECEnv):  # type: ignore[misc]
+    """The environment without wrappers: illegal actions raise and leave the game unchanged.
+
+    Observation of each agent: a dict of ``"observation"``, shape ``[OBSERVATION_SIZE]``, int8, by the table
+    ``OBSERVATION`` of :mod:`ddz_env.observation`, and ``"action_mask"``, shape ``[400]``, int8: all zero unless it is
+    the agent's turn.  ``state()`` is the whole game by the table ``STATE``.
+
+    ``infos[agent]`` holds ``role``, ``stage`` (``play``, ``kicker``, ``bid``, ``double`` or ``over``), ``last_move``
+    (notation, None before the first) and ``last_player``.
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If the render mode is unknown.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "dou_dizhu_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self, *, rules: str | Rules = "standard", render_mode: str | None = None, scoring: str | None = None
+    ) -> None:
+        super().__init__()
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise InvalidOptionError(f"unknown render_mode {render_mode!r}; choose from {', '.join(RENDER_MODES)}")
+        self.rules = Rules.preset(rules)
+        self.render_mode = render_mode
+        self._game = Game(self.rules, scoring)
+        self._seed = random_seed()
+        self._number = 0
+        self._window: Any = None
+        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(OBSERVATION.low, OBSERVATION.high, dtype=np.int8),
+                    "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+                }
+            )
+            for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
+        self.state_space = spaces.Box(STATE.low, STATE.high, dtype=np.int8)
+
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The observation space of an agent (always the same object)."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The action space of an agent (always the same object)."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Deal.
+
+        Args:
+            seed: Starts game 0 of this seed (``State.new(seed)``); without it the next game of the last seed.
+            options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards, as
+                :meth:`State.from_hands <ddz_env.State.from_hands>`.
+
+        Raises:
+            InvalidOptionError: If an option is unknown.
+            InvalidDealError: If the deal does not fit the rules or the seed is out of range.
+        """
+        number = self._number if seed is None else 0
+        if seed is not None:
+            self._seed = int(seed)
+        self._game.deal(self._seed, number, options)
+        self._number = number + 1
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._skip_agent_selection: str | None = None
+        self._find_roles()
+        self._after_step()
+        if self.render_mode == "human":
+            self.render()
+
+    def step(self, action: int | None) -> None:
+        """Play an action of the selected agent, or None once it is dead.
+
+        Raises:
+            GameOverError: If no agent is left.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If the action is not legal now.  The game is unchanged.
+            ValueError: If a dead agent's action is not None (PettingZoo's contract).
+        """
+        if not getattr(self, "agents", None):
+            raise GameOverError("no game is running: call reset first")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
+        self._cumulative_rewards[agent] = 0.0
+        if self._game.over:
+            self._finish()
+        elif None in self._roles:
+            self._find_roles()
+        self._after_step()
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees now; the arrays are the caller's own.
+
+        Args:
+            agent: One of ``possible_agents``.
+        """
+        game = self._game
+        if agent != self.agent_selection or game.over:
+            return {"observation": game.observe(self._seats[agent]), "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
+        mask = game.mask.copy()
+        if self.terminations.get(agent, True):  # ended by an illegal action
+            mask[:] = 0
+        return {"observation": game.observation.copy(), "action_mask": mask}
+
+    def state(self) -> npt.NDArray[np.int8]:
+        """The whole game, shape ``[STATE_SIZE]``, int8, by the table ``STATE`` of :mod:`ddz_env.observation`."""
+        return full_state(self._game)
+
+    @property
+    def row(self) -> npt.NDArray[np.uint64]:
+        """The engine's row, shape ``[32]``, uint64.  Changing it is unchecked."""
+        return self._game.row
+
+    def game_state(self) -> State:
+        """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
+        return self._game.state()
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        from ddz_env import render
+
+        if self.render_mode == "ansi":
+            return render.render_ansi(self.game_state())
+        picture = render.render_rgb(self.game_state())
+        if self.render_mode == "rgb_array":
+            return picture
+        if self._window is None:
+            self._window = render.Window(fps=self.metadata["render_fps"])
+        self._window.show(picture)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a window belongs to its process
+
+    def _find_roles(self) -> None:
+        self._roles = [role_of(self._game.row, seat, self.rules.players) for seat in range(self.rules.players)]
+
+    def _finish(self) -> None:
+        """The game has ended: everybody's return, once."""
+        for agent, value in zip(self.agents, self._game.returns(), strict=True):
+            self.rewards[agent] = value
+            self.terminations[agent] = True
+        self._accumulate_rewards()
+
+    def _after_step(self) -> None:
+        """Select the seat to act and write the infos."""
+        row = self._game.row
+        selected, stage = int(row[SEAT]), int(row[STAGE])
+        self.agent_selection = self.possible_agents[selected]
+        last = self._game.last_move()
+        player, move = (None, None) if last is None else (self.possible_agents[last[0]], last[1])
+        # The half-built move of another seat is not on the table yet.
+        public = STAGE_NAMES[0] if stage == STAGE_KICKER else STAGE_NAMES[stage]
+        own = STAGE_NAMES[stage] if stage != STAGE_OVER else public
+        self.infos = {
+            agent: {
+                "role": self._roles[seat],
+                "stage": own if seat == selected else public,
+                "last_move": move,
+                "last_player": player,
+            }
+            for seat, agent in enumerate(self.possible_agents)
+        }
+
+
+class _OfGame:
+    """Reads an attribute from the raw environment at once.
+
+    PettingZoo's wrappers look attributes up layer by layer, twenty times a step, which takes longer than everything
+    else together.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        return self if wrapper is None else getattr(wrapper.game, self._name)
+
+
+class _Shortcuts:
+    """What the wrappers and ``last()`` read.  Before ``reset`` the game has none: the wrapper's own error follows."""
+
+    agents = _OfGame()
+    agent_selection = _OfGame()
+    rewards = _OfGame()
+    terminations = _OfGame()
+    truncations = _OfGame()
+    infos = _OfGame()
+    _cumulative_rewards = _OfGame()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.game = arguments[0].unwrapped
+        super().__init__(*arguments, **options)
+
+
+class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
+    pass
+
+
+class _AssertOutOfBounds(_Shortcuts, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped
+    pass
+
+
+class _OrderEnforcing(_Shortcuts, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+    def __str__(self) -> str:
+        return str(self.env)

@@ -1,0 +1,373 @@
+"""Gymnasium environments: one learner against opponents that play inside ``step``.
+
+    >>> import gymnasium, ddz_env
+    >>> env = gymnasium.make("ddz_env/DouDizhu-v0", opponents="random", role="landlord")
+    >>> observation, info = env.reset(seed=1)
+    >>> observation.dtype, int(env.unwrapped.action_masks().sum()) > 0
+    (dtype('int8'), True)
+
+The observation is a plain ``Box`` (int8, by the table ``OBSERVATION`` of :mod:`ddz_env.observation`).  Legal actions
+come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``.  The reward
+comes at the end of the game.
+
+Version history: v0, the first release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, SupportsFloat
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.batch import check_count
+from ddz_env.engine.layout import STAGE
+from ddz_env.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.learner import FINISHED, LearnerGames
+from ddz_env.observation import OBSERVATION
+from ddz_env.rules import Rules
+from ddz_env.threads import usable_threads
+from ddz_env.view import STAGE_NAMES, role_of
+
+__all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+ILLEGAL_ACTIONS = ("terminate", "raise")
+
+
+def _choose(option: str, value: object, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InvalidOptionError(f"{option}={value!r} is not known; choose from {', '.join(choices)}")
+
+
+def _observation_space() -> Any:
+    return spaces.Box(OBSERVATION.low, OBSERVATION.high, dtype=np.int8)
+
+
+class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
+    """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
+
+    A move with kickers is several steps: the main group, then each kicker.
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        opponents: A name, ``module:Class``, an object with ``act(view, rng) -> Move``, or a dict by role.
+        role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
+            (with an auction this is the only choice).
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        illegal_action: ``"terminate"``: an illegal action ends the game with reward -1 and ``info["illegal"]``;
+            ``"raise"``: it raises and leaves the game unchanged.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
+        InvalidOptionError: If an option is unknown.
+        UnknownAgentError: If an opponent cannot be found.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        rules: str | Rules = "standard",
+        opponents: Any = "random",
+        role: str = "random",
+        scoring: str | None = None,
+        illegal_action: str = "terminate",
+        render_mode: str | None = None,
+    ) -> None:
+        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        if render_mode is not None:
+            _choose("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        self.observation_space = _observation_space()
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self._refuse = illegal_action == "raise"
+        self._games = LearnerGames(1, rules, opponents, role, scoring, log=True)
+        self._all = np.ones(1, np.bool_)
+        self._window: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.int8], dict[str, Any]]:
+        """Deal, and let the opponents play until the learner must decide.
+
+        Args:
+            seed: Starts game 0 of this seed (the deal of ``State.new(seed)``); without it the next game of the last.
+            options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards.
+
+        Returns:
+            The observation, shape ``[OBSERVATION_SIZE]``, int8, and the info.
+
+        Raises:
+            InvalidOptionError: If a deal has unknown fields.
+            InvalidDealError: If the deal does not fit the rules.
+        """
+        super().reset(seed=seed)
+        self._games.begin(self._all, [seed], options)
+        if self.render_mode == "human":
+            self.render()
+        return self._games.observations[0].copy(), self._info()
+
+    def step(self, action: np.int64 | int) -> tuple[npt.NDArray[np.int8], SupportsFloat, bool, bool, dict[str, Any]]:
+        """Play one stage of the learner's move, and the opponents' replies.
+
+        Returns:
+            Observation, reward (0 until the game ends), terminated, truncated (always False), info.
+
+        Raises:
+            GameOverError: If no game is running.
+            InvalidMoveError: If the action is not an integer.
+            IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
+        """
+        if isinstance(action, bool) or not isinstance(action, (int, np.integer, np.ndarray)) or np.ndim(action) > 0:
+            raise InvalidMoveError(f"an action is an integer, not {action!r}")
+        checked = self._games.check(np.asarray([action]), self._all, refuse=self._refuse)
+        self._games.step(checked, self._all)
+        tables = self._games.tables
+        if self.render_mode == "human":
+            self.render()
+        over = bool(tables.status[0] == FINISHED)
+        return self._games.observations[0].copy(), float(tables.rewards[0]), over, False, self._info()
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions, shape ``[400]``, bool; all False when the game is over."""
+        return np.asarray(self._games.masks[0], np.bool_)
+
+    def _info(self) -> dict[str, Any]:
+        row, seat = self._games.tables.rows[0], int(self._games.tables.learners[0])
+        history = self._games.state(0).history
+        info: dict[str, Any] = {
+            "seat": seat,
+            "role": role_of(row, seat, self._games.rules.players),
+            "stage": STAGE_NAMES[int(row[STAGE])],
+            "last_move": str(history[-1][1]) if history else None,
+            "action_mask": self._games.masks[0].copy(),
+        }
+        if self._games.tables.illegal[0]:
+            info["illegal"] = True
+        return info
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw what the learner may see: text, a picture or a window, by the render mode."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; name one in gymnasium.make")
+            return None
+        picture = _draw(self._games, 0, self.render_mode)
+        if self.render_mode != "human":
+            return picture  # type: ignore[no-any-return]
+        if self._window is None:
+            from ddz_env import render
+
+            self._window = render.Window(fps=self.metadata["render_fps"])
+        self._window.show(picture)
+        return None
+
+    def close(self) -> None:
+        """Close the window and the opponents."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+        self._games.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a window belongs to its process
+
+
+def _draw(games: LearnerGames, index: int, mode: str) -> Any:
+    """Text or a picture of what a game's learner sees."""
+    from ddz_env import render
+
+    view = games.state(index).view(int(games.tables.learners[index]))
+    if mode == "ansi":
+        return render.render_ansi(view)
+    return render.render_rgb(view)
+
+
+class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """Many games for one learner; games, opponents and observations are stepped in one compiled call.
+
+    Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
+    vector environments do.  Opponents in Python are asked game by game (through ``act_batch`` where they have it); one
+    object plays in all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
+
+    Autoreset, declared in ``metadata["autoreset_mode"]``:
+
+    - ``NEXT_STEP`` (default): the step after the end of a game ignores the action and returns the next game's first
+      observation with reward 0.
+    - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one stands
+      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.
+    - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.
+
+    ``infos`` holds ``action_mask``, shape ``[num_envs, 400]``, int8, and ``illegal``, shape ``[num_envs]``, bool.
+
+    Args:
+        num_envs: How many games.
+        rules: As :class:`DouDizhuEnv`.
+        opponents: As :class:`DouDizhuEnv`.
+        role: As :class:`DouDizhuEnv`.
+        scoring: As :class:`DouDizhuEnv`.
+        illegal_action: As :class:`DouDizhuEnv`.
+        render_mode: ``"ansi"`` or ``"rgb_array"``.
+        autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
+        threads: How many threads step; None for one a core.  Results do not depend on it.
+        copy: Whether observations and masks are the caller's own; without, every step overwrites them.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
+        InvalidOptionError: If an option is unknown or out of range.
+        UnknownAgentError: If an opponent cannot be found.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules = "standard",
+        opponents: Any = "random",
+        role: str = "random",
+        scoring: str | None = None,
+        illegal_action: str = "terminate",
+        render_mode: str | None = None,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        threads: int | None = None,
+        copy: bool = True,
+    ) -> None:
+        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        if render_mode is not None:
+            _choose("render_mode", render_mode, RENDER_MODES[:2])
+        if not isinstance(autoreset_mode, AutoresetMode):
+            _choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self.num_envs = check_count("num_envs", num_envs)
+        self.render_mode = render_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {
+            "render_modes": list(RENDER_MODES[:2]),
+            "render_fps": 2,
+            "autoreset_mode": self.autoreset_mode,
+        }
+        self.single_observation_space = _observation_space()
+        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._refuse = illegal_action == "raise"
+        self._copy = copy
+        self._games = LearnerGames(
+            self.num_envs, rules, opponents, role, scoring, threads=usable_threads(threads), log=render_mode is not None
+        )
+        self._ended = np.zeros(self.num_envs, np.bool_)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.int8], dict[str, Any]]:
+        """Deal all games, or those of ``options["reset_mask"]``.
+
+        Args:
+            seed: Game ``i`` gets ``seed + i``, or the ``i``-th of a sequence; None continues with the next games.
+            options: ``{"reset_mask": ...}``, shape ``[num_envs]``, bool; a deal as for :class:`DouDizhuEnv`.
+
+        Returns:
+            Observations, shape ``[num_envs, OBSERVATION_SIZE]``, int8, and infos.
+
+        Raises:
+            InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
+            InvalidDealError: If a seed is out of range.
+        """
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        chosen, rest = self._reset_mask(options)
+        self._games.begin(chosen, self._seeds(seed), rest)
+        self._ended[chosen] = False
+        return self._observations(), self._infos()
+
+    def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
+        rest = dict(options or {})
+        mask = np.asarray(rest.pop("reset_mask", np.ones(self.num_envs, np.bool_)))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise InvalidOptionError(f"reset_mask must be bool of shape [{self.num_envs}] with at least one True")
+        return mask, rest
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None] | None:
+        if seed is None:
+            return None
+        numbers: Sequence[int | None] = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
+        seeds = list(numbers)
+        if len(seeds) != self.num_envs:
+            raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
+        return seeds
+
+    def step(
+        self, actions: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Play one action in every game.
+
+        Args:
+            actions: Action ids, shape ``[num_envs]``, any integer type.
+
+        Returns:
+            Observations ``[num_envs, OBSERVATION_SIZE]`` int8, rewards ``[num_envs]`` float64, terminations and
+            truncations ``[num_envs]`` bool, infos.
+
+        Raises:
+            GameOverError: If a game is over and autoreset is disabled, or nothing has been dealt.
+            InvalidMoveError: If the actions are not integers of that shape.
+            IllegalMoveError: If one is not legal and ``illegal_action="raise"``.  No game has changed.
+        """
+        renewed = self._ended.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros_like(self._ended)
+        played = ~renewed
+        checked = self._games.check(actions, played, refuse=self._refuse)
+        if renewed.any():
+            self._games.begin(renewed)
+        self._games.step(checked, played)
+        tables = self._games.tables
+        ended = tables.status == FINISHED
+        rewards, illegal = tables.rewards.copy(), tables.illegal.copy()
+        final: dict[str, Any] = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
+            final = self._final(ended, illegal)
+            self._games.begin(ended)
+        self._ended = ended.copy()  # the caller may keep the other
+        truncated = np.zeros(self.num_envs, np.bool_)
+        return self._observations(), rewards, ended, truncated, self._infos(illegal) | final
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions, shape ``[num_envs, 400]``, bool; all False where the game is over."""
+        return np.asarray(self._games.masks, np.bool_)
+
+    def _observations(self) -> npt.NDArray[np.int8]:
+        return self._games.observations.copy() if self._copy else self._games.observations
+
+    def _infos(self, illegal: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        present = np.ones(self.num_envs, np.bool_)
+        return {
+            "action_mask": self._games.masks.copy() if self._copy else self._games.masks,
+            "_action_mask": present,
+            "illegal": np.zeros(self.num_envs, np.bool_) if illegal is None else illegal,
+            "_illegal": present.copy(),
+        }
+
+    def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """What the games that have just ended showed last, in Gymnasium's form."""
+        observations = np.full(self.num_envs, None, dtype=object)
+        roles = np.full(self.num_envs, None, dtype=object)
+        for index in np.flatnonzero(ended).tolist():
+            observations[index] = self._games.observations[index].copy()
+            row, seat = self._games.tables.rows[index], int(self._games.tables.learners[index])
+            roles[index] = role_of(row, seat, self._games.rules.players)
+        info = {"role": roles, "_role": ended.copy(), "illegal": illegal & ended, "_illegal": ended.copy()}
+        return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One text or picture a game, as its learner sees it."""
+        if self.render_mode is None:
+            return None
+        return tuple(_draw(self._games, index, self.render_mode) for index in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the opponents."""
+        self._games.close()

@@ -1,0 +1,477 @@
+"""Games with one learner each: the core of the Gymnasium environments.
+
+The single environment is a table of one game, the vector environment a table of many, so they cannot differ.  The
+compiled part plays the built-in opponents until the learner must decide; opponents in Python are asked in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
+from ddz_env.engine.compiling import kernel, pure_kernel
+from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
+from ddz_env.engine.layout import LANDLORD, MOVES, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.random import advance, below, key, mix
+from ddz_env.engine.score import write_returns
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0
+from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError
+from ddz_env.notation import Move, counts_to_word
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.opponents import PYTHON, kind_of, opponents_by_role, play_randomly, play_whole_move
+from ddz_env.rules import R_PLAYERS, Rules
+from ddz_env.state import State, game_key
+from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
+from ddz_env.threads import run_chunks
+from ddz_env.view import ROLES
+
+LEARNER_TURN, OPPONENT_TURN, FINISHED = 0, 1, 2
+"""What a game waits for: the learner, an opponent in Python, a new deal."""
+
+WAIT, DEAL, BEGIN, ACT, ANSWER = 0, 1, 2, 3, 4
+"""What :func:`run_orders` does first in a game."""
+
+RANDOM_ROLE = 3
+ILLEGAL_REWARD = -1.0
+
+_OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
+_NO_SEAT = np.uint64(NO_SEAT)
+_STAGE_OVER = np.uint64(STAGE_OVER)
+
+
+class Tables(NamedTuple):
+    """The arrays of ``n`` games with a learner, as kernels take them.
+
+    Attributes:
+        rows: The games, shape ``[n, 32]``, uint64.
+        rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
+        logs: All their moves, shape ``[n, 256, 2]``, uint64, or ``[n, 0, 2]`` where nobody reads them.
+        seeds: Seed of each game, shape ``[n]``, uint64.
+        episodes: Its number under that seed, shape ``[n]``, uint64.
+        streams: State of the opponents' generator, shape ``[n]``, uint64.
+        learners: The learner's seat, shape ``[n]``, int8.
+        status: ``LEARNER_TURN``, ``OPPONENT_TURN`` or ``FINISHED``, shape ``[n]``, int8.
+        bits: Masks as bits, shape ``[n, 7]``, uint64.
+        masks: Masks as bytes, shape ``[n, 50]``, uint64.
+        observations: Shape ``[n, OBSERVATION_WORDS]``, uint64.
+        rewards: The learner's reward of the last step, shape ``[n]``, float64.
+        illegal: Whether the last action was illegal, shape ``[n]``, bool.
+    """
+
+    rows: Any
+    rings: Any
+    logs: Any
+    seeds: Any
+    episodes: Any
+    streams: Any
+    learners: Any
+    status: Any
+    bits: Any
+    masks: Any
+    observations: Any
+    rewards: Any
+    illegal: Any
+
+    @classmethod
+    def allocate(cls, n: int, *, log: bool) -> Tables:
+        """Zeroed arrays for ``n`` games."""
+        return cls(
+            rows=np.zeros((n, ROW_WORDS), np.uint64),
+            rings=np.zeros((n, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+            logs=np.zeros((n, LOG_MOVES if log else 0, HISTORY_WORDS), np.uint64),
+            seeds=np.zeros(n, np.uint64),
+            episodes=np.zeros(n, np.uint64),
+            streams=np.zeros(n, np.uint64),
+            learners=np.zeros(n, np.int8),
+            status=np.full(n, FINISHED, np.int8),
+            bits=np.zeros((n, MASK_WORDS), np.uint64),
+            masks=np.zeros((n, MASK_BYTE_WORDS), np.uint64),
+            observations=np.zeros((n, OBSERVATION_WORDS), np.uint64),
+            rewards=np.zeros(n, np.float64),
+            illegal=np.zeros(n, np.bool_),
+        )
+
+
+class Setting(NamedTuple):
+    """What stays the same, as kernels take it.
+
+    Attributes:
+        rules: The rules array, shape ``[16]``, uint64.
+        kinds: How each role's opponent is played (``PYTHON``, ``UNIFORM``, ``STAGED``), shape ``[3]``, int64.
+        role: The learner's role 0..2, or ``RANDOM_ROLE``.
+        scoring: The engine's number of the scoring.
+        peasant_reward: See :class:`~ddz_env.Rules`.
+    """
+
+    rules: Any
+    kinds: Any
+    role: int
+    scoring: int
+    peasant_reward: float
+
+
+@pure_kernel
+def seat_learner(index: int, tables: Tables, setting: Setting) -> None:
+    """Seed the opponents' generator of a freshly dealt game and choose the learner's seat."""
+    row, rules = tables.rows[index], setting.rules
+    state = advance(key(tables.seeds[index] ^ _OPPONENT_STREAM, tables.episodes[index]))
+    tables.streams[index] = state
+    if setting.role == RANDOM_ROLE or row[LANDLORD] == _NO_SEAT:
+        seat = below(mix(state), rules[R_PLAYERS])
+    else:
+        seat = row[LANDLORD] + np.uint64(setting.role)
+        if seat >= rules[R_PLAYERS]:
+            seat -= rules[R_PLAYERS]
+    tables.learners[index] = np.int8(seat)
+    tables.rewards[index] = 0.0
+    tables.illegal[index] = False
+
+
+@pure_kernel
+def show_learner(index: int, tables: Tables, setting: Setting) -> None:
+    """Write what the learner sees: its mask is all zero unless it is its turn."""
+    seat = np.uint64(tables.learners[index])
+    row = tables.rows[index]
+    write_observation(row, tables.rings[index], setting.rules, seat, tables.observations[index])
+    if tables.status[index] == LEARNER_TURN:
+        write_mask(row, setting.rules, tables.bits[index], tables.masks[index])
+    else:
+        tables.bits[index][:] = U0
+        tables.masks[index][:] = U0
+
+
+@kernel
+def play_opponents(index: int, tables: Tables, setting: Setting) -> None:
+    """Play the compiled opponents until the learner, an opponent in Python or nobody is to act."""
+    row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
+    status = FINISHED
+    while row[STAGE] != _STAGE_OVER:
+        if row[SEAT] == np.uint64(tables.learners[index]):
+            status = LEARNER_TURN
+            break
+        role = acting_role(row, setting.rules)
+        kind = setting.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
+        if kind == PYTHON:
+            status = OPPONENT_TURN
+            break
+        tables.streams[index] = play_randomly(row, ring, log, setting.rules, kind, tables.streams[index])
+    tables.status[index] = status
+    if status == FINISHED:
+        returns = np.empty(3, np.float64)
+        write_returns(row, setting.rules, setting.scoring, setting.peasant_reward, returns)
+        tables.rewards[index] = returns[np.int64(tables.learners[index])]
+
+
+@pure_kernel
+def play_learner(index: int, action: int, tables: Tables, setting: Setting) -> bool:
+    """Play the learner's action; an illegal one ends the game, and False is returned."""
+    tables.rewards[index] = 0.0
+    if not is_playable(action, tables.bits[index]):
+        tables.illegal[index] = True
+        tables.rewards[index] = ILLEGAL_REWARD
+        tables.status[index] = FINISHED
+        return False
+    play_action(tables.rows[index], tables.rings[index], tables.logs[index], np.uint64(action), setting.rules)
+    return True
+
+
+@kernel
+def run_orders(
+    first: int,
+    stop: int,
+    orders: np.ndarray,
+    actions: np.ndarray,
+    answers: np.ndarray,
+    tables: Tables,
+    setting: Setting,
+) -> None:
+    """Carry out one order in each of the games ``first..stop-1``, then play on.  One entry point: it compiles once.
+
+    Args:
+        first: The first game.
+        stop: The end.
+        orders: ``WAIT``, ``DEAL``, ``BEGIN`` (the row is dealt already), ``ACT`` or ``ANSWER``, shape ``[n]``, int8.
+        actions: The learners' actions, shape ``[n]``, int64.
+        answers: Main ids and kickers of opponents in Python, shape ``[n, 2]``, uint64, or empty where there are none.
+        tables: The games.
+        setting: What stays the same.
+    """
+    for index in range(first, stop):
+        order = orders[index]
+        if order == WAIT:
+            continue
+        row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
+        goes_on = True
+        if order == DEAL:
+            begin_game(row, ring, tables.seeds[index], tables.episodes[index], setting.rules)
+        if order == ACT:
+            goes_on = play_learner(index, actions[index], tables, setting)
+        elif order == ANSWER:
+            play_whole_move(row, ring, log, answers[index, 0], answers[index, 1], setting.rules)
+        else:
+            seat_learner(index, tables, setting)
+        if goes_on:
+            play_opponents(index, tables, setting)
+        if tables.status[index] != OPPONENT_TURN:
+            show_learner(index, tables, setting)
+
+
+def check_role(role: str, rules: Rules) -> int:
+    """The number of a learner's role.
+
+    Raises:
+        InvalidOptionError: If the role does not exist under the rules.
+        InvalidRulesError: If an auction decides on the roles.
+    """
+    roles = ROLES[: rules.players]
+    if role == "random":
+        return RANDOM_ROLE
+    if role not in roles:
+        raise InvalidOptionError(f"unknown role {role!r}; choose from {', '.join(roles)}, random")
+    if rules.bidding != "fixed":
+        raise InvalidRulesError(f"the auction of the {rules.name} rules decides who is {role}: use role='random'")
+    return ROLES.index(role)
+
+
+class LearnerGames:
+    """``n`` games, each with one learner and opponents who play by themselves.
+
+    Args:
+        count: How many games.
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        opponents: An opponent for all seats or a dict by role (:mod:`ddz_env.opponents`).
+        role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"`` or ``"random"``.
+        scoring: The rules' own by default.
+        threads: How many threads step.
+        log: Whether all moves are kept even if no opponent reads them (for pictures and infos).
+
+    Attributes:
+        observations: What each learner sees, shape ``[n, OBSERVATION_SIZE]``, int8, overwritten by every step.
+        masks: Legal actions, shape ``[n, 400]``, int8, likewise; all zero when the game is over.
+        tables: All arrays.
+
+    Raises:
+        InvalidRulesError: If preset, scoring or role does not exist under the rules.
+        InvalidOptionError: If an option is out of range.
+        UnknownAgentError: If an opponent cannot be found.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        rules: str | Rules,
+        opponents: Any,
+        role: str,
+        scoring: str | None,
+        *,
+        threads: int = 1,
+        log: bool = False,
+    ) -> None:
+        self.count = count
+        self.rules = Rules.preset(rules)
+        role_number = check_role(role, self.rules)
+        self._opponents = opponents_by_role(opponents, role, self.rules)
+        kinds = np.array([kind_of(opponent) if opponent is not None else PYTHON for opponent in self._opponents])
+        self._asks_python = any(opponent is not None and kind_of(opponent) == PYTHON for opponent in self._opponents)
+        self._setting = Setting(
+            self.rules.words(), kinds, role_number, choose_scoring(self.rules, scoring), self.rules.peasant_reward
+        )
+        self._threads = threads
+        self.tables = Tables.allocate(count, log=log or self._asks_python)
+        self._rngs: list[np.random.Generator | None] = [None] * count
+        self._told = np.zeros(count, np.int64)
+        self._seeded = np.zeros(count, np.bool_)
+        self._actions = np.zeros(count, np.int64)
+        self._answers = np.zeros((count if self._asks_python else 0, 2), np.uint64)
+        self._name_bytes()
+
+    def _name_bytes(self) -> None:
+        self.observations: npt.NDArray[np.int8] = self.tables.observations.view(np.int8)
+        self.masks: npt.NDArray[np.int8] = self.tables.masks.view(np.int8)
+
+    def __getstate__(self) -> dict[str, Any]:
+        saved = {name: value for name, value in self.__dict__.items() if name not in ("observations", "masks")}
+        return saved | {"tables": tuple(self.tables), "_setting": tuple(self._setting)}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self.tables, self._setting = Tables(*saved["tables"]), Setting(*saved["_setting"])
+        self._name_bytes()  # a copied view would no longer share the words
+
+    def begin(
+        self,
+        chosen: npt.NDArray[np.bool_],
+        seeds: list[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Deal the chosen games.
+
+        Args:
+            chosen: Which, shape ``[n]``, bool.
+            seeds: One a game; a seed starts its game 0, None (and no list at all) the next game of the last seed.
+            options: A deal for all chosen games (:func:`ddz_env.stepping.dealt_state`).
+
+        Raises:
+            InvalidDealError: If a seed or the deal does not fit.
+            InvalidOptionError: If an option is unknown.
+        """
+        for seed in seeds or ():
+            if seed is not None:
+                game_key(seed)
+        given = dealt_state(options, self.rules, 0)
+        self._number(chosen, seeds)
+        if given is not None:
+            self._lay_out(chosen, given)
+        if self._asks_python:
+            for index in np.flatnonzero(chosen).tolist():
+                self._rngs[index] = None
+            self._reset_opponents()
+        self._told[chosen] = 0
+        self._run(np.where(chosen, DEAL if given is None else BEGIN, WAIT))
+
+    def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None) -> None:
+        """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
+        self.tables.episodes[chosen] += np.uint64(1)
+        if seeds is None and bool(self._seeded[chosen].all()):
+            return
+        for index in np.flatnonzero(chosen).tolist():
+            seed = None if seeds is None else seeds[index]
+            if seed is None and self._seeded[index]:
+                continue
+            self.tables.seeds[index] = np.uint64(random_seed() if seed is None else seed)
+            self.tables.episodes[index] = np.uint64(0)
+            self._seeded[index] = True
+
+    def _lay_out(self, chosen: npt.NDArray[np.bool_], given: State) -> None:
+        self.tables.rows[chosen] = given.row
+        self.tables.rings[chosen] = given.ring
+        for slot, (seat, move) in enumerate(given.history if self.tables.logs.shape[1] else ()):
+            self.tables.logs[chosen, slot] = move.cards.word, move.main | seat << 16
+
+    def check(self, actions: npt.ArrayLike, chosen: npt.NDArray[np.bool_], *, refuse: bool) -> npt.NDArray[np.int64]:
+        """Check the learner's actions.
+
+        Args:
+            actions: Action ids, shape ``[n]``.
+            chosen: The games that they are for.
+            refuse: Whether illegal ones raise.
+
+        Raises:
+            InvalidMoveError: If they are not integers of that shape.
+            IllegalMoveError: If one is illegal and ``refuse`` is set.  No game has changed.
+            GameOverError: If a chosen game is over.
+        """
+        checked = check_actions(actions, self.count)
+        over = np.flatnonzero(chosen & (self.tables.status == FINISHED))
+        if len(over):
+            raise GameOverError(f"game {over[0]} is over: call reset")
+        if refuse:
+            where = np.flatnonzero(chosen)
+            wrong = int(first_illegal(checked[where], self.tables.bits[where]))
+            if wrong >= 0:
+                index = int(where[wrong])
+                refuse_action(f"game {index}", int(checked[index]), np.flatnonzero(self.masks[index]).tolist())
+        return checked
+
+    def step(self, actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> None:
+        """Play checked actions in the chosen games, and the opponents' replies."""
+        self._actions = actions
+        self._run(np.where(chosen, ACT, WAIT))
+
+    def _run(self, orders: npt.NDArray[Any]) -> None:
+        """Carry out orders, then ask the opponents in Python until every game waits for its learner."""
+        self._call(orders)
+        while self._asks_python:
+            if self.count == 1:
+                self._tell()
+            waiting = np.flatnonzero(self.tables.status == OPPONENT_TURN)
+            if not len(waiting):
+                return
+            for opponent, indices in self._by_opponent(waiting):
+                for index, move in zip(indices, self._moves_of(opponent, indices), strict=True):
+                    self._answers[index] = move.main, counts_to_word(move.kicker_counts)
+            self._call(np.where(self.tables.status == OPPONENT_TURN, ANSWER, WAIT))
+
+    def _call(self, orders: npt.NDArray[Any]) -> None:
+        run_chunks(
+            run_orders,
+            self.count,
+            self._threads,
+            orders.astype(np.int8),
+            self._actions,
+            self._answers,
+            self.tables,
+            self._setting,
+        )
+
+    def _by_opponent(self, waiting: npt.NDArray[np.intp]) -> list[tuple[Any, list[int]]]:
+        groups: dict[int, tuple[Any, list[int]]] = {}
+        for index in waiting.tolist():
+            role = int(acting_role(self.tables.rows[index], self._setting.rules))
+            opponent = self._opponents[role if role < 3 else 0]
+            groups.setdefault(id(opponent), (opponent, []))[1].append(index)
+        return list(groups.values())
+
+    def _moves_of(self, opponent: Any, indices: list[int]) -> list[Move]:
+        """Ask one opponent for its move in each of some games, and check what it says."""
+        states = [self.state(index) for index in indices]
+        sights = states if getattr(opponent, "cheats", False) else [state.view() for state in states]
+        rngs = [self._rng(index) for index in indices]
+        if hasattr(opponent, "act_batch"):
+            moves = list(opponent.act_batch(sights, rngs))
+        else:
+            moves = [opponent.act(sight, rng) for sight, rng in zip(sights, rngs, strict=True)]
+        if len(moves) != len(indices):
+            raise InvalidMoveError(f"opponent {opponent!r} returned {len(moves)} moves for {len(indices)} games")
+        for index, move in zip(indices, moves, strict=True):
+            state = self.state(index)
+            if not isinstance(move, Move):
+                raise InvalidMoveError(f"opponent {opponent!r} returned {move!r}, which is no Move")
+            try:
+                state.step(move)
+            except IllegalMoveError as error:
+                raise IllegalMoveError(f"opponent {opponent!r} in game {index}: {error}") from error
+        return moves
+
+    def _rng(self, index: int) -> np.random.Generator:
+        rng = self._rngs[index]
+        if rng is None:
+            words = [int(self.tables.seeds[index]), int(self.tables.episodes[index])]
+            rng = self._rngs[index] = np.random.default_rng(words)
+        return rng
+
+    def _objects(self) -> list[tuple[int, Any]]:
+        """The opponents in Python, each once, with (one of) its roles."""
+        found = {id(o): (role, o) for role, o in enumerate(self._opponents) if o is not None and kind_of(o) == PYTHON}
+        return list(found.values())
+
+    def _reset_opponents(self) -> None:
+        """Opponents that follow a single game are told that it begins; in a table of many they must not care."""
+        for role, opponent in self._objects() if self.count == 1 else ():
+            if hasattr(opponent, "reset"):
+                opponent.reset(role, self.rules)
+
+    def _tell(self) -> None:
+        """Tell the opponents of a single game the moves they have not heard of."""
+        moves = int(self.tables.rows[0, MOVES])
+        if moves > self._told[0]:
+            for seat, move in self.state(0).history[int(self._told[0]) :]:
+                for _, opponent in self._objects():
+                    if hasattr(opponent, "observe"):
+                        opponent.observe(seat, move)
+        self._told[0] = moves
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own."""
+        return restore_state(self.tables.rows[index], self.tables.rings[index], self.tables.logs[index], self.rules)
+
+    def close(self) -> None:
+        """Close the opponents that can be closed."""
+        for _, opponent in self._objects():
+            if hasattr(opponent, "close"):
+                opponent.close()

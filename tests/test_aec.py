@@ -1,0 +1,277 @@
+"""The PettingZoo environments: contract, turn-taking in two stages, rewards, illegal actions, copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pettingzoo
+import pytest
+from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.test.state_test import test_state as check_state
+from pettingzoo.test.state_test import test_state_space as check_state_space
+
+from ddz_env import PRESETS, State, dou_dizhu_v0, flat_action
+from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidOptionError,
+    InvalidRulesError,
+)
+from ddz_env.observation import full_state, observe
+
+QUIET = [
+    "ignore:Observation is not a NumPy array",
+    "ignore:Observation space for each agent probably should be",
+    "ignore:reset ignores the options",
+]
+
+
+def play(env: Any, rng: np.random.Generator, *, max_steps: int = 10_000) -> dict[str, list[float]]:
+    """Play a game at random; returns the rewards of ``last()`` by agent."""
+    rewards: dict[str, list[float]] = {agent: [] for agent in env.possible_agents}
+    for agent in env.agent_iter(max_steps):
+        observation, reward, termination, truncation, _ = env.last()
+        rewards[agent].append(float(reward))
+        mask = observation["action_mask"]
+        if termination or truncation:
+            assert not mask.any()
+            env.step(None)
+        else:
+            env.step(int(rng.choice(np.flatnonzero(mask))))
+    return rewards
+
+
+@pytest.mark.filterwarnings("error", *QUIET)
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, dou_dizhu_v0.raw_env, flat_action.env], ids=["env", "raw", "flat"])
+def test_pettingzoo_api(make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    api_test(make(), num_cycles=200)
+    assert "Passed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
+def test_pettingzoo_seed(make: Any) -> None:
+    seed_test(make, num_cycles=100)
+
+
+@pytest.mark.filterwarnings("error")
+def test_pettingzoo_state() -> None:
+    env = dou_dizhu_v0.env()
+    env.reset(seed=1)
+    check_state_space(env)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # gymnasium's logger: the test samples illegal actions
+        check_state(env, num_cycles=10)
+
+
+def test_pettingzoo_render(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pygame")
+    pytest.importorskip("PIL")
+    monkeypatch.setitem(dou_dizhu_v0.raw_env.metadata, "render_fps", 0)  # do not wait
+    render_test(dou_dizhu_v0.env)
+
+
+def test_registered_with_pettingzoo() -> None:
+    if not hasattr(pettingzoo, "make"):
+        pytest.skip("this PettingZoo has no registry for third parties")
+    env = pettingzoo.make("aec", "ddz_env/dou_dizhu_v0", rules="mini")
+    assert env.unwrapped.rules.name == "mini"
+    assert str(env) == "dou_dizhu_v0"
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_environment_equals_the_state(rules: str) -> None:
+    env: Any = dou_dizhu_v0.raw_env(rules=rules)
+    rng = np.random.default_rng(1)
+    for number in range(3):
+        env.reset(seed=5 if number == 0 else None)
+        state = State.new(5, rules, number)
+        while not state.is_over:
+            assert env.agent_selection == f"player_{state.seat}"
+            assert env.game_state() == state
+            assert (env.state() == full_state(state)).all()
+            for seat, agent in enumerate(env.agents):
+                seen = env.observe(agent)
+                assert (seen["observation"] == observe(state, seat)).all()
+                legal = state.legal_actions() if seat == state.seat else []
+                assert np.flatnonzero(seen["action_mask"]).tolist() == legal
+                assert env.observation_space(agent).contains(seen)
+                info = env.infos[agent]
+                assert info["role"] == state.role(seat)
+                assert info["stage"] == state.view(seat).stage
+                last = state.history[-1] if state.history else None
+                assert info["last_move"] == (str(last[1]) if last else None)
+                assert info["last_player"] == (f"player_{last[0]}" if last else None)
+            action = int(rng.choice(state.legal_actions()))
+            env.step(action)
+            state.step_action(action)
+        assert [env.rewards[agent] for agent in env.agents] == list(state.returns())
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
+def test_each_return_is_seen_once(make: Any, rules: str) -> None:
+    try:
+        env = make(rules=rules)
+    except InvalidRulesError:
+        pytest.skip("the flat table does not cover these rules")
+    rng = np.random.default_rng(2)
+    for seed in range(3):
+        env.reset(seed=seed)
+        rewards = play(env, rng)
+        final = env.unwrapped.game_state().returns()
+        for seat, agent in enumerate(env.possible_agents):
+            assert sum(rewards[agent]) == pytest.approx(final[seat])
+            assert not any(rewards[agent][:-1])
+
+
+def test_between_main_group_and_kickers() -> None:
+    env = dou_dizhu_v0.raw_env()
+    env.reset(options={"hands": ["333456", "778899", "TTJJQQ"], "check_sizes": False})
+    trio = next(g.id for g in MAIN_GROUPS if g.name == "trio+solo 333+")
+    env._cumulative_rewards = {"player_0": 5.0, "player_1": 6.0, "player_2": 7.0}  # as if earned before
+    env.step(trio)
+    assert env.agent_selection == "player_0"
+    assert env.infos["player_0"]["stage"] == "kicker"
+    assert env.infos["player_1"]["stage"] == "play"
+    assert set(env.rewards.values()) == {0.0}
+    assert env._cumulative_rewards == {"player_0": 0.0, "player_1": 6.0, "player_2": 7.0}
+    env.step(KICKER_BASE + 1)
+    assert env.agent_selection == "player_1"
+    assert env.infos["player_1"]["last_move"] == "333+4"
+    assert env.infos["player_1"]["last_player"] == "player_0"
+
+
+def test_raw_env_refuses_and_leaves_the_game_unchanged() -> None:
+    env = dou_dizhu_v0.raw_env()
+    env.reset(seed=3)
+    before = pickle.dumps(env.game_state())
+    with pytest.raises(IllegalMoveError, match="not legal for seat 0; legal are"):
+        env.step(0)
+    for wrong in (NUM_ACTIONS, -1, 10**9, "3", 1.5, None):
+        with pytest.raises(InvalidMoveError, match="does not exist"):
+            env.step(wrong)  # type: ignore[arg-type]
+    assert pickle.dumps(env.game_state()) == before
+    assert env.agent_selection == "player_0"
+    flat = flat_action.raw_env()
+    flat.reset(seed=3)
+    with pytest.raises(IllegalMoveError, match=r"action 27471 \(pass\) is not legal"):
+        flat.step(27471)
+    with pytest.raises(InvalidMoveError, match="flat ids run from 0 to 27471"):
+        flat.step(27472)
+
+
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
+def test_an_illegal_action_ends_the_game(make: Any) -> None:
+    env = make(illegal_reward=-2.5)
+    env.reset(seed=3)
+    mask = env.last()[0]["action_mask"]
+    env.step(int(np.flatnonzero(mask == 0)[0]))
+    rewards = play(env, np.random.default_rng(0))
+    assert rewards == {"player_0": [-2.5], "player_1": [0.0], "player_2": [0.0]}
+    env.reset()  # and it can be played again
+    assert sum(len(r) for r in play(env, np.random.default_rng(0)).values()) > 3
+
+
+def test_finished_and_unstarted_games_refuse_steps() -> None:
+    env = dou_dizhu_v0.raw_env()
+    with pytest.raises(GameOverError, match="call reset"):
+        env.step(1)
+    env.reset(seed=1)
+    play(env, np.random.default_rng(1))
+    assert env.agents == []
+    with pytest.raises(GameOverError, match="call reset"):
+        env.step(None)
+    env.reset(options={"hands": ["3", "4", "5"], "check_sizes": False})
+    env.step(1)
+    with pytest.raises(ValueError, match="only valid action is None"):
+        env.step(1)
+    with pytest.raises(AttributeError, match="before reset"):
+        _ = dou_dizhu_v0.env().agents
+
+
+@pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "dump"])
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
+def test_a_copy_in_mid_game_continues_identically(make: Any, twin_of: Any) -> None:
+    env = make()
+    env.reset(seed=4)
+    for _ in range(9):
+        env.step(int(np.flatnonzero(env.last()[0]["action_mask"])[-1]))
+    twin = twin_of(env)
+    while env.agents:
+        ours, theirs = env.last(), twin.last()
+        assert (ours[0]["observation"] == theirs[0]["observation"]).all()
+        assert (ours[0]["action_mask"] == theirs[0]["action_mask"]).all()
+        assert ours[1:] == theirs[1:]
+        assert (env.state() == twin.state()).all()
+        action = None if ours[2] else int(np.flatnonzero(ours[0]["action_mask"])[-1])
+        env.step(action)
+        assert twin.agents  # the original's step has not stepped the copy
+        twin.step(action)
+    assert not twin.agents
+    env.reset()
+    twin.reset()
+    assert (env.state() == twin.state()).all()
+
+
+def test_observations_are_the_callers_own() -> None:
+    env = dou_dizhu_v0.raw_env()
+    env.reset(seed=1)
+    first = env.last()[0]
+    kept = {name: array.copy() for name, array in first.items()}
+    env.step(int(np.flatnonzero(first["action_mask"])[0]))
+    assert all((first[name] == kept[name]).all() for name in kept)
+    second = env.last()[0]
+    second["action_mask"][:] = 0
+    assert env.last()[0]["action_mask"].any()
+
+
+def test_deals_by_option() -> None:
+    env = dou_dizhu_v0.raw_env()
+    hands = ["3334445556667778", "8889999TTTTJJJJQ", "QQQKKKKAAAA2222B"]
+    deal = {"hands": [hand + "3"[: i == 9] for i, hand in enumerate(hands)], "check_sizes": False}
+    env.reset(options=deal)
+    assert str(env.game_state().hand(0)) == hands[0]
+    env.reset(options={"deal": deal})
+    assert str(env.game_state().hand(2)) == hands[2]
+    env.reset(options={"deal": State.from_hands(hands, check_sizes=False)})
+    assert str(env.game_state().hand(1)) == hands[1]
+    for wrong in ({"hands": hands, "botom": "3"}, {"deal": {"bottom": "3"}}, {"deal": State.new(1, "mini")}):
+        with pytest.raises(InvalidOptionError):
+            env.reset(options=wrong)
+    with pytest.raises(InvalidDealError):
+        env.reset(options={"hands": hands})
+    with pytest.raises(InvalidDealError):
+        env.reset(seed=-1)
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(InvalidRulesError, match="choose from standard"):
+        dou_dizhu_v0.env(rules="texas")
+    with pytest.raises(InvalidRulesError, match="unknown scoring"):
+        dou_dizhu_v0.env(scoring="elo")
+    with pytest.raises(InvalidOptionError, match="render_mode"):
+        dou_dizhu_v0.env(render_mode="hologram")
+    for rules in ("bidding", "botzone", "douzero", "openspiel"):
+        with pytest.raises(InvalidRulesError, match=f"lack moves of the {rules} rules"):
+            flat_action.env(rules=rules)
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "half-deck"])
+def test_flat_mask_is_the_legal_moves(rules: str) -> None:
+    env = flat_action.raw_env(rules=rules)
+    moves = flat_action.flat_moves()
+    rng = np.random.default_rng(1)
+    for seed in range(3):
+        env.reset(seed=seed)
+        while not all(env.terminations.values()):
+            mask = env.last()[0]["action_mask"]
+            legal = env.unwrapped.game_state().legal_moves()  # type: ignore[attr-defined]
+            assert sorted(map(str, legal)) == sorted(str(moves[i]) for i in np.flatnonzero(mask))
+            env.step(int(rng.choice(np.flatnonzero(mask))))

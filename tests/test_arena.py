@@ -1,0 +1,340 @@
+"""The arena: duplicate deals, statistics, results files; no search agents and no timing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_env import Move, Rules, State, View
+from ddz_env.errors import UnknownAgentError
+from training.evaluation.arena import Arena, run_arena
+from training.evaluation.duplicate import DealPlayer, GameRecord, seat_generators, seatings
+from training.evaluation.errors import (
+    AgentFailedError,
+    InvalidArenaError,
+    ResultsFileError,
+    SettingsMismatchError,
+)
+from training.evaluation.results_file import ResultsFile
+from training.evaluation.statistics import normal_interval, standings, summarize, wilson_interval
+
+OWN_AGENT = """
+class Highest:
+    name = "highest"
+
+    def act(self, view, rng):
+        return view.legal_moves()[-1]
+
+
+class Broken:
+    name = "broken"
+
+    def act(self, view, rng):
+        raise ZeroDivisionError("no idea")
+
+
+class Cheater:
+    name = "illegal"
+
+    def act(self, view, rng):
+        from ddz_env import Move
+        return Move.parse("BR")
+"""
+
+
+@pytest.fixture
+def own_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "arena_own_agents.py").write_text(OWN_AGENT)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Watcher:
+    """Plays the lowest move and remembers the first hand that each seat showed it."""
+
+    name = "watcher"
+
+    def __init__(self, seen: list[tuple[str, int, str]], spec: str) -> None:
+        self.seen, self.spec = seen, spec
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        self.fresh = True
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        if self.fresh:
+            self.seen.append((self.spec, view.seat, str(view.hand)))
+            self.fresh = False
+        return view.legal_moves()[-1]
+
+
+def save(path: Path, arena: Arena, deals: int, processes: int = 1, resume: bool = False) -> list[GameRecord]:
+    with ResultsFile(path, arena.settings(), arena.games_per_deal, resume) as file:
+        return run_arena(arena, deals, processes=processes, results=file)
+
+
+CONTEST = Arena(("random-staged", "random"), seed=5, timing=False)
+
+
+def record(deal: int, game: int, seats: str, landlord_won: bool, stake: float = 2.0) -> GameRecord:
+    sign = 1.0 if landlord_won else -1.0
+    return GameRecord(
+        deal=deal,
+        a="x",
+        b="y",
+        game=game,
+        seats=seats,
+        landlord=0,
+        landlord_agent="x" if seats[0] == "a" else "y",
+        winner="landlord" if landlord_won else "peasants",
+        win=(sign, -sign / 2, -sign / 2),
+        stake=(2 * stake * sign, -stake * sign, -stake * sign),
+        botzone=(1.0, 2.0, 4.0),
+        moves=40,
+        decisions_a=10,
+        decisions_b=30,
+        ms_a=3.0,
+        ms_b=1.0,
+    )
+
+
+# --- duplicate deals --------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["standard", "mini", "half-deck"])
+def test_sides_swap_on_identical_cards(preset: str) -> None:
+    seen: list[tuple[str, int, str]] = []
+    rules = Rules.preset(preset)
+    player = DealPlayer(rules, seed=3, maker=lambda spec: Watcher(seen, spec))
+    games = player.play(7, ("one", "two"))
+    hands = [str(State.new(3, rules, 7).hand(seat)) for seat in range(rules.players)]
+    assert [game.seats for game in games] == ["abb"[: rules.players], "baa"[: rules.players]]
+    first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    assert [hand for _, _, hand in first] == [hand for _, _, hand in second]
+    assert all(hand == hands[seat] for _, seat, hand in seen[:1] + second[:1])
+    assert {(seat, spec) for spec, seat, _ in first} != {(seat, spec) for spec, seat, _ in second}
+    assert (games[0].landlord_agent, games[1].landlord_agent) == ("one", "two")
+    assert games[0].win == games[1].win  # the same agent on both sides: the same game
+
+
+def test_auctions_rotate_the_seats() -> None:
+    assert seatings(Rules.preset("bidding")) == ("abb", "bab", "bba", "baa", "aba", "aab")
+    games = DealPlayer(Rules.preset("bidding"), seed=1, timing=False).play(0, ("random", "random-staged"))
+    assert [game.seats for game in games] == list(seatings(Rules.preset("bidding")))
+    for game in games:
+        assert game.landlord >= 0
+        assert game.landlord_agent == ("random" if game.seats[game.landlord] == "a" else "random-staged")
+
+
+def test_records_add_up() -> None:
+    for game in DealPlayer(Rules(), seed=0).play(0, ("random-staged", "random")):
+        assert game.decisions_a + game.decisions_b == game.moves
+        assert sum(game.win) == sum(game.stake) == 0
+        assert (game.win[game.landlord] > 0) == (game.winner == "landlord")
+        assert game.ms_a > 0
+        assert game.ms_b > 0
+
+
+def test_generators_are_keyed_by_seed_deal_game_and_seat() -> None:
+    def draw(seed: int, deal: int, game: int) -> list[int]:
+        return [int(rng.integers(2**62)) for rng in seat_generators(seed, deal, game, 3)]
+
+    assert draw(1, 2, 0) == draw(1, 2, 0)
+    drawn = {value for key in ((1, 2, 0), (1, 2, 1), (1, 3, 0), (2, 2, 0)) for value in draw(*key)}
+    assert len(drawn) == 12
+
+
+# --- running --------------------------------------------------
+
+
+def test_same_file_for_every_number_of_processes(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    records = save(one, CONTEST, 12)
+    assert save(two, CONTEST, 12, processes=2) == records
+    assert one.read_bytes() == two.read_bytes()
+    assert [(game.deal, game.game) for game in records] == [(deal, game) for deal in range(12) for game in range(2)]
+
+
+def test_another_seed_deals_other_cards() -> None:
+    assert run_arena(CONTEST, 4) != run_arena(dataclasses.replace(CONTEST, seed=6), 4)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("keep", [1.0, 0.97, 0.71, 0.5, 0.05])
+def test_resume_after_a_cut_at_any_byte(tmp_path: Path, suffix: str, keep: float) -> None:
+    whole, cut = tmp_path / f"whole{suffix}", tmp_path / f"cut{suffix}"
+    records = save(whole, CONTEST, 6)
+    data = whole.read_bytes()
+    cut.write_bytes(data[: int(len(data) * keep)])
+    assert save(cut, CONTEST, 6, resume=True) == records
+    assert cut.read_bytes() == data
+
+
+def test_resume_plays_only_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    save(path, CONTEST, 3)
+    played: list[int] = []
+    with ResultsFile(path, CONTEST.settings(), 2, resume=True) as file:
+        records = run_arena(CONTEST, 5, results=file, on_deal=lambda games: played.extend(game.deal for game in games))
+    assert played == [3, 3, 4, 4]
+    assert records == run_arena(CONTEST, 5)
+
+
+def test_an_interrupt_leaves_a_valid_file(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+
+    def interrupt(games: list[GameRecord]) -> None:
+        if games[0].deal == 2:
+            raise KeyboardInterrupt
+
+    for processes in (1, 2):
+        with ResultsFile(path, CONTEST.settings(), 2) as file, pytest.raises(KeyboardInterrupt):
+            run_arena(CONTEST, 50, processes=processes, results=file, on_deal=interrupt)
+        with ResultsFile(path, CONTEST.settings(), 2, resume=True) as file:
+            assert [game.deal for game in file.kept] == [0, 0, 1, 1, 2, 2]
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": 6}, {"agents": ("random", "random-staged")}, {"rules": Rules.preset("rlcard")}, {"timing": True}],
+    ids=lambda change: next(iter(change)),
+)
+def test_other_settings_are_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "games.csv"
+    save(path, CONTEST, 1)
+    before = path.read_bytes()
+    other = dataclasses.replace(CONTEST, **change)  # type: ignore[arg-type]
+    with pytest.raises(SettingsMismatchError, match=next(iter(change))):
+        save(path, other, 2, resume=True)
+    assert path.read_bytes() == before
+
+
+def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    save(path, CONTEST, 1)
+    with pytest.raises(ResultsFileError, match="--resume"):
+        save(path, CONTEST, 1)
+    with pytest.raises(ResultsFileError, match="jsonl"):
+        save(tmp_path / "games.xls", CONTEST, 1)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], "nonsense\n", *lines[2:]]))
+    with pytest.raises(ResultsFileError, match="line 3"):
+        save(path, CONTEST, 1, resume=True)
+    for text in ("my diary\n", "my diary", '{"a": 1}\n', "[1]\n"):
+        path.write_text(text)
+        with pytest.raises(ResultsFileError, match="no results file"):
+            save(path, CONTEST, 1, resume=True)
+        assert path.read_text() == text
+
+
+def test_round_robin() -> None:
+    arena = Arena(("random-staged", "random", "random"), seed=1, timing=False)
+    assert arena.labels == ("random-staged", "random", "random #2")
+    records = run_arena(arena, 2)
+    pairs = [("random-staged", "random"), ("random-staged", "random #2"), ("random", "random #2")]
+    assert [(game.a, game.b) for game in records[::2]] == pairs * 2
+    table = standings(records)
+    assert {result.agent: result.games for result in table} == dict.fromkeys(arena.labels, 8)
+    assert all(result.deals == 2 for result in table)
+    assert [result.wins.mean for result in table] == sorted((result.wins.mean for result in table), reverse=True)
+
+
+def test_own_agents_by_module_path(own_agents: Path) -> None:
+    arena = Arena(("arena_own_agents:Highest", "random"), seed=2, timing=False)
+    records = run_arena(arena, 3)
+    assert run_arena(arena, 3, processes=2) == records
+    assert records[0].landlord_agent == "arena_own_agents:Highest"
+
+
+def test_failing_agents_are_named(own_agents: Path) -> None:
+    for agent, text in (("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")):
+        arena = Arena((f"arena_own_agents:{agent}", "random"))
+        for processes in (1, 2):
+            with pytest.raises(AgentFailedError, match=text) as failure:
+                run_arena(arena, 2, processes=processes)
+            assert f"'arena_own_agents:{agent}' failed in seat 0 of deal 0" in str(failure.value)
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(UnknownAgentError):
+        run_arena(Arena(("random", "nobody")), 1)
+    with pytest.raises(InvalidArenaError, match="two agents"):
+        Arena(("random",))
+    with pytest.raises(InvalidArenaError, match="seed"):
+        Arena(("random-staged", "random"), seed=-1)
+    for wrong in ({"deals": 0}, {"deals": 1, "processes": 0}, {"deals": 1, "first_deal": -1}):
+        with pytest.raises(InvalidArenaError, match="at least"):
+            run_arena(CONTEST, **wrong)  # type: ignore[arg-type]
+
+
+# --- statistics --------------------------------------------------
+
+
+def test_summary_of_a_hand_worked_match() -> None:
+    """Deal 0: x wins both.  Deal 1: the landlord wins twice.  Deal 2: x loses both."""
+    games = [
+        record(0, 0, "abb", True),
+        record(0, 1, "baa", False),
+        record(1, 0, "abb", True),
+        record(1, 1, "baa", True, stake=4.0),
+        record(2, 0, "abb", False),
+        record(2, 1, "baa", True),
+    ]
+    x, y = summarize(games)
+    assert (x.agent, x.opponent, x.deals, x.games) == ("x", "y", 3, 6)
+    assert (x.landlord_wins.mean, x.peasant_wins.mean) == (2 / 3, 1 / 3)
+    assert x.wins.mean == 0.5
+    assert (x.wins.low, x.wins.high) == (0.0, 1.0)  # ±0.5658 (deviation 0.5 over √3), cut off
+    assert x.landlord_score.mean == pytest.approx(1 / 3)  # 1, 1, -1
+    assert x.landlord_score.half_width == pytest.approx(1.959964 * math.sqrt(4 / 3) / math.sqrt(3), abs=1e-5)
+    assert x.score.mean == 0.0  # 1, 0, -1
+    assert x.score.half_width == pytest.approx(1.959964 / math.sqrt(3), abs=1e-5)
+    assert y.score.mean == -x.score.mean
+    assert y.landlord_wins.mean == pytest.approx(1 - x.peasant_wins.mean)
+    assert (x.ms_per_decision, y.ms_per_decision) == (3.0, 1.0)
+    stakes, _ = summarize(games, "stake")
+    assert stakes.score.mean == pytest.approx((4 + (4 - 8) / 2 - 4) / 3)
+    botzone, _ = summarize(games, "botzone")
+    assert (botzone.landlord_score.mean, botzone.peasant_score.mean) == (1.0, 3.0)
+
+
+def test_games_without_a_landlord_are_half_a_win() -> None:
+    nobody = dataclasses.replace(record(0, 0, "abb", True), landlord=-1, winner="", win=(0, 0, 0))
+    x, y = summarize([nobody])
+    assert (x.wins.mean, y.wins.mean) == (0.5, 0.5)
+    assert x.landlord_wins.count == y.peasant_wins.count == 0
+    assert math.isnan(x.landlord_wins.mean)
+    assert x.as_dict()["landlord_wins"]["mean"] is None
+
+
+def test_intervals_against_figures_worked_by_hand() -> None:
+    wilson = wilson_interval(8, 10)
+    assert (wilson.mean, wilson.low, wilson.high) == pytest.approx((0.8, 0.490162, 0.943318), abs=1e-6)
+    assert wilson_interval(0, 10).low == 0.0
+    assert wilson_interval(0, 10).high == pytest.approx(0.277533, abs=1e-6)
+    assert math.isnan(wilson_interval(0, 0).mean)
+    normal = normal_interval([1, 2, 3, 4])
+    assert (normal.mean, normal.half_width) == pytest.approx((2.5, 1.959964 * math.sqrt(5 / 3) / 2), abs=1e-6)
+    assert math.isnan(normal_interval([1.0]).low)
+    assert math.isnan(normal_interval([]).mean)
+
+
+def test_paired_interval_against_a_bootstrap_over_deals() -> None:
+    rng = np.random.default_rng(0)
+    games, means = [], []
+    for deal in range(400):
+        strong = rng.random() < 0.6  # the landlord's cards are strong: the games of a deal go together
+        outcomes = [bool(rng.random() < (0.8 if strong else 0.3)) for _ in range(2)]
+        games += [record(deal, 0, "abb", outcomes[0]), record(deal, 1, "baa", outcomes[1])]
+        means.append((outcomes[0] + (not outcomes[1])) / 2)
+    samples = rng.choice(np.array(means), (4000, len(means))).mean(axis=1)
+    low, high = np.quantile(samples, [0.025, 0.975])
+    wins = summarize(games)[0].wins
+    assert wins.mean == pytest.approx(float(np.mean(means)))
+    assert (wins.low, wins.high) == pytest.approx((low, high), abs=0.004)
+    as_if_independent = wilson_interval(wins.mean * len(games), len(games))
+    assert wins.half_width < as_if_independent.half_width  # pairing pays

@@ -1,0 +1,217 @@
+"""The self-play batch equals ``State`` step for step, whatever the number of threads."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_env import PRESETS, State
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.errors import IllegalMoveError, InvalidDealError, InvalidMoveError, InvalidOptionError, InvalidRulesError
+from ddz_env.observation import CONCEALED, OBSERVATION, action_mask, observe
+from ddz_env.threads import run_chunks, usable_threads
+from ddz_env.view import ROLES
+
+ARRAYS = ("observation", "mask", "mask_words", "concealed", "seat", "role", "reward", "done", "game")
+
+
+def arrays(batch: SelfPlayBatch) -> dict[str, np.ndarray]:
+    return {name: getattr(batch, name).copy() for name in ARRAYS}
+
+
+def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
+    for name in ARRAYS:
+        assert one[name].dtype == other[name].dtype
+        assert (one[name] == other[name]).all(), name
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("scoring", ["win", "stake", "botzone"])
+def test_equals_the_state_step_for_step(rules: str, scoring: str) -> None:
+    n = 4
+    batch = SelfPlayBatch(n, rules, seed=9, scoring=scoring, concealed=True)
+    games = list(range(n))
+    states = [State.new(9, rules, game) for game in games]
+    rng = np.random.default_rng(1)
+    ended = 0
+    for _ in range(150):
+        for index, state in enumerate(states):
+            assert (batch.observation[index] == observe(state)).all()
+            assert (batch.mask[index] == action_mask(state)).all()
+            bits = [64 * w + b for w in range(7) for b in range(64) if (int(batch.mask_words[index, w]) >> b) & 1]
+            assert bits == state.legal_actions()
+            role = state.role()
+            assert batch.role[index] == (3 if role is None else ROLES.index(role))
+            assert batch.seat[index] == state.seat
+            assert batch.game[index] == games[index]
+            assert (batch.state(index).row == state.row).all()
+        actions = [int(rng.choice(state.legal_actions())) for state in states]
+        batch.step(np.array(actions, np.int32))
+        for index, state in enumerate(states):
+            state.step_action(actions[index])
+            returns = state.returns(scoring)
+            assert batch.done[index] == state.is_over
+            assert batch.reward[index, : len(returns)].tolist() == pytest.approx(returns)
+            if state.is_over:
+                ended += 1
+                games[index] += n
+                states[index] = State.new(9, rules, games[index])
+    assert ended > n
+
+
+def test_threads_do_not_matter() -> None:
+    batches = [SelfPlayBatch(700, "bidding", seed=2, threads=threads, concealed=True) for threads in (1, 2, 5)]
+    ended = 0
+    for _ in range(120):
+        for batch in batches:
+            batch.step(batch.sample_actions())
+        reference = arrays(batches[0])
+        ended += int(reference["done"].sum())
+        for batch in batches[1:]:
+            assert_same(reference, arrays(batch))
+    assert ended > 700
+
+
+def test_cards_are_conserved() -> None:
+    batch = SelfPlayBatch(300, "half-deck", seed=2, concealed=True)
+    deck = np.array(batch.rules.deck)
+    for _ in range(150):
+        batch.step(batch.sample_actions())
+        seen, hidden = OBSERVATION.split(batch.observation), CONCEALED.split(batch.concealed)
+        played = sum(seen[f"played_{seat}"].astype(int) for seat in ("self", "next", "previous"))
+        concealed = sum(hidden[name].astype(int) for name in ("hand_next", "hand_previous", "undealt"))
+        assert (seen["unseen"] == concealed).all()
+        assert (seen["hand"] + played + concealed == deck).all()
+        assert batch.mask.any(axis=1).all()
+        assert (batch.observation >= OBSERVATION.low).all()
+        assert (batch.observation <= OBSERVATION.high).all()
+
+
+def test_zero_sum_and_once_a_game() -> None:
+    batch = SelfPlayBatch(200, seed=3)
+    for _ in range(120):
+        batch.step(batch.sample_actions())
+        assert (batch.reward.sum(axis=1) == 0).all()
+        assert ((batch.reward != 0).any(axis=1) == batch.done).all()
+
+
+def test_samples_are_uniform_and_reproducible() -> None:
+    batch = SelfPlayBatch(4000, "mini", seed=1)
+    mask = batch.mask[0].astype(bool)
+    batch._slots.bits[:] = batch._slots.bits[0]
+    counts = np.bincount(batch.sample_actions(), minlength=400)
+    assert (counts[~mask] == 0).all()
+    expected = 4000 / mask.sum()
+    assert ((counts[mask] - expected) ** 2 / expected).sum() < 3 * mask.sum()
+    one, two = SelfPlayBatch(50, seed=8), SelfPlayBatch(50, seed=8)
+    assert (one.sample_actions() == two.sample_actions()).all()
+    assert (SelfPlayBatch(50, seed=9).sample_actions() != one._actions).any()
+
+
+def test_parts_can_be_left_out() -> None:
+    full, masks, bare = (
+        SelfPlayBatch(20, seed=1, concealed=True),
+        SelfPlayBatch(20, seed=1, observation=False),
+        SelfPlayBatch(20, seed=1, observation=False, mask=False),
+    )
+    assert full.concealed.shape == (20, CONCEALED.size)
+    assert masks.observation.shape == (0, OBSERVATION.size)
+    assert bare.mask.shape == (0, 400)
+    for _ in range(50):
+        for batch in (full, masks, bare):
+            batch.step(full.sample_actions() if batch is full else full._actions)
+        assert (full.mask == masks.mask).all()
+        assert (full.mask_words == bare.mask_words).all()
+
+
+def test_illegal_actions_leave_every_game_unchanged() -> None:
+    batch = SelfPlayBatch(5, seed=1)
+    before = arrays(batch)
+    rows = batch._slots.rows.copy()
+    actions = batch.sample_actions().copy()
+    for wrong, error, text in (
+        (0, IllegalMoveError, r"game 3: action 0 \(pass\) is not legal; legal are [1-9]"),
+        (400, InvalidMoveError, "game 3: action 400 does not exist"),
+        (-1, InvalidMoveError, "game 3: action -1 does not exist"),
+    ):
+        actions[3] = wrong
+        with pytest.raises(error, match=text):
+            batch.step(actions)
+    for shape in (np.zeros(4, int), np.zeros((5, 1), int), np.zeros(5), "11111", None):
+        with pytest.raises(InvalidMoveError, match=r"integers of shape \[5\]"):
+            batch.step(shape)  # type: ignore[arg-type]
+    assert_same(before, arrays(batch))
+    assert (rows == batch._slots.rows).all()
+
+
+@pytest.mark.parametrize("twin_of", ["pickle", "deepcopy", "state_dict"])
+def test_copies_continue_identically(twin_of: str) -> None:
+    batch = SelfPlayBatch(30, "bidding", seed=4, concealed=True)
+    for _ in range(40):
+        batch.step(batch.sample_actions())
+    if twin_of == "state_dict":
+        twin = SelfPlayBatch(30, "bidding", seed=99, concealed=True)
+        twin.load_state_dict(batch.state_dict())
+    else:
+        twin = pickle.loads(pickle.dumps(batch)) if twin_of == "pickle" else copy.deepcopy(batch)
+    assert_same(arrays(batch), arrays(twin))
+    for _ in range(60):
+        batch.step(batch.sample_actions())
+        twin.step(twin.sample_actions())
+        assert_same(arrays(batch), arrays(twin))
+
+
+def test_reset_starts_again() -> None:
+    batch = SelfPlayBatch(10, seed=4, concealed=True)
+    first = arrays(batch)
+    for _ in range(80):
+        batch.step(batch.sample_actions())
+    batch.reset()
+    assert_same(first, arrays(batch))
+    batch.reset(5)
+    assert_same(arrays(SelfPlayBatch(10, seed=5, concealed=True)), arrays(batch))
+
+
+def test_wrong_options_and_saved_batches() -> None:
+    cases: list[tuple[dict[str, Any], type[Exception]]] = [
+        ({"num_games": 0}, InvalidOptionError),
+        ({"num_games": 2.5}, InvalidOptionError),
+        ({"threads": 0}, InvalidOptionError),
+        ({"threads": True}, InvalidOptionError),
+        ({"seed": -1}, InvalidDealError),
+        ({"rules": "texas"}, InvalidRulesError),
+        ({"scoring": "elo"}, InvalidRulesError),
+    ]
+    for options, error in cases:
+        with pytest.raises(error):
+            SelfPlayBatch(**{"num_games": 3, **options})
+    batch = SelfPlayBatch(3)
+    saved = batch.state_dict()
+    with pytest.raises(InvalidOptionError, match="lacks rows"):
+        batch.load_state_dict({name: value for name, value in saved.items() if name != "rows"})
+    with pytest.raises(InvalidOptionError, match="does not follow the mini rules"):
+        SelfPlayBatch(3, "mini").load_state_dict(saved)
+    with pytest.raises(InvalidOptionError, match=r"shape \(3, 32\); this batch needs \(4, 32\)"):
+        SelfPlayBatch(4).load_state_dict(saved)
+
+
+def test_chunks_cover_everything_once_and_pass_errors_on() -> None:
+    for count, threads in ((1, 4), (64, 2), (65, 2), (1000, 3), (5000, 1)):
+        seen = np.zeros(count, int)
+
+        def mark(first: int, stop: int, seen: np.ndarray = seen) -> None:
+            seen[first:stop] += 1
+
+        run_chunks(mark, count, threads)
+        assert (seen == 1).all()
+
+    def fail(first: int, stop: int) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        run_chunks(fail, 1000, 2)
+    assert usable_threads(None) >= 1

@@ -1,0 +1,262 @@
+"""The command line, from outside: exit codes, messages and files.  No figure of speed is asserted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from training.cli import app, demo
+from training.evaluation.benchmark import Contender, Part, measure
+from training.evaluation.results_file import ResultsFile
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "version")
+
+
+def ddz(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=text, env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def refused(result: Result) -> str:
+    """The one line of a friendly error."""
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = ddz(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+    assert command in ddz("--help").output
+
+
+def test_help_names_every_command_and_no_other() -> None:
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert names >= set(COMMANDS)
+
+
+def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
+    table, summary, games = tmp_path / "t.csv", tmp_path / "t.json", tmp_path / "games.jsonl"
+    result = ddz(
+        "arena", "random", "random-staged", "--deals", "5", "--processes", "1",
+        "--csv", str(table), "--json", str(summary), "--out", str(games),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    for text in ("random-staged", "landlord", "peasants", "overall", "95 %"):
+        assert text in result.output
+    document = json.loads(summary.read_text())
+    assert document["settings"]["agents"] == ["random", "random-staged"]
+    assert [row["deals"] for row in document["results"]] == [5, 5]
+    assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
+    assert table.read_text().splitlines()[0].startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
+    assert len(games.read_text().splitlines()) == 11
+    again = ddz("arena", "random", "random-staged", "--deals", "5", "--out", str(games), "--resume")
+    assert again.exit_code == 0
+    assert "--resume" in refused(ddz("arena", "random", "random-staged", "--out", str(games)))
+    assert "seed" in refused(ddz("arena", "random", "random-staged", "--seed", "9", "--out", str(games), "--resume"))
+
+
+def test_arena_of_three_ends_with_standings() -> None:
+    result = ddz("arena", "random", "random-staged", "random", "--deals", "2", "--processes", "1", "--rules", "bidding")
+    assert result.exit_code == 0, result.output
+    assert "random #2" in result.output
+    assert "Against all others" in result.output
+    assert "stake scoring" in result.output
+
+
+def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
+    (tmp_path / "cli_own_agent.py").write_text(
+        "class MyAgent:\n    name = 'mine'\n    def act(self, view, rng):\n        return view.legal_moves()[0]\n"
+    )
+    done = run_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "cli_own_agent:MyAgent" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("arena", "random", "nobody"), "UnknownAgentError"),
+        (("arena", "random"), "two agents"),
+        (("arena", "random", "random", "--rules", "poker"), "unknown rules preset 'poker'"),
+        (("arena", "random", "random", "--scoring", "chess"), "unknown scoring 'chess'"),
+        (("arena", "random", "random", "--resume"), "--out"),
+        (("arena", "random", "random", "--out", "games.xls"), "jsonl"),
+        (("bench", "--only", "engine,poetry"), "unknown part 'poetry'"),
+        (("rules", "poker"), "unknown rules preset"),
+        (("docs", "nowhere.md"), "no such page"),
+        (("actions", "34J"), "is no move"),
+        (("play", "--role", "king"), "unknown role 'king'"),
+        (("play", "--role", "landlord", "--rules", "bidding"), "--seat"),
+        (("play", "--agents", "random;random;random"), "2 other seats"),
+        (("play", "--seat", "2", "--rules", "mini"), "no seat 2"),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
+    assert message in refused(ddz(*arguments))
+
+
+def test_debug_shows_the_traceback() -> None:
+    for arguments in (("--debug", "rules", "poker"), ("rules", "poker", "--debug")):
+        result = ddz(*arguments)
+        assert type(result.exception).__name__ == "InvalidRulesError"
+
+
+def test_unknown_commands_and_options_are_usage_errors() -> None:
+    assert ddz("dance").exit_code == 2
+    assert ddz("arena", "random", "random", "--deals", "0").exit_code == 2
+
+
+def test_lists() -> None:
+    assert "openspiel" in ddz("rules").output
+    assert "kicker_repeat" in ddz("rules", "rlcard").output
+    assert "plane+solos" in ddz("actions").output
+    assert "384 (kicker 8)" in ddz("actions", "333444+58").output
+    assert "trio+solo 333+" in ddz("actions", "42").output
+    assert "isuct" in ddz("agents").output
+    assert ddz("version").output.startswith("ddz-env ")
+
+
+def test_demo_shows_a_game_and_ends_with_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    from training.cli import app as application
+
+    module = sys.modules[demo.__module__]
+    monkeypatch.setattr(module, "AGENTS", ("isuct:iterations=20", "duct:trees=2,iterations=10", "random"))
+    monkeypatch.setattr(module, "PEASANT", "random")
+    result = CliRunner().invoke(application, ["demo", "--deals", "1", "--processes", "1"], env={"COLUMNS": "160"})
+    assert result.exit_code == 0, result.output
+    for text in ("landlord cards", "moves later", "Pair by pair", "Against all others", "duct:trees=2", "decision"):
+        assert text in result.output
+
+
+def test_play_a_game_to_the_end() -> None:
+    """The person always passes or leads the first legal move; mistakes are explained on the way."""
+    mistakes = ["?", "", "hello", "55555", "pass"]
+    replies = [reply for _ in range(60) for reply in ("pass", *(f"{rank}" for rank in "3456789TJQKA2BR"))]
+    result = ddz("play", "--agents", "random", "--seed", "1", text="\n".join(mistakes + replies))
+    assert result.exit_code == 0, result.output
+    assert "cannot read 'H'" in result.output
+    assert "cannot pass" in result.output
+    assert any(text in result.output for text in ("you win", "you lose", "goodbye"))
+
+
+def test_play_can_be_left() -> None:
+    result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nq\n")
+    assert result.exit_code == 0, result.output
+    assert "you are in seat 2" in result.output
+    assert "goodbye" in result.output
+
+
+def test_bench_engine(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    result = ddz("bench", "--quick", "--only", "engine", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    for text in ("ddz-env random-staged", "OpenSpiel", "DouZero", "RLCard", "games/s", "cores"):
+        assert text in result.output
+    rows = json.loads(path.read_text())["measurements"]
+    assert len(rows) == 4
+    assert rows[0]["median"] > 0
+
+
+def test_measuring_takes_turns_and_reports_what_is_missing() -> None:
+    turns: list[str] = []
+
+    def contender(name: str, value: float) -> Contender:
+        def repeat() -> float:
+            turns.append(name)
+            return value
+
+        return Contender(name, lambda seconds: repeat, target=3.0, is_peer=name != "ours")
+
+    def missing(seconds: float) -> None:
+        raise ModuleNotFoundError("No module named 'chess'", name="chess")
+
+    absent = Contender("absent", missing, is_peer=True)  # type: ignore[arg-type]
+    ours, slow, fast, gone = measure(
+        Part("p", "t", "u/s", (contender("ours", 8.0), contender("slow", 2.0), contender("fast", 4.0), absent)), 3
+    )
+    assert turns == ["ours", "slow", "fast"] * 3
+    assert (ours.median, ours.ratio, ours.reached) == (8.0, None, True)
+    assert (slow.ratio, slow.reached) == (4.0, True)
+    assert (fast.ratio, fast.reached) == (2.0, False)
+    assert (gone.median, gone.ratio, gone.reached, gone.note) == (None, None, None, "not installed (chess)")
+
+
+# --- killed and interrupted --------------------------------------------------
+
+_MAIN = "from training.cli import main; main()"
+
+
+def run_ddz(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", _MAIN, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAIN, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists() or path.read_bytes().count(b"\n") < lines:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+@pytest.mark.parametrize("with_signal", ["SIGKILL", "SIGINT"])
+def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_signal: str) -> None:
+    arena = ("arena", "random", "random-staged", "--no-timing", "--seed", "4")
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    process = start_ddz(*arena, "--deals", "100000", "--out", str(cut), cwd=tmp_path)
+    wait_for_lines(cut, 24, process)
+    os.killpg(process.pid, getattr(signal, with_signal))
+    _, errors = process.communicate(timeout=60)
+    if with_signal == "SIGINT":
+        assert process.returncode == 130
+        assert "go on with --resume" in errors
+    kept = cut.read_bytes().count(b"\n") // 2
+    deals = str(kept + 5)
+    resumed = run_ddz(*arena, "--deals", deals, "--out", str(cut), "--resume", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert run_ddz(*arena, "--deals", deals, "--out", str(whole), cwd=tmp_path).returncode == 0
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_results_file_is_read_back_by_pandas_style_readers(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    assert ddz("arena", "random", "random", "--deals", "1", "--processes", "1", "--out", str(path)).exit_code == 0
+    comment, header, *rows = path.read_text().splitlines()
+    assert json.loads(comment.removeprefix("# "))["seed"] == 0
+    assert header.split(",")[:4] == ["deal", "a", "b", "game"]
+    assert all(len(row.split(",")) == len(header.split(",")) for row in rows)
+    with ResultsFile(path, json.loads(comment.removeprefix("# ")), 2, resume=True) as file:
+        assert len(file.kept) == 2

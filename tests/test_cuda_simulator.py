@@ -1,0 +1,100 @@
+"""The GPU path: under Numba's simulator in a subprocess, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.cuda_batch import CudaSelfPlayBatch, NoDeviceError, on_device
+
+SCRIPT = """
+import numpy as np
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.cuda_batch import CudaSelfPlayBatch
+from ddz_env.errors import IllegalMoveError
+
+steps = {steps}
+for rules in {rules}:
+    host = SelfPlayBatch(3, rules, seed=5, threads=1, concealed=True)
+    device = CudaSelfPlayBatch(3, rules, seed=5, concealed=True)
+    for step in range(steps):
+        ours = host.sample_actions().copy()
+        theirs = device.sample_actions()
+        assert (ours == np.asarray(theirs.copy_to_host())).all()
+        host.step(ours)
+        device.step(theirs)
+        for name in ("observation", "mask", "mask_words", "concealed", "seat", "role", "reward", "done", "game"):
+            assert (getattr(host, name) == np.asarray(getattr(device, name).copy_to_host())).all(), (rules, step, name)
+    wrong = np.array([int(a) for a in host.sample_actions()], np.int64)
+    wrong[1] = 399
+    try:
+        device.step(wrong)
+    except IllegalMoveError as error:
+        assert "game 1: action 399" in str(error), error
+    else:
+        raise AssertionError("an illegal action was played")
+print("equal", int(host.game.max()))
+"""
+
+
+def run_simulated(rules: list[str], steps: int) -> str:
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SCRIPT.format(rules=rules, steps=steps)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_simulated_device_equals_the_cpu() -> None:
+    assert run_simulated(["mini", "standard"], 25).startswith("equal")
+
+
+@pytest.mark.long
+def test_simulated_device_equals_the_cpu_under_every_preset() -> None:
+    from ddz_env import PRESETS
+
+    assert run_simulated(list(PRESETS), 150).startswith("equal")
+
+
+def _has_device() -> bool:
+    try:
+        from numba import cuda
+    except ImportError:
+        return False
+    return bool(cuda.is_available())
+
+
+@pytest.mark.skipif(_has_device(), reason="there is a device")
+def test_without_a_device_the_error_has_a_name() -> None:
+    with pytest.raises(NoDeviceError, match=r"SelfPlayBatch|numba-cuda"):
+        CudaSelfPlayBatch(2)
+
+
+@pytest.mark.skipif(not _has_device(), reason="there is no device")
+def test_device_equals_the_cpu() -> None:
+    host, device = SelfPlayBatch(300, seed=5), CudaSelfPlayBatch(300, seed=5)
+    for _ in range(100):
+        actions = host.sample_actions()
+        assert (actions == device.sample_actions().copy_to_host()).all()
+        host.step(actions)
+        device.step(actions)
+        for name in ("observation", "mask", "reward", "done", "seat"):
+            assert (getattr(host, name) == getattr(device, name).copy_to_host()).all()
+
+
+def test_plain_functions_need_no_translation() -> None:
+    def plain(word: np.uint64) -> np.uint64:
+        return word
+
+    assert on_device(plain) is plain

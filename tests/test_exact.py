@@ -1,0 +1,448 @@
+"""Exact search against plain recursion on ``State``, information sets against counted deals of cards."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents.exact.agents import (
+    CheatingMinimaxAgent,
+    DeterminizedMinimaxAgent,
+    ExactAgent,
+    InformationSetExpectimaxAgent,
+    Solvers,
+)
+from agents.exact.errors import InconsistentViewError, NotSolvableError, SearchLimitError
+from agents.exact.expectimax import ExpectimaxSolver
+from agents.exact.inference import Story
+from agents.exact.information_set import information_set
+from agents.exact.minimax import EPSILON, MinimaxSolver
+from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env.cards import FULL_DECK
+from ddz_env.engine.layout import HANDS
+from ddz_env.errors import IllegalMoveError
+from ddz_env.notation import Hand, word_to_counts
+from training.experiments.mini_deals import mini_deals
+
+MINI = PRESETS["mini"]
+SHARED = Solvers(table_bits=20)
+
+
+def endgame(rng: np.random.Generator, rules: Rules, sizes: Sequence[int], ranks: Sequence[int]) -> State:
+    """Random hands of given sizes from a few ranks, all four cards of each (so that bombs and trios are common)."""
+    cards = rng.permutation([rank for rank in ranks for _ in range(rules.deck[rank])])
+    hands, start = [], 0
+    for size in sizes:
+        counts = np.bincount(cards[start : start + size], minlength=15)
+        hands.append(Hand(tuple(int(count) for count in counts)))
+        start += size
+    return State.from_hands(hands, rules=rules, check_sizes=False)
+
+
+def after(state: State, move: Move) -> State:
+    twin = state.copy()
+    twin.step(move)
+    return twin
+
+
+def brute_values(state: State, epsilon: float) -> list[float]:
+    """What every legal move is worth for the side to act: equation (1), written down as it stands."""
+    landlord, values = state.role() == "landlord", []
+    for move in state.legal_moves():
+        child = after(state, move)
+        if child.is_over:
+            values.append(1.0)
+        else:
+            sign = 1 if (child.role() == "landlord") == landlord else -1
+            values.append(sign * brute_value(child, epsilon))
+    return values
+
+
+def brute_value(state: State, epsilon: float) -> float:
+    return combine(brute_values(state, epsilon), epsilon)
+
+
+def combine(values: list[float], epsilon: float) -> float:
+    return max(values) + epsilon * sum(values) / len(values)
+
+
+FAMILIES = [
+    ("mini", (2, 2), (0, 1, 2, 3, 13, 14), 600),
+    ("mini", (3, 3), (0, 1, 2, 13, 14), 100),
+    ("mini", (4, 3), (0, 1, 2), 25),
+    ("standard", (2, 1, 2), (0, 1, 2), 800),
+    ("standard", (5, 1, 1), (0, 1), 250),
+    ("douzero", (2, 2, 1), (3, 12, 13, 14), 400),
+    ("openspiel", (1, 2, 2), (4, 5, 6), 150),
+]
+"""Preset, hand sizes, ranks and how many endgames."""
+
+
+@pytest.mark.parametrize(("preset", "sizes", "ranks", "number"), FAMILIES)
+def test_minimax_equals_brute_force(preset: str, sizes: tuple[int, ...], ranks: tuple[int, ...], number: int) -> None:
+    rules = PRESETS[preset].replace(bidding="fixed")
+    rng = np.random.default_rng(number)
+    solvers = {epsilon: MinimaxSolver(rules, epsilon, table_bits=14) for epsilon in (0.0, EPSILON)}
+    for index in range(number):
+        state = endgame(rng, rules, sizes, ranks)
+        epsilon = EPSILON if index % 3 else 0.0
+        moves, values = solvers[epsilon].move_values(state.row)
+        assert moves == state.legal_moves()
+        brute = brute_values(state, epsilon)
+        assert values.tolist() == pytest.approx(brute, abs=1e-12)
+        assert solvers[epsilon].value(state.row) == pytest.approx(combine(brute, epsilon), abs=1e-12)
+
+
+def test_peasants_win_together() -> None:
+    state = State.from_hands(["3 5", "4", "4 4"], check_sizes=False)
+    moves, values = MinimaxSolver(state.rules, epsilon=0).move_values(state.row)
+    assert dict(zip(map(str, moves), values, strict=True)) == {"3": -1, "5": 1}
+    state.step("3")
+    assert MinimaxSolver(state.rules, epsilon=0).value(state.row) == 1  # the peasant to act goes out
+
+
+def test_the_better_of_two_wins_and_of_two_losses_by_equation_1() -> None:
+    """4 and B both win against 3 6; after 4 the leader may still pass a six wrongly, after B nothing can go wrong.
+
+    Equation (1) by hand, after B: the lead of the last card is worth 1 + ε, the forced pass before it -(1 + ε)².
+    With 4 5 5 against 6 6 all is lost, but after 55 the opponent errs with one of its two moves, and after 4 it can win
+    by two ways of three: passing, or a six and then the other.
+    """
+    solver = MinimaxSolver(MINI)
+    plain = MinimaxSolver(MINI, epsilon=0)
+    won = State.from_hands(["4 B", "3 6"], check_sizes=False, rules=MINI)
+    assert plain.move_values(won.row)[1].tolist() == [1, 1]
+    assert solver.move_values(won.row)[1][1] == pytest.approx((1 + EPSILON) ** 2, abs=1e-12)
+    assert str(CheatingMinimaxAgent(SHARED).act(won)) == "B"
+    lost = State.from_hands(["4 5 5", "6 6"], check_sizes=False, rules=MINI)
+    assert set(plain.move_values(lost.row)[1].tolist()) == {-1}
+    assert str(CheatingMinimaxAgent(SHARED).act(lost)) == "55"
+
+
+def test_equation_1_never_overrules_minimax() -> None:
+    plain, solver = MinimaxSolver(MINI, epsilon=0), MinimaxSolver(MINI)
+    for seed in range(40):
+        row = State.new(seed, MINI).row
+        exact, valued = plain.move_values(row)[1], solver.move_values(row)[1]
+        assert (np.sign(valued) == exact).all()
+
+
+def test_a_small_table_changes_nothing() -> None:
+    row = State.from_hands(["3 3 4 5 B", "4 4 5 6"], check_sizes=False, rules=MINI).row
+    wide, narrow = MinimaxSolver(MINI), MinimaxSolver(MINI, table_bits=4)
+    assert (wide.move_values(row)[1] == narrow.move_values(row)[1]).all()
+    assert narrow.nodes > wide.nodes
+
+
+# --- Information sets -------------------------------------------------------------------------------------------------
+
+
+def counted(view: View) -> dict[tuple[int, ...], Fraction]:
+    """The probability of each tuple of other hands (as words), by dealing single cards in every way there is."""
+    known, landlord = view.known_cards.counts, view.landlord
+    pool = [
+        (rank, copy) for rank, n in enumerate(word_to_counts(int(view.row[3]))) for copy in range(n)
+    ]  # word 3: the cards that the observer cannot place
+    others = [seat for seat in range(view.rules.players) if seat != view.seat]
+    sizes = [view.hand_sizes[seat] - (sum(known) if seat == landlord else 0) for seat in others]
+    dealt: Counter[tuple[int, ...]] = Counter()
+    for first in itertools.combinations(pool, sizes[0]):
+        rest = [card for card in pool if card not in first]
+        for second in itertools.combinations(rest, sizes[1]) if len(sizes) > 1 else [()]:
+            words = []
+            for seat, cards in zip(others, (first, second), strict=False):
+                counts = np.bincount([rank for rank, _ in cards], minlength=15)
+                counts += np.array(known) if seat == landlord else 0
+                words.append(Hand(tuple(int(count) for count in counts)).word)
+            dealt[tuple(words)] += 1
+    total = sum(dealt.values())
+    return {hands: Fraction(count, total) for hands, count in dealt.items()}
+
+
+def enumerated(view: View) -> dict[tuple[int, ...], Fraction]:
+    states = information_set(view.row, view.seat)
+    others = [seat for seat in range(view.rules.players) if seat != view.seat]
+    found = {
+        tuple(int(row[HANDS + seat]) for seat in others): probability
+        for row, probability in zip(states.rows, states.probabilities, strict=True)
+    }
+    assert len(found) == len(states)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mini_information_set_has_the_exact_probabilities(seed: int) -> None:
+    state = State.new(seed, MINI)
+    for _ in range(4):
+        for seat in range(2):
+            view = state.view(seat)
+            assert enumerated(view) == counted(view)
+            assert tuple(int(state.row[HANDS + other]) for other in range(2) if other != seat) in enumerated(view)
+        child = after(state, state.legal_moves()[-1])
+        if child.is_over:
+            break
+        state = child
+
+
+def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilities() -> None:
+    state = State.from_hands(["2", "3", "6 6"], bottom="2", check_sizes=False)
+    for seat in range(3):
+        assert enumerated(state.view(seat)) == counted(state.view(seat))
+
+
+def test_states_of_an_information_set_look_alike() -> None:
+    view = State.new(3, MINI).view()
+    states = information_set(view.row, 0)
+    for row in states.rows:
+        assert (State(row, MINI).view(0).row == view.row).all()
+
+
+# --- Expectimax -------------------------------------------------------------------------------------------------------
+
+
+class PlainExpectimax:
+    """Section III.E word by word, on ``State``, every information set enumerated anew from the seat's view."""
+
+    def __init__(self, seat: int) -> None:
+        self.seat = seat
+        self._known: dict[bytes, float] = {}
+
+    def value(self, state: State) -> float:
+        if state.is_over:
+            return 1.0 if self._ours(state, int(state.winner or 0)) else -1.0
+        key = state.view(self.seat).row.tobytes()
+        if key not in self._known:
+            self._known[key] = self._own(state) if state.seat == self.seat else self._others(state)
+        return self._known[key]
+
+    def _own(self, state: State) -> float:
+        return max(self.value(after(state, move)) for move in state.legal_moves())
+
+    def _others(self, state: State) -> float:
+        states = information_set(state.view(self.seat).row, self.seat)
+        best = max if self._ours(state, state.seat) else min
+        total = Fraction(0)
+        for row, probability in zip(states.rows, states.probabilities, strict=True):
+            possible = State(row.copy(), state.rules)
+            total += probability * Fraction(best(self.value(after(possible, m)) for m in possible.legal_moves()))
+        return float(total)
+
+    def _ours(self, state: State, seat: int) -> bool:
+        return (state.role(seat) == "landlord") == (state.role(self.seat) == "landlord")
+
+
+@pytest.mark.parametrize(
+    ("rules", "sizes", "number"),
+    [
+        (MINI, (2, 2), 10),
+        (MINI, (3, 2), 4),
+        (MINI, (2, 3), 4),
+        (PRESETS["standard"].replace(deck=FULL_DECK), (2, 1, 1), 1),
+    ],
+)
+def test_expectimax_equals_plain_recursion(rules: Rules, sizes: tuple[int, ...], number: int) -> None:
+    rng = np.random.default_rng(7)
+    solver = ExpectimaxSolver(rules, table_bits=12)
+    for _ in range(number):
+        state = endgame(rng, rules, sizes, (0, 1, 2, 3, 13, 14))
+        states = information_set(state.view().row, state.seat)
+        moves, values = solver.move_values(states.rows, states.deals.astype(np.float64))
+        plain = PlainExpectimax(state.seat)
+        assert moves == state.legal_moves()
+        assert values.tolist() == pytest.approx([plain.value(after(state, move)) for move in moves], abs=1e-9)
+
+
+def test_expectimax_with_one_state_is_minimax() -> None:
+    solver, plain = ExpectimaxSolver(MINI), MinimaxSolver(MINI, epsilon=0)
+    for seed in range(10):
+        state = State.new(seed, MINI)
+        _, values = solver.move_values(state.row[None], np.ones(1), inferred=True)
+        assert values.tolist() == plain.move_values(state.row)[1].tolist()
+
+
+# --- Agents -----------------------------------------------------------------------------------------------------------
+
+
+def family(solvers: Solvers) -> list[ExactAgent]:
+    return [
+        CheatingMinimaxAgent(solvers),
+        DeterminizedMinimaxAgent(solvers=solvers),
+        InformationSetExpectimaxAgent(solvers=solvers),
+        DeterminizedMinimaxAgent("correct", "expectimax", solvers),
+        DeterminizedMinimaxAgent("incorrect", "cheating", solvers),
+        InformationSetExpectimaxAgent("correct", "determinized", solvers),
+    ]
+
+
+def play(state: State, agents: Sequence[ExactAgent]) -> list[Move]:
+    moves: list[Move] = []
+    while not state.is_over:
+        agent = agents[state.seat]
+        move = agent.act(state if agent.cheats else state.view())  # type: ignore[arg-type]
+        assert move in state.legal_moves()
+        state.step(move)
+        moves.append(move)
+    return moves
+
+
+def test_agents_are_legal_and_deterministic_whatever_they_searched_before() -> None:
+    used, fresh = family(SHARED), family(Solvers(table_bits=18))
+    games = [(seed, one, two) for seed, one, two in zip((0, 1, 0, 1, 0, 1), range(6), (2, 0, 1, 2, 0, 1), strict=True)]
+    first = {key: play(State.new(key[0], MINI), (used[key[1]], used[key[2]])) for key in games}
+    again = {key: play(State.new(key[0], MINI), (fresh[key[1]], fresh[key[2]])) for key in reversed(games)}
+    assert first == again
+
+
+def test_agents_play_endgames_of_the_full_game() -> None:
+    rng = np.random.default_rng(1)
+    rules = PRESETS["standard"]
+    agents = [*family(SHARED)[:3], DeterminizedMinimaxAgent("correct", "determinized", SHARED)]
+    for index in range(4):
+        state = endgame(rng, rules, (3, 1, 2), (0, 1, 2))
+        play(state, [agents[(index + seat) % 4] for seat in range(3)])
+
+
+def test_decide_tells_votes_and_values() -> None:
+    view = State.new(2, MINI).view()
+    votes = DeterminizedMinimaxAgent(solvers=SHARED).decide(view)
+    assert sum(votes.values.values()) == pytest.approx(1)
+    assert votes.values[votes.move.main] == max(votes.values.values())
+    expected = InformationSetExpectimaxAgent(solvers=SHARED).decide(view)
+    assert all(-1 <= value <= 1 for value in expected.values.values())
+    assert expected.move == InformationSetExpectimaxAgent(solvers=SHARED).act(view)
+
+
+def test_a_lone_legal_move_needs_no_search() -> None:
+    state = State.from_hands(["3", "4 5"], check_sizes=False, rules=MINI)
+    agent = DeterminizedMinimaxAgent(solvers=Solvers(node_limit=1))
+    assert str(agent.act(state.view())) == "3"
+
+
+# --- Inference --------------------------------------------------------------------------------------------------------
+
+
+def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: Story, seat: int) -> bool:
+    """Whether the model, in the seat's place from the first lead on, would have made all the moves of a story."""
+    state = State(start.copy(), MINI)
+    for mover, move in story:
+        if move not in state.legal_moves():
+            return False
+        sight = state if model.cheats else state.view()
+        if mover == seat and model.act(sight) != move:  # type: ignore[arg-type]
+            return False
+        state.step(move)
+    return True
+
+
+@pytest.mark.parametrize("opponent", ["cheating", "determinized", "expectimax"])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
+    agent = DeterminizedMinimaxAgent("correct", opponent, SHARED)
+    model = agent.model
+    assert model is not None
+    for deal in mini_deals()[11::4500]:
+        state, hand = State(deal.row.copy(), MINI), deal.row[HANDS + seat]
+        alike = [other for other in mini_deals() if other.row[HANDS + seat] == hand]
+        while not state.is_over:
+            mover = agent if state.seat == seat else model
+            if state.seat == seat:
+                kept = agent.states(state.view().row, tuple(state.history), MINI)
+                story = tuple(state.history)
+                expected = [other for other in alike if would_play(model, other.row, story, 1 - seat)]
+                hands = [int(row[HANDS + 1 - seat]) for row in kept.rows]
+                played = int(state.view().played(1 - seat).word)
+                assert int(state.row[HANDS + 1 - seat]) in hands
+                assert len(hands) == len(expected)
+                shares = sorted(float(p) for p in kept.probabilities)
+                mass = sum(other.probability for other in expected)
+                assert shares == pytest.approx(sorted(other.probability / mass for other in expected))
+                assert all(hand.bit_count() + played.bit_count() == 7 for hand in hands)
+            state.step(mover.act(state if mover.cheats else state.view()))  # type: ignore[arg-type]
+
+
+class Contrary(ExactAgent):
+    """Always the last legal move."""
+
+    def _weigh(
+        self, sight: npt.NDArray[np.uint64], story: Story, rules: Rules
+    ) -> tuple[list[Move], npt.NDArray[np.float64]]:
+        moves = State(sight, rules).legal_moves()
+        return moves, np.arange(len(moves), dtype=np.float64)
+
+
+def test_a_model_that_fits_no_state_strikes_out_none() -> None:
+    agent = DeterminizedMinimaxAgent("correct", Contrary(), SHARED)
+    state = State.from_hands(["3344556", "334455R"], rules=MINI)
+    state.step("3")
+    state.step("pass")  # whoever plays the highest card that beats a 3 has one in every state
+    kept = agent.states(state.view().row, tuple(state.history), MINI)
+    assert len(kept) == len(information_set(state.view().row, 0))
+    assert agent.act(state.view()) in state.legal_moves()
+
+
+def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
+    """The model strikes out the true state; when its cards appear, all deals that fit what was played come back."""
+    agent = DeterminizedMinimaxAgent("incorrect", "expectimax", SHARED)
+    for deal in mini_deals()[::1500]:
+        state = State(deal.row.copy(), MINI)
+        rng = np.random.default_rng(deal.number)
+        while not state.is_over:
+            if state.seat == 0:
+                kept = agent.states(state.view().row, tuple(state.history), MINI)
+                assert 0 < len(kept) <= 66
+                state.step(agent.act(state.view()))
+            else:
+                legal = state.legal_moves()
+                state.step(legal[int(rng.integers(len(legal)))])
+
+
+def test_the_incorrect_model_is_another_algorithm() -> None:
+    for opponent in ("cheating", "determinized", "expectimax"):
+        right = DeterminizedMinimaxAgent("correct", opponent, SHARED).model
+        wrong = DeterminizedMinimaxAgent("incorrect", opponent, SHARED).model
+        assert type(right) is not type(wrong)
+        assert right is not None
+
+
+# --- Errors -----------------------------------------------------------------------------------------------------------
+
+
+def test_named_errors() -> None:
+    mini = State.new(1, MINI)
+    with pytest.raises(SearchLimitError, match="node_limit"):
+        MinimaxSolver(MINI, node_limit=10).value(mini.row)
+    with pytest.raises(SearchLimitError, match="too large"):
+        MinimaxSolver(PRESETS["standard"], node_limit=2000).value(State.new(1).row)
+    with pytest.raises(SearchLimitError, match="states"):
+        DeterminizedMinimaxAgent().act(State.new(1).view())
+    with pytest.raises(NotSolvableError, match="between two whole moves"):
+        CheatingMinimaxAgent().act(State.new(1, "bidding"))
+    with pytest.raises(NotSolvableError, match="epsilon"):
+        MinimaxSolver(MINI, epsilon=0.5)
+    with pytest.raises(NotSolvableError, match="node_limit"):
+        ExpectimaxSolver(MINI, node_limit=0)
+    with pytest.raises(NotSolvableError, match="chain_from_quad"):
+        ExpectimaxSolver(PRESETS["openspiel"])
+    with pytest.raises(NotSolvableError, match="inference"):
+        DeterminizedMinimaxAgent("perhaps")  # type: ignore[arg-type]
+    with pytest.raises(NotSolvableError, match="opponent model"):
+        DeterminizedMinimaxAgent("correct", "nobody")
+    with pytest.raises(IllegalMoveError, match="turn"):
+        InformationSetExpectimaxAgent().act(mini.view(1))
+
+
+def test_a_view_without_its_history_is_refused() -> None:
+    state = State.new(1, MINI)
+    state.step(state.legal_moves()[0])
+    state.step(state.legal_moves()[-1])
+    view = state.view()
+    bare = View(view.row, view.rules, view.rule_words, view.seat, (), view.ring)
+    assert DeterminizedMinimaxAgent(solvers=SHARED).act(bare) in view.legal_moves()
+    with pytest.raises(InconsistentViewError, match="history"):
+        DeterminizedMinimaxAgent("correct", solvers=SHARED).act(bare)

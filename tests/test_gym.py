@@ -1,0 +1,309 @@
+"""The single-agent Gymnasium environment and its opponents."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import types
+from importlib import metadata
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from ddz_env import PRESETS, Move, State, View
+from ddz_env.errors import (
+    DouDizhuError,
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidOptionError,
+    InvalidRulesError,
+    UnknownAgentError,
+)
+from ddz_env.gym import DouDizhuEnv
+from ddz_env.observation import observe
+from ddz_env.opponents import RandomOpponent, known_agents, make_opponent, random_move
+from ddz_env.view import ROLES
+
+ID = "ddz_env/DouDizhu-v0"
+
+
+class First:
+    """Plays the first legal move, and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.seen: list[View] = []
+        self.told: list[tuple[int, Move]] = []
+        self.resets = 0
+        self.closed = False
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        self.seen.append(view)
+        return view.legal_moves()[0]
+
+    def reset(self, seat: int, rules: object) -> None:
+        self.resets += 1
+        self.told.clear()
+
+    def observe(self, seat: int, move: Move) -> None:
+        self.told.append((seat, move))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Cheat:
+    """Gets the whole state."""
+
+    cheats = True
+
+    def act(self, state: State, rng: np.random.Generator) -> Move:
+        assert isinstance(state, State)
+        return state.legal_moves()[-1]
+
+
+class Wrong:
+    """Plays a bomb it does not have."""
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return Move.parse("2222")
+
+
+def play(env: Any, rng: np.random.Generator) -> tuple[float, int]:
+    """Play the running game at random; returns the reward and the number of steps."""
+    total, steps, over = 0.0, 0, False
+    while not over:
+        _, reward, over, truncated, _ = env.step(int(rng.choice(np.flatnonzero(env.unwrapped.action_masks()))))
+        assert not truncated
+        assert over or reward == 0
+        total += float(reward)
+        steps += 1
+    return total, steps
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
+def test_gymnasium_checker(rules: str) -> None:
+    check_env(gymnasium.make(ID, rules=rules).unwrapped, skip_render_check=True)
+
+
+def test_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pygame")
+    pytest.importorskip("PIL")
+    monkeypatch.setitem(DouDizhuEnv.metadata, "render_fps", 1000)  # do not wait
+    for mode, kind in (("ansi", str), ("rgb_array", np.ndarray), ("human", type(None))):
+        env = gymnasium.make(ID, render_mode=mode)
+        env.reset(seed=1)
+        assert isinstance(env.render(), kind)
+        play(env, np.random.default_rng(0))
+        assert isinstance(env.render(), kind)
+        env.close()
+    with pytest.raises(InvalidOptionError, match="render_mode"):
+        DouDizhuEnv(render_mode="hologram")
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("opponent", ["random", "random-staged"])
+def test_episodes_end_with_the_state_s_return(rules: str, opponent: str) -> None:
+    env = DouDizhuEnv(rules=rules, opponents=opponent)
+    rng = np.random.default_rng(1)
+    for seed in range(4):
+        observation, info = env.reset(seed=seed)
+        if not env.action_masks().any():  # the opponents ended the auction or won at once
+            continue
+        assert (observation == observe(env._games.state(0), info["seat"])).all()
+        assert (info["action_mask"].astype(bool) == env.action_masks()).all()
+        total, _ = play(env, rng)
+        state = env._games.state(0)
+        assert state.is_over
+        assert total == pytest.approx(state.returns()[info["seat"]])
+        assert not env.action_masks().any()
+        with pytest.raises(GameOverError, match="call reset"):
+            env.step(0)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_and_seed(role: str) -> None:
+    env = DouDizhuEnv(role=role)
+    _, info = env.reset(seed=7)
+    assert info["role"] == role
+    state = State.new(7)
+    assert env._games.state(0).hand(info["seat"]) == state.hand(ROLES.index(role)) or role != "landlord"
+    env.reset()
+    second = env._games.state(0)
+    env.reset(seed=7)
+    env.reset()
+    assert env._games.state(0) == second
+
+
+def test_random_role_visits_every_seat() -> None:
+    env = DouDizhuEnv(role="random")
+    roles = {env.reset(seed=seed)[1]["role"] for seed in range(30)}
+    assert roles == set(ROLES)
+
+
+def test_compiled_random_is_uniform_over_whole_moves() -> None:
+    state = State.from_hands(["333445", "6", "7"], check_sizes=False)
+    legal = state.legal_moves()
+    counts = dict.fromkeys(legal, 0)
+    rng = np.random.default_rng(1)
+    draws = 20_000
+    for bits in rng.integers(2**64, size=draws, dtype=np.uint64):
+        main, kickers = random_move(state.row, state.rule_words, bits)
+        counts[Move.from_words(int(main), int(kickers))] += 1
+    expected = draws / len(legal)
+    chi_square = sum((n - expected) ** 2 / expected for n in counts.values())
+    assert chi_square < 3 * len(legal)
+
+
+def test_python_opponents_see_a_view_and_hear_every_move() -> None:
+    first = First()
+    env = DouDizhuEnv(opponents=first, role="peasant_up")
+    env.reset(seed=2)
+    play(env, np.random.default_rng(3))
+    history = list(env._games.state(0).history)
+    assert first.told == history
+    assert first.resets == 1
+    assert {view.seat for view in first.seen} == {0, 1}
+    assert all(isinstance(view, View) and view.acting_seat == view.seat for view in first.seen)
+    assert all(list(view.history) == history[: len(view.history)] for view in first.seen)
+    env.reset()
+    assert first.resets == 2
+    env.close()
+    assert first.closed
+
+
+def test_opponents_by_role_and_cheats() -> None:
+    first = First()
+    env = DouDizhuEnv(opponents={"peasant_down": first, "peasant_up": Cheat()}, role="landlord")
+    env.reset(seed=2)
+    play(env, np.random.default_rng(3))
+    assert {view.role for view in first.seen} == {"peasant_down"}
+
+
+def test_random_opponent_object_plays_legal_moves() -> None:
+    env = DouDizhuEnv(opponents=RandomOpponent(), role="landlord")
+    results = []
+    for _ in range(2):
+        env.reset(seed=9)
+        play(env, np.random.default_rng(3))
+        results.append(list(env._games.state(0).history))
+    assert results[0] == results[1]  # its generator comes from the seed
+
+
+def test_wrong_opponents_are_named() -> None:
+    env = DouDizhuEnv(opponents=Wrong(), role="peasant_up")
+    with pytest.raises(IllegalMoveError, match=r"opponent .*Wrong.* 2222"):
+        env.reset(seed=1)
+
+    class Text:
+        def act(self, view: View, rng: np.random.Generator) -> str:
+            return "3"
+
+    with pytest.raises(InvalidMoveError, match="which is no Move"):
+        DouDizhuEnv(opponents=Text(), role="peasant_up").reset(seed=1)
+
+
+def test_names_of_opponents(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("opponents_of_a_test")
+    module.First, module.count = First, 3  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "opponents_of_a_test", module)
+    assert isinstance(make_opponent("opponents_of_a_test:First"), First)
+    point = metadata.EntryPoint("first", "opponents_of_a_test:First", "ddz_env.agents")
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [point] if group == "ddz_env.agents" else [])
+    assert isinstance(make_opponent("first"), First)
+    assert known_agents() == {
+        "first": "opponents_of_a_test:First",
+        "random": "built in",
+        "random-staged": "built in",
+    }
+    with pytest.raises(UnknownAgentError, match=r"'nobody'; known are first, random, random-staged"):
+        make_opponent("nobody")
+    for wrong in ("no_such_module:A", "opponents_of_a_test:Second", "opponents_of_a_test:", ":First"):
+        with pytest.raises(UnknownAgentError, match="cannot load"):
+            make_opponent(wrong)
+    with pytest.raises(UnknownAgentError, match="needs a method act"):
+        make_opponent(3)
+    with pytest.raises(UnknownAgentError, match="needs a method act"):
+        make_opponent(First)
+
+
+def test_options_are_checked() -> None:
+    for options, error in (
+        ({"role": "king"}, InvalidOptionError),
+        ({"role": "peasant_up", "rules": "mini"}, InvalidOptionError),
+        ({"role": "landlord", "rules": "bidding"}, InvalidRulesError),
+        ({"rules": "texas"}, InvalidRulesError),
+        ({"scoring": "elo"}, InvalidRulesError),
+        ({"illegal_action": "ignore"}, InvalidOptionError),
+        ({"opponents": {"landlord": "random"}, "role": "landlord"}, InvalidOptionError),
+        ({"opponents": {"peasant": "random"}}, InvalidOptionError),
+        (
+            {"opponents": {role: First() for role in ROLES}, "rules": "bidding"},
+            InvalidOptionError,
+        ),
+    ):
+        with pytest.raises(error):
+            DouDizhuEnv(**options)
+    assert issubclass(InvalidOptionError, DouDizhuError)
+
+
+def test_illegal_actions() -> None:
+    env = DouDizhuEnv(role="landlord")
+    env.reset(seed=1)
+    observation, reward, terminated, truncated, info = env.step(0)
+    assert (reward, terminated, truncated, info["illegal"]) == (-1.0, True, False, True)
+    assert not env.action_masks().any()
+    assert observation in env.observation_space
+    env.reset(seed=1)
+    assert env.step(10**6)[1:3] == (-1.0, True)
+    _, info = env.reset(seed=1)
+    assert "illegal" not in info
+
+    strict = DouDizhuEnv(role="landlord", illegal_action="raise")
+    strict.reset(seed=1)
+    before = pickle.dumps(strict._games.state(0))
+    with pytest.raises(IllegalMoveError, match="legal are 1 "):
+        strict.step(0)
+    with pytest.raises(InvalidMoveError, match="does not exist"):
+        strict.step(400)
+    for wrong in ("3", 1.5, None, True, [1]):
+        with pytest.raises(InvalidMoveError):
+            strict.step(wrong)  # type: ignore[arg-type]
+    assert pickle.dumps(strict._games.state(0)) == before
+    with pytest.raises(GameOverError):
+        DouDizhuEnv().step(1)
+
+
+def test_deals_by_option() -> None:
+    env = DouDizhuEnv(role="landlord")
+    deal = {"hands": ["333", "4", "5"], "check_sizes": False}
+    observation, info = env.reset(options=deal)
+    assert info["seat"] == 0
+    assert observation[:15].tolist() == [3] + [0] * 14
+    third = next(int(a) for a in np.flatnonzero(env.action_masks()) if str(Move(int(a))) == "333")
+    assert env.step(third)[1:3] == (1.0, True)
+    with pytest.raises(InvalidDealError):
+        env.reset(options={"hands": ["3"]})
+
+
+@pytest.mark.parametrize("opponent", ["random", RandomOpponent()], ids=["compiled", "python"])
+def test_a_copy_in_mid_game_continues_identically(opponent: Any) -> None:
+    env = DouDizhuEnv(role="landlord", opponents=opponent)
+    env.reset(seed=4)
+    for _ in range(5):
+        env.step(int(np.flatnonzero(env.action_masks())[0]))
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        original, over = copy.deepcopy(env), False
+        while not over:
+            action = int(np.flatnonzero(original.action_masks())[-1])
+            ours, theirs = original.step(action), twin.step(action)
+            assert (ours[0] == theirs[0]).all()
+            assert ours[1:3] == theirs[1:3]
+            over = ours[2]
+        assert (original.reset()[0] == twin.reset()[0]).all()

@@ -1,0 +1,196 @@
+"""The vector environment equals the single one step for step, in every autoreset mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from ddz_env import Move, View
+from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.opponents import RandomOpponent
+
+N = 7
+ID = "ddz_env/DouDizhu-v0"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "landlord": {"role": "landlord"},
+    "staged": {"role": "random", "opponents": "random-staged"},
+    "bidding": {"rules": "bidding"},
+    "mini": {"rules": "mini", "role": "peasant_down"},
+    "half-deck": {"rules": "half-deck", "scoring": "botzone"},
+    "python": {"opponents": RandomOpponent(), "role": "peasant_up"},
+    "mixed": {
+        "opponents": {"landlord": "random", "peasant_down": RandomOpponent()},
+        "role": "peasant_up",
+        "scoring": "stake",
+    },
+}
+
+
+def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A random legal action for each game; any id where the game is over."""
+    return np.array([int(rng.choice(np.flatnonzero(mask))) if mask.any() else 0 for mask in masks])
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.dtype == other.dtype
+        assert (one == other).all()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_equals_gymnasium_s_vector_of_single_environments(setting: dict[str, Any], mode: AutoresetMode) -> None:
+    vector = DouDizhuVectorEnv(N, **setting, autoreset_mode=mode, threads=2)
+    singles: Any = SyncVectorEnv([lambda: DouDizhuEnv(**setting)] * N, autoreset_mode=mode)
+    assert vector.metadata["autoreset_mode"] == mode
+    assert vector.observation_space == singles.observation_space
+    assert vector.action_space == singles.action_space
+    ours, our_infos = vector.reset(seed=3)
+    theirs, their_infos = singles.reset(seed=3)
+    assert_same([ours, our_infos["action_mask"]], [theirs, their_infos["action_mask"]])
+    rng = np.random.default_rng(5)
+    ended = 0
+    for _ in range(250):
+        masks = vector.action_masks()
+        actions = choose(masks, rng)
+        for index in np.flatnonzero(rng.random(N) < 0.01):
+            actions[index] = 399  # illegal in play
+        *ours, our_infos = vector.step(actions)
+        *theirs, their_infos = singles.step(actions)
+        assert_same(ours, theirs)
+        ended += int(ours[2].sum())
+        assert (our_infos["action_mask"] == their_infos["action_mask"]).all()
+        if mode == AutoresetMode.SAME_STEP and ours[2].any():
+            for index in np.flatnonzero(ours[2]):
+                assert (our_infos["final_obs"][index] == their_infos["final_obs"][index]).all()
+                assert our_infos["final_info"]["role"][index] == their_infos["final_info"]["role"][index]
+            assert (our_infos["_final_obs"] == their_infos["_final_obs"]).all()
+            assert (our_infos["_final_info"] == their_infos["_final_info"]).all()
+    assert ended > 2 * N
+
+
+def test_threads_and_numbers_of_games_do_not_matter() -> None:
+    many = DouDizhuVectorEnv(400, threads=3)
+    few = DouDizhuVectorEnv(200, threads=1)
+    rng = np.random.default_rng(5)
+    one, _ = many.reset(seed=3)
+    two, _ = few.reset(seed=3)
+    for _ in range(60):
+        assert (one[:200] == two).all()
+        actions = choose(many.action_masks(), rng)
+        one, our_rewards, *_ = many.step(actions)
+        two, their_rewards, *_ = few.step(actions[:200])
+        assert (our_rewards[:200] == their_rewards).all()
+
+
+def test_made_by_gymnasium() -> None:
+    for mode in (None, "vector_entry_point"):
+        vector: Any = gymnasium.make_vec(ID, num_envs=4, vectorization_mode=mode, role="landlord")
+        assert isinstance(vector, DouDizhuVectorEnv)
+        observations, infos = vector.reset(seed=1)
+        assert observations in vector.observation_space
+        assert infos["action_mask"].shape == vector.action_masks().shape == (4, 400)
+        vector.close()
+    singles = gymnasium.make_vec(ID, num_envs=2, vectorization_mode="sync", rules="mini")
+    assert singles.reset(seed=1)[0].shape == (2, 512)
+
+
+def test_disabled_autoreset_and_reset_masks() -> None:
+    vector = DouDizhuVectorEnv(N, role="landlord", autoreset_mode="Disabled")
+    rng = np.random.default_rng(5)
+    vector.reset(seed=3)
+    ended = np.zeros(N, np.bool_)
+    while not ended.any():
+        observations, _, ended, _, _ = vector.step(choose(vector.action_masks(), rng))
+    with pytest.raises(GameOverError, match="is over: call reset"):
+        vector.step(choose(vector.action_masks(), rng))
+    kept = observations[~ended]
+    fresh, _ = vector.reset(options={"reset_mask": ended})
+    assert (fresh[~ended] == kept).all()
+    assert vector.action_masks().any(axis=1).all()
+    vector.step(choose(vector.action_masks(), rng))
+    for wrong in (np.zeros(N, np.bool_), np.ones(N - 1, np.bool_), np.ones(N)):
+        with pytest.raises(InvalidOptionError, match="reset_mask"):
+            vector.reset(options={"reset_mask": wrong})
+
+
+def test_seeds() -> None:
+    vector = DouDizhuVectorEnv(3)
+    one, _ = vector.reset(seed=10)
+    two, _ = vector.reset(seed=[10, 11, 12])
+    assert (one == two).all()
+    three, _ = vector.reset()
+    assert (three != two).any()
+    mixed, _ = vector.reset(seed=[10, None, 12])
+    assert (mixed[[0, 2]] == one[[0, 2]]).all()
+    assert (mixed[1] != one[1]).any()
+    with pytest.raises(InvalidOptionError, match="2 seeds for 3 games"):
+        vector.reset(seed=[1, 2])
+    fresh = [DouDizhuVectorEnv(2).reset()[0] for _ in range(2)]
+    assert (fresh[0] != fresh[1]).any()  # unseeded
+
+
+def test_illegal_actions() -> None:
+    vector = DouDizhuVectorEnv(2, role="landlord", illegal_action="raise")
+    vector.reset(seed=1)
+    masks = vector.action_masks()
+    legal = choose(masks, np.random.default_rng(1))
+    with pytest.raises(IllegalMoveError, match="game 1: action 0 "):
+        vector.step(np.array([legal[0], 0]))
+    assert (vector.action_masks() == masks).all()  # no game has changed
+    for wrong in (np.array([1]), np.array([1.0, 2.0]), np.array([[1], [2]])):
+        with pytest.raises(InvalidMoveError, match=r"shape \[2\]"):
+            vector.step(wrong)
+    lenient = DouDizhuVectorEnv(2, role="landlord")
+    lenient.reset(seed=1)
+    _, rewards, ended, _, infos = lenient.step(np.array([legal[0], 0]))
+    assert rewards.tolist() == [0.0, -1.0]
+    assert ended.tolist() == infos["illegal"].tolist() == [False, True]
+    with pytest.raises(GameOverError):
+        DouDizhuVectorEnv(2).step(legal)
+
+
+def test_returned_arrays_are_the_callers_own_unless_asked() -> None:
+    vector = DouDizhuVectorEnv(2)
+    first, infos = vector.reset(seed=1)
+    kept, kept_mask = first.copy(), infos["action_mask"].copy()
+    vector.step(choose(vector.action_masks(), np.random.default_rng(1)))
+    assert (first == kept).all()
+    assert (infos["action_mask"] == kept_mask).all()
+    shared = DouDizhuVectorEnv(2, copy=False)
+    assert shared.reset(seed=1)[0] is shared.reset(seed=2)[0]
+
+
+def test_batched_opponents_are_asked_once_a_turn() -> None:
+    class Batched:
+        def __init__(self) -> None:
+            self.calls: list[int] = []
+
+        def act(self, view: View, rng: np.random.Generator) -> Move:
+            raise AssertionError("act_batch goes first")
+
+        def act_batch(self, views: list[View], rngs: list[np.random.Generator]) -> list[Move]:
+            self.calls.append(len(views))
+            return [view.legal_moves()[0] for view in views]
+
+    opponent = Batched()
+    vector = DouDizhuVectorEnv(N, opponents=opponent, role="peasant_up")
+    vector.reset(seed=1)
+    assert opponent.calls[0] == N
+
+
+def test_rendering() -> None:
+    vector = DouDizhuVectorEnv(2, render_mode="ansi")
+    vector.reset(seed=1)
+    pictures = vector.render()
+    assert pictures is not None
+    assert [type(picture) for picture in pictures] == [str, str]
+    assert DouDizhuVectorEnv(2).render() is None
+    for wrong in ({"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}):
+        with pytest.raises(InvalidOptionError):
+            DouDizhuVectorEnv(**wrong)

@@ -1,0 +1,40 @@
+"""The command line ``ddz``.  One file a command; what they do lives below, in :mod:`training.evaluation`.
+
+Modules that compile or import much are imported inside the commands, so that ``ddz --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from training.cli.arena import arena
+from training.cli.bench import bench
+from training.cli.demo import demo
+from training.cli.docs import docs
+from training.cli.friendly import FriendlyGroup
+from training.cli.info import actions, agents, rules, version
+from training.cli.play import play
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    cls=FriendlyGroup,
+    help="A Dou Dizhu (斗地主) laboratory: play, compare agents, measure speeds.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (arena, bench, demo, play, rules, actions, agents, docs, version):
+    app.command()(command)
+
+
+@app.callback()
+def _options(
+    debug: bool = typer.Option(False, "--debug", help="Show the whole traceback of an error (also behind a command)."),
+) -> None:
+    """A Dou Dizhu (斗地主) laboratory: play, compare agents, measure speeds."""
+
+
+def main() -> None:
+    """Run ``ddz``."""
+    app()

@@ -1,0 +1,97 @@
+"""``ddz arena``: duplicate deals between agents."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.console import console, error_console
+from training.cli.contest import run_with_progress
+from training.cli.friendly import EXIT_INTERRUPTED
+from training.cli.tables import NOTE, results_table, write_csv, write_json
+
+if TYPE_CHECKING:
+    from training.evaluation.arena import Arena
+    from training.evaluation.duplicate import GameRecord
+
+
+def arena(
+    agents: Annotated[
+        list[str],
+        typer.Argument(
+            help="Agents by name (ddz agents), with options (isuct:iterations=2000), or your own (mymodule:MyAgent). "
+            "Every pair plays."
+        ),
+    ],
+    deals: Annotated[
+        int, typer.Option(min=1, help="Duplicate deals a pair; a deal is two games, six with bidding.")
+    ] = 1000,
+    first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
+    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    scoring: Annotated[str | None, typer.Option(help="win, stake or botzone; the preset's own by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    out: Annotated[
+        Path | None, typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the file of --out.")] = False,
+    timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
+    csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
+) -> None:
+    """Play duplicate deals: every deal from both sides, win rates and scores with 95 % intervals."""
+    from ddz_env import Rules
+    from ddz_env.errors import InvalidRulesError
+    from ddz_env.state import SCORINGS
+    from training.evaluation.arena import Arena
+    from training.evaluation.errors import InvalidArenaError
+    from training.evaluation.results_file import ResultsFile
+
+    preset = Rules.preset(rules)
+    if scoring is not None and scoring not in SCORINGS:
+        raise InvalidRulesError(f"unknown scoring {scoring!r}; choose from {', '.join(SCORINGS)}")
+    if resume and out is None:
+        raise InvalidArenaError("--resume needs the file: --out FILE")
+    contest = Arena(tuple(agents), preset, seed, timing)
+    partial: list[GameRecord] = []
+    interrupted = False
+    with contextlib.ExitStack() as stack:
+        file = None
+        if out is not None:
+            file = stack.enter_context(ResultsFile(out, contest.settings(), contest.games_per_deal, resume))
+            partial.extend(file.kept)
+        try:
+            records = run_with_progress(
+                contest, deals, first_deal=first_deal, processes=processes, results=file, partial=partial
+            )
+        except KeyboardInterrupt:
+            records, interrupted = partial, True
+    _report(contest, records, scoring or preset.scoring, csv, json)
+    if interrupted:
+        saved = f"; {out} is valid, go on with --resume" if out else ""
+        error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _report(contest: Arena, records: list[GameRecord], scoring: str, csv: Path | None, json: Path | None) -> None:
+    """Print the tables and write the files."""
+    from training.evaluation.statistics import standings, summarize
+
+    if not records:
+        return
+    results = summarize(records, scoring)
+    totals = standings(records, scoring) if len(contest.agents) > 2 else []
+    deals = len({record.deal for record in records})
+    title = f"{deals} duplicate deals · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    screen = console()
+    screen.print(results_table(results, title, screen.width))
+    if totals:
+        screen.print(results_table(totals, "Against all others", screen.width, pairs=False))
+    screen.print(NOTE, style="dim")
+    if json is not None:
+        write_json(json, contest.settings() | {"scoring": scoring}, [*results, *totals])
+    if csv is not None:
+        write_csv(csv, [*results, *totals])

@@ -1,0 +1,121 @@
+"""``ddz bench``: the table of speeds, beside the peers that are installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json as json_module
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from training.cli.console import console, error_console
+
+if TYPE_CHECKING:
+    from training.evaluation.benchmark import Measurement, Part
+
+_QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
+_IDLE_LOAD = 0.5
+
+
+def bench(
+    only: Annotated[
+        str | None, typer.Option(help="Parts, separated by commas: engine,search,aec,batch,start,memory.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Turns that the contenders of a part take; medians count.")] = 7,
+    quick: Annotated[bool, typer.Option("--quick", help="Two short turns: for a look, not for figures.")] = False,
+    json: Annotated[Path | None, typer.Option(help="Write every repeat here.")] = None,
+) -> None:
+    """Measure the speeds that the project promises, beside installed peers in the same run, as ratios."""
+    from training.evaluation.benchmark import machine, measure
+
+    parts, facts = _parts(only), machine()
+    measured: list[Measurement] = []
+    with error_console().status("") as status:
+        for part in parts:
+            measured += measure(
+                part,
+                _QUICK_REPEATS if quick else repeats,
+                _QUICK_SECONDS if quick else None,
+                lambda name, part=part: status.update(f"{part.key}: {name}"),  # type: ignore[misc]  # bound in the loop
+            )
+    screen = console()
+    screen.print(_table(measured))
+    screen.print(_facts(facts, quick), style="dim", markup=False)
+    if json is not None:
+        document = {"machine": facts, "quick": quick, "measurements": [dataclasses.asdict(m) for m in measured]}
+        json.write_text(json_module.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _parts(only: str | None) -> list[Part]:
+    from training.evaluation.bench_parts import PARTS
+    from training.evaluation.errors import InvalidBenchmarkError
+
+    if only is None:
+        return list(PARTS.values())
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    for name in names:
+        if name not in PARTS:
+            raise InvalidBenchmarkError(f"unknown part {name!r}; choose from {', '.join(PARTS)}")
+    if not names:
+        raise InvalidBenchmarkError(f"--only names no part; choose from {', '.join(PARTS)}")
+    return [PARTS[name] for name in names]
+
+
+def _number(value: float) -> str:
+    """Three digits, with thousands separated.
+
+    Example:
+        >>> _number(446_071.3), _number(7.4774), _number(0.3849)
+        ('446,000', '7.48', '0.385')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    magnitude = math.floor(math.log10(abs(value)))
+    return f"{round(value, 2 - magnitude):,.{max(0, 2 - magnitude)}f}"
+
+
+def _table(measured: Sequence[Measurement]) -> Table:
+    """One section a part; a peer's ratio is ours over the peer's."""
+    table = Table(title="Speeds: medians, targets, and ours ÷ peer", title_justify="left", title_style="bold")
+    table.add_column("what")
+    for heading in ("median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
+    part = ""
+    for row in measured:
+        if row.part != part:
+            if part:
+                table.add_section()
+            table.add_row(row.title, style="bold")
+            part = row.part
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: Measurement) -> list[str]:
+    less = row.unit in ("s", "MB")
+    target = f"{'≤' if less else '≥'} {_number(row.target)}" if row.target and not row.is_peer else ""
+    return [
+        ("  peer: " if row.is_peer else "  ") + row.name,
+        row.note or (_number(row.median) if row.median is not None else ""),
+        f"{_number(min(row.values))}–{_number(max(row.values))}" if len(row.values) > 1 else "",
+        row.unit,
+        target,
+        f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
+        f"≥ {row.target:g} ×" if row.target and row.is_peer else "",
+        {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.reached],
+    ]
+
+
+def _facts(facts: dict[str, Any], quick: bool) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    warning = "\n--quick: two short repeats; these are no figures to quote." if quick else ""
+    if (facts["load"] or 0) > _IDLE_LOAD:
+        warning += f"\nThe machine was busy (load {facts['load']}): ratios count, absolute figures are too low."
+    return (
+        f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}\n{versions}\n"
+        "Repeats are interleaved; a ratio is the median of the ratios of single repeats." + warning
+    )

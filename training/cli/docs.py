@@ -1,0 +1,27 @@
+"""``ddz docs``: the generated tables of the docs pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.console import console
+
+
+def docs(
+    pages: Annotated[list[Path] | None, typer.Argument(help="Pages; docs/*.md of this directory by default.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Refuse pages that are out of date; write nothing.")] = False,
+) -> None:
+    """Write the generated tables of docs pages anew (for developers, in a checkout)."""
+    from training.documentation import StaleDocsError, refresh
+
+    chosen = pages or sorted(Path("docs").glob("*.md"))
+    if not chosen:
+        raise StaleDocsError("there are no docs/*.md here: run this in a checkout, or name the pages")
+    missing = [str(page) for page in chosen if not page.is_file()]
+    if missing:
+        raise StaleDocsError(f"no such page: {', '.join(missing)}")
+    changed = refresh(chosen, check=check)
+    console().print(f"{len(chosen)} pages, {len(changed)} rewritten", markup=False)

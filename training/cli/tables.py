@@ -1,0 +1,132 @@
+"""Results of an arena as tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from training.evaluation.statistics import AgentResult, Interval
+
+
+def percent(interval: Interval) -> str:
+    """A rate and its interval in per cent, for example ``62.5 (55–69)``."""
+    if math.isnan(interval.mean):
+        return "–"
+    rate = f"{100 * interval.mean:.1f}"
+    if math.isnan(interval.low) or interval.half_width == 0:
+        return rate
+    digits = 0 if interval.half_width > 0.02 else 1
+    return f"{rate} ({100 * interval.low:.{digits}f}–{100 * interval.high:.{digits}f})"
+
+
+def score(interval: Interval) -> str:
+    """A score and half its interval's width, for example ``+0.25 ±0.04``."""
+    if math.isnan(interval.mean):
+        return "–"
+    if math.isnan(interval.low) or interval.half_width == 0:
+        return f"{interval.mean:+.2f}"
+    digits = 2 if interval.half_width > 0.02 else 3
+    return f"{interval.mean:+.{digits}f} ±{interval.half_width:.{digits}f}"
+
+
+def milliseconds(value: float) -> str:
+    """Milliseconds a decision with three digits."""
+    return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
+
+
+def bare_percent(interval: Interval) -> str:
+    """A rate in per cent without its interval."""
+    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:.1f}"
+
+
+_Column = tuple[str, Callable[["AgentResult"], str]]
+
+_WIDE, _NARROW = 120, 100
+"""Screens below the first leave the scores by role out, below the second the intervals by role too; files have all."""
+
+
+def _columns(width: int) -> list[_Column]:
+    """The columns that fit a screen."""
+    rate = percent if width >= _NARROW else bare_percent
+    columns: list[_Column] = []
+    if width >= _NARROW:
+        columns.append(("deals", lambda result: str(result.deals)))
+    if width >= _WIDE:
+        columns.append(("games", lambda result: str(result.games)))
+    columns += [
+        ("win %\nlandlord", lambda result: rate(result.landlord_wins)),
+        ("win %\npeasants", lambda result: rate(result.peasant_wins)),
+        ("win %\noverall", lambda result: percent(result.wins)),
+    ]
+    if width >= _WIDE:
+        columns += [
+            ("score\nlandlord", lambda result: score(result.landlord_score)),
+            ("score\npeasants", lambda result: score(result.peasant_score)),
+        ]
+    return [
+        *columns,
+        ("score\noverall", lambda result: score(result.score)),
+        ("ms per\ndecision", lambda result: milliseconds(result.ms_per_decision)),
+    ]
+
+
+def results_table(results: Sequence[AgentResult], title: str, width: int, *, pairs: bool = True) -> Table:
+    """The table that ``ddz arena`` and ``ddz demo`` end with.
+
+    Args:
+        results: Two a pair, or standings.
+        title: Its title.
+        width: Characters of a line; narrow tables leave something out.
+        pairs: Whether rows come in pairs (with the opponent's name) or are standings.
+    """
+    columns = _columns(width)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("agent", style="cyan", vertical="bottom", overflow="fold")
+    if pairs:
+        table.add_column("against", vertical="bottom", overflow="fold")
+    for heading, _ in columns:
+        table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    for number, result in enumerate(results):
+        names = (result.agent, result.opponent) if pairs else (result.agent,)
+        cells = [text(result) for _, text in columns]
+        table.add_row(*names, *cells, end_section=pairs and number % 2 == 1)
+    return table
+
+
+NOTE = (
+    "95 % intervals: Wilson for one role, normal on the means of the deals for the rest. "
+    "A score is a side's (both peasants together)."
+)
+
+
+def write_json(path: Path, settings: dict[str, Any], results: Sequence[AgentResult]) -> None:
+    """Write settings and results as JSON."""
+    document = {"settings": settings, "results": [result.as_dict() for result in results]}
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_csv(path: Path, results: Sequence[AgentResult]) -> None:
+    """Write results as comma-separated values, three columns an interval."""
+    rows = [_flat(result.as_dict()) for result in results]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat.update({name if part == "mean" else f"{name}_{part}": value[part] for part in ("mean", "low", "high")})
+        else:
+            flat[name] = value
+    return flat

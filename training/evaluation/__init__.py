@@ -1,0 +1,1 @@
+"""The evaluation laboratory: duplicate deals, statistics with intervals, the arena and the benchmarks."""

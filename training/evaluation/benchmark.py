@@ -1,0 +1,217 @@
+"""Measuring side by side: interleaved repeats, medians and ratios.
+
+Machines are noisy, and noisier than the differences that matter.  Contenders of one part therefore take turns, each
+repeat gives a ratio of its own (ours over the peer's, in the same second), and medians are reported with the range.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+Repeat = Callable[[], float]
+"""One repeat; returns the measured value."""
+
+Prepare = Callable[[float], Repeat]
+"""Imports, compiles and warms up, given the seconds that a repeat may take; raises ``ImportError`` if not installed."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Something that is measured.
+
+    Attributes:
+        name: Its name in the table.
+        prepare: See :data:`Prepare`.
+        target: What ours must reach; the smallest ratio (ours over the peer's) for a peer.
+        is_peer: Whether it is measured for comparison.
+        peer_of: Name of the contender of ours that a peer is compared with; the first by default.
+    """
+
+    name: str
+    prepare: Prepare
+    target: float | None = None
+    is_peer: bool = False
+    peer_of: str | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One line of the table of speeds: ours beside the peers.
+
+    Attributes:
+        key: What ``--only`` calls it.
+        title: What is measured.
+        unit: Its unit.
+        contenders: Ours first.
+        less_is_better: True for seconds and memory.
+        repeats: An upper bound on the repeats, where they are long.
+        seconds: How long one repeat of a rate takes.
+    """
+
+    key: str
+    title: str
+    unit: str
+    contenders: tuple[Contender, ...]
+    less_is_better: bool = False
+    repeats: int = 99
+    seconds: float = 0.5
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A contender's result.
+
+    Attributes:
+        part: The part's key.
+        title: The part's title.
+        name: The contender's name.
+        unit: Unit of the values.
+        is_peer: Whether it is a peer.
+        values: The repeats; empty if it is not installed.
+        median: Their median, None if it is not installed.
+        target: Target of ours, or the ratio to reach against a peer.
+        ratio: Median over the repeats of ours over the peer's, None for ours.
+        reached: Whether the target is reached, None if there is none.
+        note: Why there is no value.
+    """
+
+    part: str
+    title: str
+    name: str
+    unit: str
+    is_peer: bool
+    values: tuple[float, ...]
+    median: float | None
+    target: float | None
+    ratio: float | None
+    reached: bool | None
+    note: str = ""
+
+
+def rate(work: Callable[[], int], seconds: float) -> float:
+    """Units a second of work that is repeated until the time is up.
+
+    Args:
+        work: Does some work and returns how many units it was.
+        seconds: For how long.
+    """
+    units = 0
+    start = time.perf_counter()
+    while True:
+        units += work()
+        elapsed = time.perf_counter() - start
+        if elapsed >= seconds:
+            return units / elapsed
+
+
+def rate_of(work: Callable[[], int], seconds: float) -> Repeat:
+    """A repeat that measures the rate of some work, which it has warmed up."""
+    work()
+    return lambda: rate(work, seconds)
+
+
+def measure(
+    part: Part, repeats: int, seconds: float | None = None, on_repeat: Callable[[str], None] | None = None
+) -> list[Measurement]:
+    """Measure the contenders of a part in turns.
+
+    Args:
+        part: The part.
+        repeats: How many turns (at most ``part.repeats``).
+        seconds: Seconds a repeat instead of the part's own.
+        on_repeat: Called with the contender's name before each repeat.
+    """
+    ready: dict[str, Repeat] = {}
+    notes: dict[str, str] = {}
+    for contender in part.contenders:
+        if on_repeat:
+            on_repeat(f"{contender.name} (preparing)")
+        try:
+            ready[contender.name] = contender.prepare(seconds or part.seconds)
+        except ImportError as error:
+            if not contender.is_peer:
+                raise
+            notes[contender.name] = f"not installed ({error.name or error})"
+    values: dict[str, list[float]] = {name: [] for name in ready}
+    for _ in range(min(repeats, part.repeats)):
+        for name, repeat in ready.items():
+            if on_repeat:
+                on_repeat(name)
+            values[name].append(repeat())
+    return [_measurement(part, contender, values, notes) for contender in part.contenders]
+
+
+def _measurement(
+    part: Part, contender: Contender, values: dict[str, list[float]], notes: dict[str, str]
+) -> Measurement:
+    own = values.get(contender.name, [])
+    ratio = None
+    if contender.is_peer and own:
+        ours = values[contender.peer_of or part.contenders[0].name]
+        ratio = median(a / b for a, b in zip(ours, own, strict=True))
+    value = median(own) if own else None
+    judged = ratio if contender.is_peer else value
+    reached = None
+    if judged is not None and contender.target is not None:
+        smaller = part.less_is_better and not contender.is_peer
+        reached = judged <= contender.target if smaller else judged >= contender.target
+    return Measurement(
+        part=part.key,
+        title=part.title,
+        name=contender.name,
+        unit=part.unit,
+        is_peer=contender.is_peer,
+        values=tuple(own),
+        median=value,
+        target=contender.target,
+        ratio=ratio,
+        reached=reached,
+        note=notes.get(contender.name, ""),
+    )
+
+
+def spread(values: Sequence[float]) -> float:
+    """Range over median: how noisy the repeats were (NaN without repeats)."""
+    return (max(values) - min(values)) / median(values) if values else math.nan
+
+
+def machine() -> dict[str, Any]:
+    """Cores, processor, load and versions, to stand beside the figures.  Ask before measuring: measuring is a load."""
+    import importlib.metadata
+    import os
+    import platform
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    versions = {}
+    for name in ("ddz-env", "numpy", "numba", "pettingzoo", "gymnasium", "open_spiel", "rlcard", "douzero"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "cores": usable,
+        "cpu": _cpu_model(),
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def _cpu_model() -> str:
+    """The processor's name, as Linux knows it."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

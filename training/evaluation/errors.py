@@ -1,0 +1,25 @@
+"""Named errors of the evaluation laboratory."""
+
+from __future__ import annotations
+
+from ddz_env.errors import DouDizhuError
+
+
+class InvalidArenaError(DouDizhuError):
+    """An arena was asked for something it cannot play: one agent, no deals, a negative seed."""
+
+
+class AgentFailedError(DouDizhuError):
+    """An agent raised an error or chose an illegal move; the message names the agent and the deal."""
+
+
+class ResultsFileError(DouDizhuError):
+    """A results file cannot be read, already exists, or has a suffix that is no format."""
+
+
+class SettingsMismatchError(ResultsFileError):
+    """A results file was written under other settings than those of the run that wants to resume it."""
+
+
+class InvalidBenchmarkError(DouDizhuError):
+    """A benchmark was asked for a part that does not exist."""

@@ -1,0 +1,1 @@
+"""Experiments of the literature, repeated: each prints the paper's figures beside ours."""

@@ -82,10 +82,7 @@ def test_golden_deal() -> None:
     assert repr(State.new(7)) == GOLDEN_SEED_7
 
 
-GOLDEN_SEED_7 = (
-    "<State standard, play, seat 0 to act, "
-    "0:445666778899TJJQAA2B 1:3456889TJQKKAA22R 2:333455779TTJQQKK2>"
-)
+GOLDEN_SEED_7 = "<State standard, play, seat 0 to act, 0:445666778899TJJQAA2B 1:3456889TJQKKAA22R 2:333455779TTJQQKK2>"
 
 
 def test_copies_and_pickles_continue_identically() -> None:

@@ -54,7 +54,9 @@ def action_table() -> str:
         example = groups[0].name.removeprefix(category.name).strip() or "pass"
         rows.append((ids, category.name, len(groups), lengths, kickers, f"`{example}`"))
     rows.append((f"{KICKER_BASE}–{BID_BASE - 1}", "kicker rank", len(RANK_NAMES), "–", "–", "`kicker 3`"))
-    rows.append((f"{BID_BASE}–{DOUBLE_BASE - 1}", "bid", DOUBLE_BASE - BID_BASE, "–", "–", f"`{action_name(BID_BASE)}`"))
+    rows.append(
+        (f"{BID_BASE}–{DOUBLE_BASE - 1}", "bid", DOUBLE_BASE - BID_BASE, "–", "–", f"`{action_name(BID_BASE)}`")
+    )
     last = NUM_ACTIONS - DOUBLE_BASE
     rows.append((f"{DOUBLE_BASE}–{NUM_ACTIONS - 1}", "doubling", last, "–", "–", f"`{action_name(DOUBLE_BASE)}`"))
     return _table(("ids", "category", "count", "length", "kickers", "first"), rows)

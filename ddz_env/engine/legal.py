@@ -84,6 +84,8 @@ from ddz_env.rules import (
 NO_TRIO_NEEDED = np.uint64(99)
 _ROCKET = np.uint64(ROCKET_ID)
 _PASS_BIT = U1
+_ON_LEAD = np.bool_(True)
+_ON_FOLLOW = np.bool_(False)
 _U5 = np.uint64(5)
 _U6 = np.uint64(6)
 _U63 = np.uint64(63)
@@ -211,7 +213,7 @@ def _put_chains(
 @pure_kernel
 def _put_with_kickers(mask: np.ndarray, hand: np.uint64, bodies: np.uint64, segment: int, rules: np.ndarray) -> None:
     if bodies != U0 and allowed(segment, rules):
-        put(mask, SEGMENT_BASE[segment], _with_kickers(hand, bodies, np.uint64(segment), True, U0, rules))
+        put(mask, SEGMENT_BASE[segment], _with_kickers(hand, bodies, np.uint64(segment), _ON_LEAD, U0, rules))
 
 
 @pure_kernel
@@ -258,7 +260,7 @@ def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
 @inline_kernel
 def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the lowest ranks at which the hand beats a target of the segment within its category."""
-    starts = segment_starts(hand, segment, False, key, rules)
+    starts = segment_starts(hand, segment, _ON_FOLLOW, key, rules)
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return starts  # compared by the highest trio, kickers included: see trio_needed
     return starts & ~((U2 << key) - U1)

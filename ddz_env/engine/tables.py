@@ -25,8 +25,9 @@ def _column(name: str) -> np.ndarray:
     return np.array([getattr(segment, name) for segment in SEGMENTS], np.uint64)
 
 
-def _first_segment(category: int) -> int:
-    return next(index for index, segment in enumerate(SEGMENTS) if segment.category == category)
+def _first_segment(category: int) -> np.int64:
+    """A typed constant: Numba would compile a kernel anew for every literal integer that it is called with."""
+    return np.int64(next(index for index, segment in enumerate(SEGMENTS) if segment.category == category))
 
 
 SEGMENT_CATEGORY = _column("category")
@@ -41,7 +42,7 @@ SEGMENT_WEIGHT = _column("weight")
 MAIN_SEGMENT = np.array([group.segment for group in MAIN_GROUPS], np.uint64)
 
 MASK_WORDS = (NUM_ACTIONS + 63) // 64
-N_SEGMENTS = NUM_SEGMENTS
+N_SEGMENTS = np.int64(NUM_SEGMENTS)
 
 SEG_SOLO = _first_segment(_BY_NAME["solo"])
 SEG_PAIR = _first_segment(_BY_NAME["pair"])

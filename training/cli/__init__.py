@@ -14,6 +14,7 @@ from training.cli.docs import docs
 from training.cli.friendly import FriendlyGroup
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
+from training.cli.reproduce import app as reproduce
 
 __all__ = ["app", "main"]
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (arena, bench, demo, play, rules, actions, agents, docs, version):
     app.command()(command)
+app.add_typer(reproduce, name="reproduce")
 
 
 @app.callback()

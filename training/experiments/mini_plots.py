@@ -60,7 +60,7 @@ def plot_mini_agents(results: Sequence[PairResult], path: Path) -> None:
             [group + 0.16 * (index - 2) for group, _ in bars], [rate for _, rate in bars], width=0.15, label=one
         )
         axes.bar_label(drawn, fmt="%.0f", fontsize=7)
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
     axes.set_xlabel("player 2")
     axes.set_ylabel("player 1 wins, %")
     axes.set_ylim(0, 105)

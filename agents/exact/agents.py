@@ -17,6 +17,7 @@ silent here.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -84,7 +85,7 @@ class Solvers:
         return self._expectimax[rules]
 
 
-class ExactAgent:
+class ExactAgent(ABC):
     """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
 
     cheats = False
@@ -159,9 +160,9 @@ class ExactAgent:
     def _key(self, sight: Row, story: Story, rules: Rules) -> tuple[Any, ...]:
         return (rules, sight[_POSITION].tobytes())
 
+    @abstractmethod
     def _weigh(self, sight: Row, story: Story, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         """Legal moves and what each is worth."""
-        raise NotImplementedError
 
 
 class CheatingMinimaxAgent(ExactAgent):

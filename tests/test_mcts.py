@@ -64,15 +64,17 @@ def test_determinizations_agree_with_everything_public(preset: str) -> None:
 
 
 def test_determinizations_are_uniform_over_cards() -> None:
-    """Seats 1 and 2 share 3 3 3 4 at random, two cards each: 33|34 and 34|33 come out one time in two each.
+    """A lone unseen card is each rank as often as there are unseen cards of it (chi-square, 4,000 draws).
 
-    Of the six ways to choose two of the four cards, three hold the 4: uniform over *rank vectors* would also say one
-    half here, so seat 1 with one card and seat 2 with three is drawn too: the 4 lies there one time in four, not two.
+    Uniform over rank vectors would make a joker as likely as a four, which four cards share.
     """
-    state = State.from_hands(["5", "3", "334"], check_sizes=False, rules="standard")
-    lone = sum(counts(drawn(state, 0, n)[HANDS + 1])[1] for n in range(4000))
-    view_pool = len(state.view(0).unseen)
-    assert abs(lone / 4000 - 4 / view_pool) < 4 * np.sqrt(4 / view_pool / 4000)
+    state = State.from_hands(["5", "3", "334"], check_sizes=False)
+    draws = sum(counts(drawn(state, 0, number)[HANDS + 1]) for number in range(4000))
+    unseen = np.array(state.view(0).unseen.counts)
+    expected = 4000 * unseen / unseen.sum()
+    assert ((draws - expected) ** 2 / expected).sum() < 45, "14 degrees of freedom: p is about 0.00004"
+    by_rank = np.full(15, 4000 / 15)
+    assert ((draws - by_rank) ** 2 / by_rank).sum() > 1000 / 15, "the test can tell the two apart"
 
 
 def run(state: State, iterations: int, capacity: int = 100_000, *, fixed: bool = False) -> Tree:

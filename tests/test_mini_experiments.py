@@ -34,13 +34,13 @@ from training.experiments.mini_inference import (
     share_known,
 )
 from training.experiments.mini_plots import (
-    can_plot,
     plot_mini_agents,
     plot_mini_census,
     plot_mini_inference,
     plot_mini_uct,
 )
 from training.experiments.mini_uct import DealResult, compare_mini_uct, run_mini_uct, win_rate
+from training.experiments.plotting import can_plot
 from training.experiments.result_table import ResultTable
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"

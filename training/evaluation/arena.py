@@ -6,16 +6,11 @@ processes, and a run that was cut off goes on where it stopped.
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
+import functools
 import itertools
-import multiprocessing
-import os
-import signal
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,11 +20,8 @@ from agents.registry import make_agent
 from ddz_env import Rules, __version__
 from training.evaluation.duplicate import DealPlayer, GameRecord, seatings
 from training.evaluation.errors import InvalidArenaError
+from training.evaluation.ordered_map import ordered_map
 from training.evaluation.results_file import ResultsFile
-
-_DEALS_IN_FLIGHT = 16
-"""Deals a process that may wait for an earlier one; bounds memory and what a kill loses."""
-
 
 _STANDARD = Rules()
 
@@ -130,53 +122,6 @@ class _Worker:
         self._player.close()
 
 
-_worker: _Worker | None = None
-"""The worker of a worker process."""
-
-
-def _start_worker(arena: Arena) -> None:
-    global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the workers
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core: libraries must not start a thread a core each
-    _worker = _Worker(arena)
-    atexit.register(_worker.close)
-
-
-def _work(task: Task) -> list[GameRecord]:
-    if _worker is None:
-        raise InvalidArenaError("the worker was not started")
-    return _worker.play(task)
-
-
-def _play_here(arena: Arena, tasks: Sequence[Task]) -> Generator[list[GameRecord], None, None]:
-    with closing(_Worker(arena)) as worker:
-        for task in tasks:
-            yield worker.play(task)
-
-
-def _play_in_processes(arena: Arena, tasks: Sequence[Task], processes: int) -> Generator[list[GameRecord], None, None]:
-    """The results of all tasks in order.  Ending the iteration early ends the processes at once."""
-    strangers = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker, (arena,))
-    waiting: deque[Future[list[GameRecord]]] = deque()
-    left = iter(tasks)
-    finished = False
-    try:
-        for task in itertools.islice(left, processes * _DEALS_IN_FLIGHT):
-            waiting.append(pool.submit(_work, task))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))
-        finished = True
-    except BrokenProcessPool as error:
-        raise InvalidArenaError("a worker process died (killed, or out of memory?); saved deals are kept") from error
-    finally:
-        if not finished:
-            for child in set(multiprocessing.active_children()) - strangers:
-                child.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
 def run_arena(
     arena: Arena,
     deals: int,
@@ -203,7 +148,8 @@ def run_arena(
         The records of all deals asked for, in the order (deal, pair).
 
     Raises:
-        InvalidArenaError: If a number is out of range or a worker process died.
+        InvalidArenaError: If a number is out of range.
+        WorkerDiedError: If a worker process died.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent raises or chooses an illegal move.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
@@ -225,9 +171,7 @@ def run_arena(
     tasks = [task for task in wanted if key(task) not in done]
     if on_start:
         on_start(len(wanted) - len(tasks), len(wanted))
-    workers = min(processes, len(tasks))
-    played = _play_here(arena, tasks) if workers <= 1 else _play_in_processes(arena, tasks, workers)
-    with closing(played):
+    with closing(ordered_map(functools.partial(_Worker, arena), tasks, processes)) as played:
         for task, records in zip(tasks, played, strict=True):
             if results:
                 results.write(records)

@@ -13,6 +13,10 @@ class AgentFailedError(DouDizhuError):
     """An agent raised an error or chose an illegal move; the message names the agent and the deal."""
 
 
+class WorkerDiedError(DouDizhuError):
+    """A worker process ended before its work was done (killed, or out of memory); what was saved is kept."""
+
+
 class ResultsFileError(DouDizhuError):
     """A results file cannot be read, already exists, or has a suffix that is no format."""
 
@@ -23,3 +27,7 @@ class SettingsMismatchError(ResultsFileError):
 
 class InvalidBenchmarkError(DouDizhuError):
     """A benchmark was asked for a part that does not exist."""
+
+
+class InvalidExperimentError(DouDizhuError):
+    """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""

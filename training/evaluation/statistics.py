@@ -65,6 +65,29 @@ def normal_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - margin, mean + margin, len(values))
 
 
+def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
+    """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
+
+    Every value counts alike.  Values of one cluster may depend on each other, clusters may not: the variance is that of
+    the clusters' summed deviations from the mean.  With clusters of one size it is the normal interval of their means.
+
+    Example:
+        >>> interval = clustered_interval([[1, 1], [0, 1], [1, 0], [0, 0]])
+        >>> round(interval.mean, 3), round(interval.half_width, 3), interval.count
+        (0.5, 0.4, 8)
+    """
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    if count == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = sum(map(sum, groups)) / count
+    if len(groups) == 1:
+        return Interval(mean, math.nan, math.nan, count)
+    squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
+    margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
+    return Interval(mean, mean - margin, mean + margin, count)
+
+
 def _within(interval: Interval, least: float, most: float) -> Interval:
     """The interval, cut off where values cannot lie."""
     return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))

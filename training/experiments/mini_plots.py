@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from training.experiments.mini_agents import KINDS, PairResult
 from training.experiments.mini_census import HandResult
 from training.experiments.mini_inference import KnownResult, share_known
 from training.experiments.mini_uct import PAPER_RATES, PLAYERS_1, DealResult, win_rate
-
-_DPI = 90
-
-
-def can_plot() -> bool:
-    """Whether matplotlib is installed (``pip install ddz-env[plot]``)."""
-    return importlib.util.find_spec("matplotlib") is not None
-
-
-def _axes(width: float) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, 3.6), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _save(figure: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+from training.experiments.plotting import new_axes, save_figure
 
 
 def plot_mini_census(results: Sequence[HandResult], path: Path) -> None:
     """Player 1's hands by how often they win with perfect play."""
-    figure, axes = _axes(6.5)
+    figure, axes = new_axes(6.5)
     rates = [result.win_probability / result.probability for result in results]
     axes.hist(rates, bins=20, range=(0, 1), weights=[100 * result.probability for result in results], color="#4477aa")
     mean = sum(result.win_probability for result in results)
@@ -46,12 +22,12 @@ def plot_mini_census(results: Sequence[HandResult], path: Path) -> None:
     axes.set_xlabel("deals with the hand that player 1 wins, by perfect play on perfect information")
     axes.set_ylabel("% of hands, by probability")
     axes.legend(frameon=False)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_mini_agents(results: Sequence[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1."""
-    figure, axes = _axes(9.0)
+    figure, axes = new_axes(9.0)
     rates = {(result.player_1, result.player_2): 100 * result.win_rate for result in results}
     groups = [kind for kind in KINDS if any((one, kind) in rates for one in KINDS)]
     for index, one in enumerate(KINDS):
@@ -65,12 +41,12 @@ def plot_mini_agents(results: Sequence[PairResult], path: Path) -> None:
     axes.set_ylabel("player 1 wins, %")
     axes.set_ylim(0, 105)
     axes.legend(title="player 1", frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_mini_inference(results: Sequence[KnownResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
-    figure, axes = _axes(6.5)
+    figure, axes = new_axes(6.5)
     moves = range(max(result.moves for result in results) + 1)
     for player in sorted({result.player for result in results}):
         axes.plot(moves, [100 * share_known(results, player, n) for n in moves], label=f"as player {player}")
@@ -80,12 +56,12 @@ def plot_mini_inference(results: Sequence[KnownResult], path: Path) -> None:
     axes.set_ylabel("deals with the true state known, %")
     axes.set_ylim(0, 100)
     axes.legend(frameon=False)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_mini_uct(results: Sequence[DealResult], games: int, path: Path) -> None:
     """Both kinds of player 1 beside the paper."""
-    figure, axes = _axes(5.5)
+    figure, axes = new_axes(5.5)
     rates = [win_rate(results, kind, games) for kind in PLAYERS_1]
     drawn = axes.bar(
         PLAYERS_1, [100 * r.mean for r in rates], width=0.5, yerr=[100 * r.half_width for r in rates], color="#4477aa"
@@ -95,4 +71,4 @@ def plot_mini_uct(results: Sequence[DealResult], games: int, path: Path) -> None
     axes.set_ylabel("player 1 wins, %")
     axes.set_ylim(50, 80)
     axes.legend(frameon=False)
-    _save(figure, path)
+    save_figure(figure, path)

@@ -1,11 +1,13 @@
 """The generated parts of the docs: tables computed from the code, written between markers.
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
-block, ``ddz docs --check`` (and a test) refuses a page that is out of date.
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
+the results that lie beside the page, in ``results/``.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -24,6 +26,8 @@ from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.rules import PRESETS, Rules
+from training.experiments.full_reports import REPORTS
+from training.experiments.result_table import read_results
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -102,6 +106,31 @@ def option_table() -> str:
     return _table(("option", "meaning"), ((f"`{name}`", " ".join(what.split())) for name, what in entries))
 
 
+def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
+    """The table of an experiment on the full game by its name in a page; None if there is no such experiment.
+
+    Args:
+        name: ``full-`` and a report of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
+        results: Where the files are.
+    """
+    prefix, _, rest = name.partition("-")
+    kind, _, variant = rest.partition("-")
+    if prefix != "full" or kind not in REPORTS:
+        return None
+    source = REPORTS[kind].source + (f"_{variant.replace('-', '_')}" if variant else "")
+    return functools.partial(_experiment_table, kind, results / f"full_{source}.csv")
+
+
+def _experiment_table(kind: str, path: Path) -> str:
+    if not path.exists():
+        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
+    settings, rows = read_results(path)
+    header, cells = REPORTS[kind].table(rows)
+    agents = "; ".join(f"{part}: `{spec}`" for part, spec in settings.get("agents", {}).items())
+    source = f"{len(rows):,} games in `{path.parent.name}/{path.name}`" + (f". {agents}." if agents else ".")
+    return f"{_table(header, cells)}\n\n{source}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
     "observation": observation_table,
@@ -109,20 +138,31 @@ TABLES: dict[str, Callable[[], str]] = {
     "presets": preset_table,
     "options": option_table,
 }
-"""Every table that a page may ask for."""
+"""Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
+
+EXPERIMENT_TABLES: tuple[str, ...] = tuple(f"full-{name}" for name in REPORTS)
+"""Tables of experiments on the full game.  A page may add a variant to the name: ``full-landlord-plain`` is the table
+of ``results/full_landlord_plain.csv``."""
 
 
-def refreshed(text: str) -> str:
+def refreshed(text: str, results: Path = Path("docs/results")) -> str:
     """Return a page with its generated blocks rewritten.
+
+    Args:
+        text: The page.
+        results: Where the results of experiments are.
 
     Raises:
         StaleDocsError: If a block names a table that does not exist.
     """
 
     def block(match: re.Match[str]) -> str:
-        if match["name"] not in TABLES:
-            raise StaleDocsError(f"no table is called {match['name']!r}; there are {', '.join(TABLES)}")
-        return f"{match[1]}{TABLES[match['name']]()}\n{match[3]}"
+        name = match["name"]
+        table = TABLES.get(name) or experiment_table(name, results)
+        if table is None:
+            known = ", ".join((*TABLES, *EXPERIMENT_TABLES))
+            raise StaleDocsError(f"no table is called {name!r}; there are {known}")
+        return f"{match[1]}{table()}\n{match[3]}"
 
     return _BLOCK.sub(block, text)
 
@@ -143,7 +183,7 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     stale = []
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        new = refreshed(text)
+        new = refreshed(text, page.parent / "results")
         if new != text:
             stale.append(page)
             if not check:

@@ -10,7 +10,7 @@ from rich.table import Table
 from training.cli.console import console
 from training.cli.experiment import Out, Plot, draw, report, with_bar
 from training.cli.friendly import FriendlyGroup
-from training.cli.reproduce_full import cheating, exploration, iterations, landlord
+from training.cli.reproduce_full import branching, cheating, exploration, iterations, landlord, thresholds
 
 app = typer.Typer(
     cls=FriendlyGroup,
@@ -76,5 +76,5 @@ def mini_uct(
     draw(plot, lambda path: mini_plots.plot_mini_uct(results, games, path))
 
 
-for command in (cheating, landlord, iterations, exploration):
+for command in (cheating, landlord, thresholds, iterations, exploration, branching):
     app.command()(command)

@@ -88,7 +88,7 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
     return Interval(mean, mean - margin, mean + margin, count)
 
 
-def _within(interval: Interval, least: float, most: float) -> Interval:
+def within(interval: Interval, least: float, most: float) -> Interval:
     """The interval, cut off where values cannot lie."""
     return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
@@ -210,7 +210,7 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         games=len(samples),
         landlord_wins=_role_wins(samples, SIDES[0]),
         peasant_wins=_role_wins(samples, SIDES[1]),
-        wins=_within(normal_interval(_per_deal(samples, win_share)), 0.0, 1.0),
+        wins=within(normal_interval(_per_deal(samples, win_share)), 0.0, 1.0),
         landlord_score=_role_score(samples, SIDES[0], scoring),
         peasant_score=_role_score(samples, SIDES[1], scoring),
         score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),

@@ -7,16 +7,16 @@ instead.  The paper plays one game from each of its 1,000 deals.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.full_games import (
     FullExperiment,
+    FullRun,
     GameResult,
     Lineup,
-    Scale,
     difference,
-    in_percent,
+    gain_line,
+    rate_line,
     run_games,
     win_rate,
 )
@@ -35,33 +35,24 @@ PAPER = {
 """Table 1: win rates in percent with cheating and with determinized UCT, and the difference."""
 
 
-def cheating_experiment(searchers: Searchers, seed: int = 0) -> FullExperiment:
+def cheating_experiment(searchers: Searchers) -> FullExperiment:
     """The baseline and the four rows of table 1."""
     lineups = []
     for name, seats in CHEATS.items():
         one, two, three = (searchers.cheating if seat in seats else searchers.determinized for seat in range(3))
         lineups.append(Lineup(name, (one, two, three)))
     agents = {"cheating": searchers.cheating, "determinized": searchers.determinized}
-    return FullExperiment("cheating", tuple(lineups), agents, seed)
+    return FullExperiment("cheating", tuple(lineups), agents)
 
 
-def run_cheating(
-    scale: Scale,
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    searchers: Searchers | None = None,
-    seed: int = 0,
-) -> list[GameResult]:
+def run_cheating(run: FullRun, on_progress: OnProgress = no_progress) -> list[GameResult]:
     """Play all rows on the same deals.
 
     Args:
-        scale: How many games.
-        path: Where to save, one line a game; a file of an earlier run is gone on with.
+        run: How many games, where to save them, with how many processes.
         on_progress: Told how many games are done.
-        searchers: The agents; the paper's if None.
-        seed: Seed of all agents.
     """
-    return run_games(cheating_experiment(searchers or Searchers(), seed), scale, path, on_progress)
+    return run_games(cheating_experiment(run.searchers), run, on_progress)
 
 
 def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
@@ -70,9 +61,7 @@ def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
     for name, (cheating, determinized, gain) in PAPER.items():
         peasants = name != "player 1"
         for what, lineup, paper in (("cheating", name, cheating), ("determinized", BASELINE, determinized)):
-            rate = win_rate(results, lineup, peasants=peasants)
-            mean, interval = in_percent(rate)
-            lines.append(Comparison(f"{name}, {what}, %", paper, mean, f"{interval}; {rate.count:,} games"))
-        mean, interval = in_percent(difference(results, name, BASELINE, peasants=peasants), "+")
-        lines.append(Comparison(f"{name}, difference, points", f"+{gain}", mean, f"{interval}; paired by deal"))
+            lines.append(rate_line(f"{name}, {what}", paper, win_rate(results, lineup, peasants=peasants)))
+        gained = difference(results, name, BASELINE, peasants=peasants)
+        lines.append(gain_line(f"{name}, difference", f"+{gain}", gained))
     return lines

@@ -21,7 +21,10 @@ DEAL_COUNT = 1000
 LIST_SEED = 2011
 """The seed of the seeds."""
 
-_LIST = "deals_2011.csv"
+DEAL_LIST = "deals_2011"
+"""Name of the list in the settings of results."""
+
+_FILE = f"{DEAL_LIST}.csv"
 _SEED_BITS = np.uint64(32)
 
 
@@ -37,7 +40,7 @@ def deal_seeds() -> tuple[int, ...]:
     Raises:
         ResultsFileError: If the list is not 1,000 different seeds, numbered from 0.
     """
-    return read_seeds(resources.files("training.experiments").joinpath(_LIST).read_text(encoding="utf-8"))
+    return read_seeds(resources.files("training.experiments").joinpath(_FILE).read_text(encoding="utf-8"))
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
@@ -50,10 +53,10 @@ def read_seeds(text: str) -> tuple[int, ...]:
     try:
         numbers, seeds = ([int(row[column]) for row in rows] for column in ("deal", "seed"))
     except (KeyError, TypeError, ValueError) as error:
-        raise ResultsFileError(f"{_LIST} cannot be read: every line must be a deal and its seed") from error
+        raise ResultsFileError(f"{_FILE} cannot be read: every line must be a deal and its seed") from error
     if numbers != list(range(DEAL_COUNT)) or len(set(seeds)) != DEAL_COUNT:
         raise ResultsFileError(
-            f"{_LIST} must number {DEAL_COUNT} different seeds from 0; it has {len(numbers)} lines and "
+            f"{_FILE} must number {DEAL_COUNT} different seeds from 0; it has {len(numbers)} lines and "
             f"{len(set(seeds))} seeds"
         )
     return tuple(seeds)

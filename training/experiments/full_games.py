@@ -11,10 +11,11 @@ a file can be gone on with for more games or more deals.
 from __future__ import annotations
 
 import functools
+import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +24,11 @@ from agents.protocol import Agent, close
 from agents.registry import make_agent
 from training.evaluation.errors import InvalidExperimentError
 from training.evaluation.ordered_map import ordered_map
-from training.evaluation.statistics import Interval, clustered_interval
-from training.experiments.comparison import OnProgress, no_progress
-from training.experiments.full_deals import DEAL_COUNT, new_game
+from training.evaluation.statistics import Interval, clustered_interval, within
+from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
 from training.experiments.result_table import ResultTable
+from training.experiments.searchers import Searchers
 
 COLUMNS = ("game", "deal", "lineup", "winner", "moves")
 LANDLORD = 0
@@ -47,47 +49,48 @@ class Lineup:
 
 @dataclass(frozen=True)
 class FullExperiment:
-    """What results depend on.
+    """What is played.
 
     Attributes:
         name: Name of the experiment.
-        lineups: All line-ups.
-        agents: What a file must agree on before it is resumed: the agents by the part that they play.
-        seed: Seed of all agents.
+        lineups: The line-ups to play.
+        agents: The agents by the part that they play, which a file must agree on before it is resumed.
     """
 
     name: str
     lineups: tuple[Lineup, ...]
     agents: Mapping[str, str]
-    seed: int = 0
-
-    def settings(self) -> dict[str, object]:
-        """What a results file must agree on."""
-        return {"experiment": self.name, "deals": "deals_2011", "agents": dict(self.agents), "seed": self.seed}
 
 
 @dataclass(frozen=True)
-class Scale:
-    """How much is played, and by how many processes.
+class FullRun:
+    """How an experiment on the full game is run.
 
     Attributes:
+        path: Where to save, one line a game; a file of an earlier run is gone on with, and may hold more games than are
+            asked for now.  None saves nothing.
         deals: The first so many of the 1,000 deals.
         games: Games a deal and line-up.
         processes: Worker processes; the results do not depend on them.
+        searchers: The agents.
+        seed: Seed of all agents.
 
     Raises:
         InvalidExperimentError: If a number is out of range.
     """
 
+    path: Path | None = None
     deals: int = DEAL_COUNT
     games: int = 1
     processes: int = 1
+    searchers: Searchers = field(default_factory=Searchers)
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        most = {"deals": DEAL_COUNT, "games": 2**32, "processes": 2**16}
-        for name, largest in most.items():
-            if not 1 <= getattr(self, name) <= largest:
-                raise InvalidExperimentError(f"{name}={getattr(self, name)} must be in 1..{largest}")
+        limits = {"deals": (1, DEAL_COUNT), "games": (1, 2**32), "processes": (1, 2**16), "seed": (0, 2**64 - 1)}
+        for name, (least, most) in limits.items():
+            if not least <= getattr(self, name) <= most:
+                raise InvalidExperimentError(f"{name}={getattr(self, name)} must be in {least}..{most}")
 
 
 @dataclass(frozen=True)
@@ -139,8 +142,9 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
 class _Worker:
     """Plays games in one process; agents are made once a seat and kept from game to game."""
 
-    def __init__(self, experiment: FullExperiment) -> None:
+    def __init__(self, experiment: FullExperiment, seed: int) -> None:
         self._experiment = experiment
+        self._seed = seed
         self._made: dict[tuple[str, int], Agent] = {}
 
     def play(self, task: GameTask) -> GameResult:
@@ -148,7 +152,7 @@ class _Worker:
         number = game_number(self._experiment.name, lineup.name, task.deal, task.game)
         state = new_game(task.deal)
         agents = [self._agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
-        play_game(state, agents, seat_generators(self._experiment.seed, number, len(agents)))
+        play_game(state, agents, seat_generators(self._seed, number, len(agents)))
         if state.winner is None:
             raise InvalidExperimentError(f"deal {task.deal} ended without a winner")
         return GameResult(task.game, task.deal, lineup.name, state.winner, len(state.history))
@@ -164,16 +168,12 @@ class _Worker:
         return self._made[spec, seat]
 
 
-def run_games(
-    experiment: FullExperiment, scale: Scale, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> list[GameResult]:
+def run_games(experiment: FullExperiment, run: FullRun, on_progress: OnProgress = no_progress) -> list[GameResult]:
     """Play every line-up on every deal.
 
     Args:
         experiment: Who plays.
-        scale: How many games.
-        path: Where to save, one line a game; a file of an earlier run is gone on with, and may hold more games than are
-            asked for now.
+        run: How many games, where to save them, with how many processes.
         on_progress: Told how many games are done.
 
     Returns:
@@ -186,12 +186,13 @@ def run_games(
     """
     for spec in {spec for lineup in experiment.lineups for spec in lineup.agents}:
         close(make_agent(spec))  # a wrong option is an error before anything is played
-    table = ResultTable(path, experiment.settings(), COLUMNS)
-    done = {(result.game, result.deal, result.lineup): result for result in results_of(table)}
+    settings = {"experiment": experiment.name, "deals": DEAL_LIST, "agents": dict(experiment.agents), "seed": run.seed}
+    table = ResultTable(run.path, settings, COLUMNS)
+    done = {(result.game, result.deal, result.lineup): result for result in games_of(table.rows)}
     wanted = [
         GameTask(game, deal, lineup)
-        for game in range(scale.games)
-        for deal in range(scale.deals)
+        for game in range(run.games)
+        for deal in range(run.deals)
         for lineup in range(len(experiment.lineups))
     ]
 
@@ -201,7 +202,7 @@ def run_games(
     tasks = [task for task in wanted if key(task) not in done]
     before = len(wanted) - len(tasks)
     on_progress(before, len(wanted))
-    with closing(ordered_map(functools.partial(_Worker, experiment), tasks, scale.processes)) as played:
+    with closing(ordered_map(functools.partial(_Worker, experiment, run.seed), tasks, run.processes)) as played:
         for number, result in enumerate(played, 1):
             table.add(result.game, result.deal, result.lineup, result.winner, result.moves)
             done[result.game, result.deal, result.lineup] = result
@@ -209,51 +210,74 @@ def run_games(
     return [done[key(task)] for task in wanted]
 
 
-def results_of(table: ResultTable) -> list[GameResult]:
-    """The games of a table."""
+def games_of(rows: Iterable[Mapping[str, str]]) -> list[GameResult]:
+    """The games that the lines of a file hold."""
     return [
         GameResult(int(row["game"]), int(row["deal"]), row["lineup"], int(row["winner"]), int(row["moves"]))
-        for row in table.rows
+        for row in rows
     ]
 
 
-def _landlord_won(result: GameResult) -> float:
-    return float(result.landlord_won)
+def _won(result: GameResult, peasants: bool) -> float:
+    return float(result.landlord_won != peasants)
 
 
-def _peasants_won(result: GameResult) -> float:
-    return float(not result.landlord_won)
-
-
-def win_rate(results: Sequence[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
+def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
-    won = _peasants_won if peasants else _landlord_won
     deals: dict[int, list[float]] = {}
     for result in results:
         if result.lineup == lineup:
-            deals.setdefault(result.deal, []).append(won(result))
-    return clustered_interval(deals.values())
+            deals.setdefault(result.deal, []).append(_won(result, peasants))
+    return within(clustered_interval(deals.values()), 0.0, 1.0)
 
 
-def difference(results: Sequence[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
+def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
-    won: Callable[[GameResult], float] = _peasants_won if peasants else _landlord_won
-    games = {
-        name: {(result.deal, result.game): won(result) for result in results if result.lineup == name}
-        for name in (lineup, base)
-    }
+    games: dict[tuple[int, int], dict[str, float]] = {}
+    for result in results:
+        games.setdefault((result.deal, result.game), {})[result.lineup] = _won(result, peasants)
     deals: dict[int, list[float]] = {}
-    for key in games[lineup].keys() & games[base].keys():
-        deals.setdefault(key[0], []).append(games[lineup][key] - games[base][key])
+    for (deal, _), won in games.items():
+        if lineup in won and base in won:
+            deals.setdefault(deal, []).append(won[lineup] - won[base])
     return clustered_interval(deals.values())
 
 
-def in_percent(interval: Interval, sign: str = "") -> tuple[str, str]:
-    """A rate or a difference and its interval, as percentages or points with one decimal.
+def percent(interval: Interval) -> str:
+    """A rate as a percentage with one decimal.
 
     Example:
-        >>> in_percent(Interval(0.5, 0.42, 0.58, 10))
+        >>> percent(Interval(0.5, 0.42, 0.58, 10)), percent_range(Interval(0.5, 0.42, 0.58, 10))
         ('50.0', '42.0 to 58.0')
     """
-    low, mean, high = (format(100 * value, f"{sign}.1f") for value in (interval.low, interval.mean, interval.high))
-    return mean, f"{low} to {high}"
+    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:.1f}"
+
+
+def percent_range(interval: Interval) -> str:
+    """A rate's interval as percentages; a dash where one deal alone gives none."""
+    return "–" if math.isnan(interval.low) else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
+
+
+def points(interval: Interval) -> str:
+    """A difference of rates in percentage points, signed.
+
+    Example:
+        >>> points(Interval(0.05, -0.02, 0.12, 10)), points_range(Interval(0.05, -0.02, 0.12, 10))
+        ('+5.0', '-2.0 to +12.0')
+    """
+    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:+.1f}"
+
+
+def points_range(interval: Interval) -> str:
+    """A difference's interval in percentage points; a dash where one deal alone gives none."""
+    return "–" if math.isnan(interval.low) else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
+
+
+def rate_line(what: str, paper: str, rate: Interval) -> Comparison:
+    """A line of a report for a win rate; its games are counted."""
+    return Comparison(f"{what}, %", paper, percent(rate), f"{percent_range(rate)}; {rate.count:,} games")
+
+
+def gain_line(what: str, paper: str, gain: Interval) -> Comparison:
+    """A line of a report for a paired difference."""
+    return Comparison(f"{what}, points", paper, points(gain), f"{points_range(gain)}; paired by deal")

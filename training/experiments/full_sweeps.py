@@ -7,19 +7,19 @@ times a setting, and prints one number and some words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from training.evaluation.errors import InvalidExperimentError
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.full_games import (
     FullExperiment,
+    FullRun,
     GameResult,
     Lineup,
-    Scale,
     difference,
-    in_percent,
+    gain_line,
+    rate_line,
     run_games,
     win_rate,
 )
@@ -37,27 +37,33 @@ class Sweep:
         name: Name of the experiment and of the parameter.
         values: The values tried.
         base: The value that the others are compared with.
-        paper: What the paper says of a value, where it says anything.
+        paper_rates: Win rates in percent that the paper prints.
+        paper_words: What it says of other values.
     """
 
     name: str
     values: tuple[float, ...]
     base: float
-    paper: dict[float, str]
+    paper_rates: Mapping[float, str]
+    paper_words: Mapping[float, str]
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the line-ups."""
         return tuple(f"{value:g}" for value in self.values)
 
+    def paper(self, value: float) -> str:
+        """What the paper prints or says of a value; empty for nothing."""
+        return self.paper_rates.get(value) or self.paper_words.get(value, "")
+
 
 ITERATIONS = Sweep(
     "iterations",
     (500, 1000, 2000, 5000, 10_000, 20_000, 30_000),
     10_000,
+    {10_000: "40.8"},
     {
-        **dict.fromkeys((500, 1000, 2000, 5000), "less: strength rises to 10,000"),
-        10_000: "40.8",
+        **dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000"),
         **dict.fromkeys((20_000, 30_000), "no significant change"),
     },
 )
@@ -65,6 +71,7 @@ EXPLORATION = Sweep(
     "exploration",
     (0.1, 0.2, 0.44, 0.7, 1.0, 1.5, 2.0, 3.0),
     1.0,
+    {},
     {
         **dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"),
         **dict.fromkeys((1.5, 2.0, 3.0), "little change from 1"),
@@ -72,9 +79,7 @@ EXPLORATION = Sweep(
 )
 
 
-def sweep_experiment(
-    sweep: Sweep, searchers: Searchers, seed: int = 0, values: Sequence[float] | None = None
-) -> FullExperiment:
+def sweep_experiment(sweep: Sweep, searchers: Searchers, values: Sequence[float] | None = None) -> FullExperiment:
     """A landlord for each value; a file may hold the games of other values as well.
 
     Raises:
@@ -91,7 +96,7 @@ def sweep_experiment(
         if value in chosen
     ]
     agents = {"landlord at the base": _landlord(sweep, sweep.base, searchers), "peasants": peasant}
-    return FullExperiment(sweep.name, tuple(lineups), agents, seed)
+    return FullExperiment(sweep.name, tuple(lineups), agents)
 
 
 def _landlord(sweep: Sweep, value: float, searchers: Searchers) -> str:
@@ -101,43 +106,33 @@ def _landlord(sweep: Sweep, value: float, searchers: Searchers) -> str:
 
 
 def run_sweep(
-    sweep: Sweep,
-    scale: Scale,
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    searchers: Searchers | None = None,
-    seed: int = 0,
-    values: Sequence[float] | None = None,
+    sweep: Sweep, run: FullRun, on_progress: OnProgress = no_progress, values: Sequence[float] | None = None
 ) -> list[GameResult]:
     """Play every value on the same deals.
 
     Args:
         sweep: ``ITERATIONS`` or ``EXPLORATION``.
-        scale: How many games.
-        path: Where to save, one line a game; a file of an earlier run is gone on with.
+        run: How many games, where to save them, with how many processes.
         on_progress: Told how many games are done.
-        searchers: The agents; the paper's if None.
-        seed: Seed of all agents.
         values: Only these values; all of the sweep's if None.
 
     Raises:
         InvalidExperimentError: If a value is none of the sweep's.
     """
-    return run_games(sweep_experiment(sweep, searchers or Searchers(), seed, values), scale, path, on_progress)
+    return run_games(sweep_experiment(sweep, run.searchers, values), run, on_progress)
 
 
 def compare_sweep(sweep: Sweep, results: Sequence[GameResult]) -> list[Comparison]:
     """Win rates by value with the paper's words beside them, and the differences from the base, paired by deal."""
-    played = {result.lineup for result in results}
-    lines = []
-    for label, value in zip(sweep.labels, sweep.values, strict=True):
-        if label not in played:
-            continue
-        rate = win_rate(results, label)
-        mean, interval = in_percent(rate)
-        note = f"{interval}; {rate.count:,} games"
-        if value != sweep.base and f"{sweep.base:g}" in played:
-            gain, spread = in_percent(difference(results, label, f"{sweep.base:g}"), "+")
-            note += f"; {gain} ({spread}) from {sweep.base:g}, paired by deal"
-        lines.append(Comparison(f"{sweep.name} {value:g}, %", sweep.paper.get(value, ""), mean, note))
+    played, base = {result.lineup for result in results}, f"{sweep.base:g}"
+    pairs = [pair for pair in zip(sweep.labels, sweep.values, strict=True) if pair[0] in played]
+    lines = [
+        rate_line(f"{sweep.name} {value:,g}", sweep.paper(value), win_rate(results, label)) for label, value in pairs
+    ]
+    if base in played:
+        lines += [
+            gain_line(f"{sweep.name} {value:,g} over {sweep.base:,g}", "", difference(results, label, base))
+            for label, value in pairs
+            if label != base
+        ]
     return lines

@@ -60,17 +60,10 @@ class ResultTable:
         return {tuple(row[column] for column in columns) for row in self.rows}
 
     def _read(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8")
-        head, columns = (*text.split("\n", 2), "", "")[:2]
-        if not head.startswith("# {"):
-            raise ResultsFileError(f"{path} is no results file of an experiment: its first line is {head[:60]!r}")
-        if f"{head}\n{columns}\n" != self._head:
+        head, columns, rows = _read_lines(path)
+        if f"{head}\n{','.join(columns)}\n" != self._head:
             raise SettingsMismatchError(f"{path} was written under other settings ({head[2:]}); name another file")
-        whole = text[: text.rfind("\n") + 1]
-        cells = list(csv.reader(whole.splitlines()[2:]))
-        if any(len(line) != len(self._columns) for line in cells):
-            raise ResultsFileError(f"{path} has a line that does not fit its columns {', '.join(self._columns)}")
-        self.rows = [dict(zip(self._columns, line, strict=True)) for line in cells]
+        self.rows = rows
 
     def _rewrite(self, path: Path) -> None:
         text = self._head + "".join(",".join(row.values()) + "\n" for row in self.rows)
@@ -78,3 +71,31 @@ class ResultTable:
             temporary = path.with_name(path.name + ".tmp")
             temporary.write_text(text, encoding="utf-8")
             os.replace(temporary, path)
+
+
+def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """Read a file of any experiment, for reports on what is there; the file stays as it is.
+
+    Returns:
+        The settings and the complete lines, as dicts of text.
+
+    Raises:
+        ResultsFileError: If the file is none of an experiment's.
+    """
+    head, _, rows = _read_lines(path)
+    settings: dict[str, Any] = json.loads(head[2:])
+    return settings, rows
+
+
+def _read_lines(path: Path) -> tuple[str, list[str], list[dict[str, str]]]:
+    """The line of settings, the names of the columns and the complete lines."""
+    text = path.read_text(encoding="utf-8")
+    head, names = (*text.split("\n", 2), "", "")[:2]
+    if not head.startswith("# {"):
+        raise ResultsFileError(f"{path} is no results file of an experiment: its first line is {head[:60]!r}")
+    columns = names.split(",")
+    whole = text[: text.rfind("\n") + 1]
+    cells = list(csv.reader(whole.splitlines()[2:]))
+    if any(len(line) != len(columns) for line in cells):
+        raise ResultsFileError(f"{path} has a line that does not fit its columns {names.replace(',', ', ')}")
+    return head, columns, [dict(zip(columns, line, strict=True)) for line in cells]

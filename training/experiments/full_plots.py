@@ -17,6 +17,8 @@ from training.experiments.full_thresholds import ThresholdResult
 from training.experiments.plotting import new_axes, save_figure
 
 _BLUE, _ORANGE, _GREY = "#4477aa", "#ee7733", "#bbbbbb"
+_PAPER: dict[str, Any] = {"marker": "D", "linestyle": "", "color": "#cc3311", "markeredgecolor": "white", "zorder": 5}
+"""How the paper's figures are marked; over bars they stand a little to the left of ours."""
 
 
 def _percentages(rates: Sequence[Interval]) -> tuple[list[float], list[float]]:
@@ -41,9 +43,11 @@ def plot_cheating(results: Sequence[GameResult], path: Path) -> None:
         ]
         printed = [float(PAPER_TABLE_1[name][label == "determinized"]) for name in names]
         _bars(axes, [place + offset for place in places], rates, 0.38, label=label, color=color)
-        axes.plot([place + offset for place in places], printed, "k+", label="paper" if offset > 0 else None)
+        beside = [place + offset - 0.1 for place in places]
+        axes.plot(beside, printed, label="paper" if offset > 0 else None, **_PAPER)
     axes.set_xticks(places, names)
     axes.set_ylabel("their side wins, %")
+    axes.set_ylim(0, 100)
     axes.legend(frameon=False)
     save_figure(figure, path)
 
@@ -52,7 +56,8 @@ def plot_landlord(results: Sequence[GameResult], path: Path) -> None:
     """The three landlords beside the paper."""
     figure, axes = new_axes(5.5)
     _bars(axes, range(len(LANDLORDS)), [win_rate(results, name) for name in LANDLORDS], 0.5, color=_BLUE)
-    axes.plot(range(len(LANDLORDS)), [float(PAPER_RATES[name]) for name in LANDLORDS], "k+", label="paper")
+    beside = [place - 0.14 for place in range(len(LANDLORDS))]
+    axes.plot(beside, [float(PAPER_RATES[name]) for name in LANDLORDS], label="paper", **_PAPER)
     axes.set_xticks(range(len(LANDLORDS)), [f"{name}\nUCT" for name in LANDLORDS])
     axes.set_ylabel("landlord wins, %")
     axes.legend(frameon=False)
@@ -71,7 +76,7 @@ def plot_thresholds(results: Sequence[ThresholdResult], path: Path) -> None:
         places = [place + offset for place in range(len(results))]
         axes.errorbar(places, heights, yerr=errors, fmt="o", capsize=3, color=color, label=label)
     printed = [float(result.threshold.paper[1]) - float(result.threshold.paper[0]) for result in results]
-    axes.plot(range(len(results)), printed, "k+", label="paper")
+    axes.plot(range(len(results)), printed, label="paper", **_PAPER)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(results)), [result.threshold.label for result in results])
     axes.set_xlabel("deals by how much more cheating wins than determinized UCT")
@@ -87,8 +92,8 @@ def plot_sweep(sweep: Sweep, results: Sequence[GameResult], path: Path) -> None:
     pairs = [(label, value) for label, value in zip(sweep.labels, sweep.values, strict=True) if label in played]
     heights, errors = _percentages([win_rate(results, label) for label, _ in pairs])
     axes.errorbar([value for _, value in pairs], heights, yerr=errors, fmt="o-", capsize=3, color=_BLUE, label="ours")
-    for number, (value, printed) in enumerate((value, float(rate)) for value, rate in sweep.paper_rates.items()):
-        axes.plot([value], [printed], "k+", markersize=12, label=None if number else "paper")
+    if sweep.paper_rates:
+        axes.plot(list(sweep.paper_rates), list(map(float, sweep.paper_rates.values())), label="paper", **_PAPER)
     axes.set_xscale("log")
     axes.set_xticks([value for _, value in pairs], [f"{value:,g}" for _, value in pairs], fontsize=8)
     axes.minorticks_off()

@@ -50,8 +50,14 @@ def normalised(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
+def distinct(hands: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The deals among particles, shape ``[deals, 4]``, and the deal of each particle, shape ``[n]``."""
+    deals, deal = np.unique(hands, axis=0, return_inverse=True)
+    return deals, deal.ravel()
+
+
 def tempered(
-    hands: npt.NDArray[np.uint64], logs: npt.NDArray[np.float64], deal: npt.NDArray[np.int64], least: float
+    hands: npt.NDArray[np.uint64], logs: npt.NDArray[np.float64], least: float, exponent: float = 0.0
 ) -> Particles:
     """Weigh particles, with the largest exponent up to 1 that leaves enough deals in play.
 
@@ -60,26 +66,41 @@ def tempered(
 
     Args:
         hands: The particles, shape ``[n, 4]``.
-        logs: Log-likelihood of each deal that was drawn, shape ``[deals]``.
-        deal: The deal of each particle, shape ``[n]``.
+        logs: Their log-likelihoods, shape ``[n]``; the same for the same deal.
         least: Share of the deals that must remain, as an effective number (that of the plain draws where even they
             have fewer).
+        exponent: The exponent that is already in the particles' distribution.
     """
-    drawn = np.log(np.bincount(deal, minlength=len(logs)))
-    floor = min(least * len(logs), effective_size(normalised(drawn)))
+    _, first, deal = np.unique(hands, axis=0, return_index=True, return_inverse=True)
+    drawn = np.log(np.bincount(deal.ravel()))
+    floor = min(least * len(first), effective_size(normalised(drawn)))
+    step = largest_step(logs[first], 1.0 - exponent, floor, drawn)
+    weights = normalised(step * logs)
+    return Particles(hands, weights, effective_size(weights), exponent + step)
 
-    def enough(exponent: float) -> bool:
-        return effective_size(normalised(drawn + exponent * logs)) >= floor
 
-    exponent = 1.0
-    if not enough(exponent):
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            exponent = (low + high) / 2
-            if enough(exponent):
-                low = exponent
-            else:
-                high = exponent
-        exponent = low
-    weights = normalised(exponent * logs[deal])
-    return Particles(hands, weights, effective_size(weights), exponent)
+def largest_step(
+    logs: npt.NDArray[np.float64], most: float, floor: float, drawn: npt.NDArray[np.float64] | float = 0.0
+) -> float:
+    """The largest power of the likelihoods, up to ``most``, that leaves an effective size of at least a floor.
+
+    Args:
+        logs: Log-likelihoods, shape ``[n]``.
+        most: The largest power wanted.
+        floor: The effective size.
+        drawn: Log-weights before, shape ``[n]``.
+    """
+
+    def enough(step: float) -> bool:
+        return effective_size(normalised(drawn + step * logs)) >= floor
+
+    if enough(most):
+        return most
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        step = (low + high) / 2
+        if enough(step):
+            low = step
+        else:
+            high = step
+    return low

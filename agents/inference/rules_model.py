@@ -18,7 +18,7 @@ import numpy.typing as npt
 from agents.baselines.rules import WEIGHTS, Mind, new_mind, rules_move
 from agents.inference.errors import InvalidInferenceOptionError
 from agents.inference.likelihood import (
-    COUNTS,
+    FACTS,
     KINDS,
     N_KINDS,
     N_SITUATIONS,
@@ -26,10 +26,11 @@ from agents.inference.likelihood import (
     T_KICKERS,
     T_UNIFORM,
     TABLE_WORDS,
-    add_log_likelihoods,
+    describe,
+    log_likelihood,
 )
 from agents.inference.story import S_KICKERS, S_MAIN, S_SEAT, Story, set_back
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.engine.step import play_move
 from ddz_env.notation import Move, counts_to_word
@@ -41,7 +42,7 @@ class Response:
     """How a kind of player strays from the rule agent's move.
 
     Attributes:
-        kinds: The relative frequency of each of ``KINDS`` in each of ``SITUATIONS``, five rows of five.  Kinds that a
+        kinds: The relative frequency of each of ``KINDS`` in each of ``SITUATIONS``, five rows of seven.  Kinds that a
             hand does not offer are left out and the others scaled up.
         kickers: How often the rule agent's own kickers ride along where its own main group is played.
         uniform: The share of the player that draws any legal move; the floor under every legal move.
@@ -76,22 +77,46 @@ class Response:
         return table
 
 
+@pure_kernel
+def describe_decision(
+    row: np.ndarray,
+    rules: np.ndarray,
+    main: np.uint64,
+    kickers: np.uint64,
+    mind: Mind,
+    weights: np.ndarray,
+    facts: np.ndarray,
+) -> None:
+    """Ask the rule agent, and write what the likelihood of an observed move depends on.
+
+    Args:
+        row: The position before the move, shape ``[32]``, in the play stage.
+        rules: The rules array.
+        main: The main group that was played.
+        kickers: Its kickers as a hand.
+        mind: The rule agent's memory.
+        weights: The rule agent's weights.
+        facts: Output, shape ``[FACTS]``, float64 (:func:`agents.inference.likelihood.describe`).
+    """
+    chosen = rules_move(row, rules, mind, weights)
+    describe(row, rules, mind.mask, (main, kickers), chosen, facts)
+
+
 @kernel
 def _one_decision(
     rows: np.ndarray,
     rules: np.ndarray,
     main: np.uint64,
     kickers: np.uint64,
-    tables: np.ndarray,
+    table: np.ndarray,
     mind: Mind,
     weights: np.ndarray,
 ) -> np.ndarray:
-    """The log-likelihoods of one move in every row, shape ``[n, tables]``."""
-    logs = np.zeros((rows.shape[0], tables.shape[0]))
-    counts = np.zeros(COUNTS)
+    """The log-likelihood of one move in every row, shape ``[n]``."""
+    logs, facts = np.empty(rows.shape[0]), np.empty(FACTS)
     for index in range(rows.shape[0]):
-        chosen = rules_move(rows[index], rules, mind, weights)
-        add_log_likelihoods(rows[index], rules, mind.mask, (main, kickers), chosen, tables, counts, logs[index])
+        describe_decision(rows[index], rules, main, kickers, mind, weights, facts)
+        logs[index] = log_likelihood(facts, table)
     return logs
 
 
@@ -106,9 +131,8 @@ def _whole_story(
     weights: np.ndarray,
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, tables, 3]``."""
-    logs = np.zeros((hands.shape[0], 3, tables.shape[0]))
-    counts = np.zeros(COUNTS)
-    row = np.empty(ROW_WORDS, np.uint64)
+    logs = np.zeros((hands.shape[0], tables.shape[0], 3))
+    facts, row = np.empty(FACTS), np.empty(ROW_WORDS, np.uint64)
     end = 0
     for index in range(weighed.shape[0]):
         if weighed[index]:
@@ -116,17 +140,31 @@ def _whole_story(
     for particle in range(hands.shape[0]):
         set_back(story, hands[particle], row)
         for index in range(end):
-            seat, main, kickers = (
-                story.moves[index, S_SEAT],
-                story.moves[index, S_MAIN],
-                story.moves[index, S_KICKERS],
-            )
+            main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
             if weighed[index]:
-                chosen = rules_move(row, rules, mind, weights)
-                into = logs[particle, np.int64(seat)]
-                add_log_likelihoods(row, rules, mind.mask, (main, kickers), chosen, tables, counts, into)
+                describe_decision(row, rules, main, kickers, mind, weights, facts)
+                seat = np.int64(story.moves[index, S_SEAT])
+                for table in range(tables.shape[0]):
+                    logs[particle, table, seat] += log_likelihood(facts, tables[table])
             play_move(row, main, kickers, rules)
-    return logs.transpose(0, 2, 1).copy()
+    return logs
+
+
+def describe_move(row: npt.NDArray[np.uint64], rules: Rules, move: Move) -> npt.NDArray[np.float64]:
+    """The facts of one decision (:func:`agents.inference.likelihood.describe`), shape ``[FACTS]``, float64.
+
+    Args:
+        row: The position before the move, shape ``[32]``, in the play stage.
+        rules: The rules.
+        move: What was played.
+    """
+    facts = np.empty(FACTS)
+    describe_decision(row, rules.words(), *_words_of(move), new_mind(), WEIGHTS, facts)
+    return facts
+
+
+def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
+    return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
 
 class RulesModel:
@@ -155,9 +193,8 @@ class RulesModel:
         self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
     ) -> npt.NDArray[np.float64]:
         """The log-probability of a move in each position: see :class:`agents.inference.model.PolicyModel`."""
-        main, kickers = np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
-        logs = _one_decision(rows, rules.words(), main, kickers, self._table[None], self._mind, WEIGHTS)
-        return np.asarray(logs[:, 0])
+        main, kickers = _words_of(move)
+        return np.asarray(_one_decision(rows, rules.words(), main, kickers, self._table, self._mind, WEIGHTS))
 
 
 def rules_story_log_likelihoods(
@@ -185,34 +222,24 @@ def rules_story_log_likelihoods(
     return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind(), WEIGHTS))
 
 
-FAITHFUL = Response(
-    (
-        (0.990, 0.003, 0.004, 0.001, 0.001),
-        (0.990, 0.003, 0.001, 0.003, 0.003),
-        (0.990, 0.003, 0.001, 0.003, 0.003),
-        (0.990, 0.001, 0.006, 0.003, 0.001),
-        (0.990, 0.001, 0.006, 0.003, 0.001),
-    ),
-    kickers=0.99,
-    uniform=0.01,
-)
-"""A player that follows the rule agent."""
+FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)
+"""A player that follows the rule agent.  The fit says "always"; this is blunter, so that one slip is forgiven."""
 
 SEARCHER = Response(
     (
-        (0.30, 0.20, 0.45, 0.05, 0.001),
-        (0.55, 0.20, 0.02, 0.08, 0.15),
-        (0.40, 0.20, 0.02, 0.05, 0.33),
-        (0.60, 0.001, 0.30, 0.10, 0.001),
-        (0.60, 0.001, 0.35, 0.05, 0.001),
+        (0.392, 0.184, 0.026, 0.383, 0.015, 0.001, 0.001),
+        (0.413, 0.277, 0.157, 0.001, 0.001, 0.093, 0.060),
+        (0.354, 0.207, 0.240, 0.001, 0.001, 0.070, 0.129),
+        (0.001, 0.001, 0.001, 0.409, 0.181, 0.409, 0.001),
+        (0.563, 0.001, 0.001, 0.150, 0.133, 0.154, 0.001),
     ),
-    kickers=0.4,
-    uniform=0.1,
+    kickers=0.999,
+    uniform=0.303,
 )
-"""A player that searches."""
+"""A player that searches: information-set UCT with 2,000 iterations."""
 
-ANYTHING = Response(SEARCHER.kinds, SEARCHER.kickers, uniform=1.0)
-"""A player that draws uniformly from its legal moves."""
+ANYTHING = Response(((1.0,) * 7,) * 5, kickers=0.5, uniform=1.0)
+"""A player that draws uniformly from its legal moves; nothing is fitted."""
 
 RESPONSES = (FAITHFUL, SEARCHER, ANYTHING)
 """The kinds of players that a hidden seat may be, equally likely before it has moved."""

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from agents.inference.annealing import anneal, fixed_cards
 from agents.inference.errors import InvalidInferenceOptionError
 from agents.inference.model import PolicyModel, story_log_likelihoods
-from agents.inference.particles import Particles, tempered
+from agents.inference.particles import Particles, distinct, tempered
 from agents.inference.rules_model import RESPONSES, RulesModel, rules_story_log_likelihoods
 from agents.inference.story import S_SEAT, Story, check_story, read_story
 from agents.mcts.determinize import determinize
@@ -21,9 +22,10 @@ from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_WORDS
 from ddz_env.rules import Rules
 
-DEFAULT_PARTICLES = 2000
+DEFAULT_PARTICLES = 1000
+DEFAULT_ROUNDS = 2
 DEFAULT_TEMPER = 1.0
-DEFAULT_LEAST_ESS = 0.05
+DEFAULT_LEAST_ESS = 0.02
 """Share of the different deals drawn."""
 
 _NO_SEAT = np.uint64(NO_SEAT)
@@ -90,21 +92,24 @@ def infer(
     particles: int = DEFAULT_PARTICLES,
     models: PolicyModel | Sequence[PolicyModel] | None = None,
     *,
+    rounds: int = DEFAULT_ROUNDS,
     temper: float = DEFAULT_TEMPER,
     window: int | None = None,
     least_ess: float = DEFAULT_LEAST_ESS,
 ) -> Particles:
-    """Draw determinizations uniformly and weigh them by the moves of the hidden seats.
+    """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
 
-    A particle's weight is the product over the hidden seats of the mean over the models (each is a kind of player that
-    the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions that
-    the particle implies.  The observer's own decisions, bids and answers to doubling do not weigh.
+    A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
+    that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
+    that the particle implies.  The observer's own decisions, bids and answers to doubling do not weigh.
 
     Args:
         view: What the observer knows; its history must be complete.
         rng: The only source of randomness.
         particles: How many determinizations.
         models: Policy model(s) of the hidden seats; None for the fitted rule models.
+        rounds: At most so many times the particles are drawn anew by weight and may swap cards
+            (:mod:`agents.inference.annealing`); with 0 they stay as drawn, and the weights say everything.
         temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
         window: Weigh the last so many decisions of hidden seats only; None for all.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
@@ -123,20 +128,33 @@ def infer(
         >>> known.hands.shape, round(float(known.weights.sum()), 9)
         ((100, 4), 1.0)
     """
-    _check_options(particles, temper, window, least_ess)
+    _check_options(particles, rounds, temper, window, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
     hands = draw_hands(view, rng, particles)
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
-    # Late in a game the same deal is drawn many times: weigh it once.
-    distinct, back = np.unique(hands, axis=0, return_inverse=True)
-    rule_models = [model for model in chosen if isinstance(model, RulesModel)]
-    if len(rule_models) == len(chosen):
-        logs = rules_story_log_likelihoods(rule_models, story, distinct, weighed, view.rules)
-    else:
-        logs = story_log_likelihoods(chosen, story, distinct, weighed, view.rules)
-    return tempered(hands, _mixed(temper * logs), back.ravel(), least_ess)
+
+    def evaluate(held: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+        deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
+        return _mixed(temper * _log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
+
+    hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+    return tempered(hands, logs, least_ess, exponent)
+
+
+def _log_likelihoods(
+    models: Sequence[PolicyModel],
+    story: Story,
+    deals: npt.NDArray[np.uint64],
+    weighed: npt.NDArray[np.bool_],
+    rules: Rules,
+) -> npt.NDArray[np.float64]:
+    """By the compiled walk where all models are rule models, else by the protocol; shape ``[n, models, 3]``."""
+    rule_models = [model for model in models if isinstance(model, RulesModel)]
+    if len(rule_models) == len(models):
+        return rules_story_log_likelihoods(rule_models, story, deals, weighed, rules)
+    return story_log_likelihoods(models, story, deals, weighed, rules)
 
 
 def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -155,12 +173,12 @@ def _as_models(models: PolicyModel | Sequence[PolicyModel] | None) -> tuple[Poli
     return listed
 
 
-def _check_options(particles: int, temper: float, window: int | None, least_ess: float) -> None:
-    whole = (int, np.integer)
-    if isinstance(particles, bool) or not isinstance(particles, whole) or particles < 1:
-        raise InvalidInferenceOptionError(f"particles={particles!r} must be an integer of at least 1")
-    if window is not None and (isinstance(window, bool) or not isinstance(window, whole) or window < 0):
-        raise InvalidInferenceOptionError(f"window={window!r} must be None or an integer of at least 0")
+def _check_options(particles: int, rounds: int, temper: float, window: int | None, least_ess: float) -> None:
+    for name, count, least in (("particles", particles, 1), ("rounds", rounds, 0), ("window", window, 0)):
+        if name == "window" and count is None:
+            continue
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+            raise InvalidInferenceOptionError(f"{name}={count!r} must be an integer of at least {least}")
     for name, value, most in (("temper", temper, float("inf")), ("least_ess", least_ess, 1.0)):
         number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
         if not number or not 0 <= value <= most or value == float("inf"):

@@ -28,14 +28,14 @@ from ddz_env import State, View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
 from ddz_env.notation import word_to_counts
-from training.evaluation.statistics import normal_interval
+from training.evaluation.statistics import Interval, normal_interval
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.result_table import ResultTable
 
 COLUMNS = ("player", "game", "seat", "moves", "decisions", "cards", "uniform", "default", "rules", "ess")
 PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
 """Who plays the games, by name."""
-DEFAULT_GAMES = 200
+DEFAULT_GAMES = 80
 WATCH_SEED = 2011
 """Seed of the games; responses and defaults were chosen on others."""
 STAGES = ((1, 4), (5, 9), (10, 19), (20, 99))
@@ -201,21 +201,23 @@ def _from_line(row: Mapping[str, str]) -> WatchResult:
     return WatchResult(row["player"], game, seat, moves, decisions, cards, uniform, default, rules, ess)
 
 
-def gains(results: Sequence[WatchResult], belief: str) -> list[float]:
-    """Nats a hidden card by which a belief beats plain determinization, one value a game (games are independent).
+def gain(results: Sequence[WatchResult], belief: str) -> Interval:
+    """By how many nats a hidden card a belief beats plain determinization.
+
+    The mean is over cards; its interval is that of a ratio of two sums over games, which are independent.
 
     Args:
-        results: Of one kind of player.
+        results: What was seen.
         belief: ``default`` or ``rules``.
     """
-    by_game: dict[int, list[WatchResult]] = {}
+    by_game: dict[tuple[str, int], FloatArray] = {}
     for result in results:
-        if result.cards:
-            by_game.setdefault(result.game, []).append(result)
-    return [
-        sum(getattr(result, belief) - result.uniform for result in watched) / sum(result.cards for result in watched)
-        for watched in by_game.values()
-    ]
+        more = np.array([getattr(result, belief) - result.uniform, result.cards], np.float64)
+        key = (result.player, result.game)
+        by_game[key] = by_game.get(key, np.zeros(2)) + more
+    nats, cards = np.array(list(by_game.values())).T
+    mean = nats.sum() / max(1.0, cards.sum())
+    return normal_interval((mean + (nats - mean * cards) / max(cards.mean(), 1e-9)).tolist())
 
 
 def compare_hand_inference(results: Sequence[WatchResult]) -> list[Comparison]:
@@ -233,11 +235,10 @@ def compare_hand_inference(results: Sequence[WatchResult]) -> list[Comparison]:
 
 
 def _line(what: str, results: Sequence[WatchResult], belief: str) -> Comparison:
-    values = gains(results, belief)
     cards = max(1, sum(result.cards for result in results))
     plain = np.exp(sum(result.uniform for result in results) / cards)
     ours = np.exp(sum(getattr(result, belief) for result in results) / cards)
-    interval = normal_interval(values)
+    interval = gain(results, belief)
     note = f"{interval.low:+.3f} to {interval.high:+.3f}; probability {plain:.3f} without, {ours:.3f} with"
     return Comparison(f"{what}: nats a hidden card", "", f"{interval.mean:+.3f}", note)
 

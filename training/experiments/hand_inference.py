@@ -1,12 +1,12 @@
-"""How much hand inference knows: the probability that weighted particles put on where the hidden cards truly are.
+"""How much hand inference knows: the probability that weighted particles put on how the hidden cards truly lie.
 
 Games of three kinds of players (the rule agent, information-set UCT, uniformly random play; all three seats alike) are
-watched by every seat at some of its own decisions.  For each card that the seat cannot place, the particles give the
-probability that it lies where it truly lies; the mean of its logarithm over cards is compared with that of plain
-determinization, which is known exactly: the share of the hidden places that the card's holder has.  The same particles
-are scored under the default belief (each seat may be any of three kinds of players) and under the belief that the seats
-are the rule agent, which is right for the first kind of game and wrong for the last.  The paper (Whitehouse, Powley and
-Cowling 2011) leaves inference for the full game open, so there is no figure of theirs beside ours.
+watched by every seat at some of its own decisions.  For each rank of which the seat cannot place every card, the
+particles give the probability of its true split among the other holders; the mean of its logarithm over ranks is
+compared with that of plain determinization, which is known exactly (a hypergeometric probability).  The same game is
+scored under the default belief (each seat may be any of three kinds of players) and under the belief that the seats
+are the rule agent, which is right for the first kind of game and wrong for the last.  The paper (Whitehouse, Powley
+and Cowling 2011) leaves inference for the full game open, so there is no figure of theirs beside ours.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import comb, prod
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ from training.evaluation.statistics import Interval, normal_interval
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.result_table import ResultTable
 
-COLUMNS = ("player", "game", "seat", "moves", "decisions", "cards", "uniform", "default", "rules", "ess")
+COLUMNS = ("player", "game", "seat", "moves", "decisions", "ranks", "uniform", "default", "rules", "ess")
 PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
 """Who plays the games, by name."""
 DEFAULT_GAMES = 80
@@ -43,8 +44,8 @@ STAGES = ((1, 4), (5, 9), (10, 19), (20, 99))
 _WATCHES = 2
 """Decisions a seat and game at which it looks at the others' hands."""
 _DOUBT = 1e-3
-"""Share of plain determinization in the scored probabilities: a card that no particle places rightly costs seven nats,
-not infinitely many."""
+"""Share of plain determinization in the scored probabilities: a split that no particle has costs about seven nats
+more, not infinitely many."""
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -59,8 +60,8 @@ class WatchResult:
         seat: The observer; seat 0 is the landlord.
         moves: Moves made in the game.
         decisions: Play decisions of hidden seats among them.
-        cards: Cards that the observer cannot place.
-        uniform: Sum over them of the log-probability of their true places under plain determinization.
+        ranks: Ranks of which the observer cannot place every card.
+        uniform: Sum over them of the log-probability of their true splits under plain determinization.
         default: The same under inference with the default models.
         rules: The same where every seat is believed to be the rule agent.
         ess: The effective sample size of the default inference.
@@ -71,7 +72,7 @@ class WatchResult:
     seat: int
     moves: int
     decisions: int
-    cards: int
+    ranks: int
     uniform: float
     default: float
     rules: float
@@ -96,38 +97,47 @@ def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.int6
     return counts
 
 
-def plain_places(truth: npt.NDArray[np.int64]) -> FloatArray:
-    """The probability that a hidden card of each rank lies with each holder when nothing is inferred, ``[4, 15]``."""
-    shares = truth.sum(axis=1) / max(1, truth.sum())
-    return np.repeat(shares[:, None], NUM_RANKS, axis=1)
+def plain_splits(truth: npt.NDArray[np.int64]) -> FloatArray:
+    """The probability of the true split of each rank when nothing is inferred, shape ``[15]``.
 
-
-def inferred_places(view: View, known: Particles) -> FloatArray:
-    """The probability that a hidden card of each rank lies with each holder, ``[4, 15]``; 0 where none is hidden."""
-    ranks = np.arange(NUM_RANKS)
-    expected = np.zeros((4, NUM_RANKS))
-    for holder in range(4):
-        bits = sum(
-            (known.hands[:, holder, None] >> (16 * copy + ranks).astype(np.uint64)) & np.uint64(1) for copy in range(4)
-        )
-        expected[holder] = known.weights @ np.asarray(bits, np.float64)
-    landlord = int(view.row[LANDLORD])
-    if landlord != view.seat:
-        expected[landlord] -= word_to_counts(int(view.row[KNOWN]))
-    expected[view.seat] = 0.0
-    total = expected.sum(axis=0)
-    return np.asarray(np.where(total > 0.5, expected / np.maximum(total, 0.5), 0.0))
-
-
-def log_probability(truth: npt.NDArray[np.int64], places: FloatArray) -> float:
-    """The summed log-probability of the true places of all hidden cards, in nats.
+    The hidden cards of a rank lie in a random set of the hidden places, so it is multivariate hypergeometric.
 
     Args:
         truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
-        places: The probability of each holder for a card of each rank, shape ``[4, 15]``.
     """
-    doubted = (1 - _DOUBT) * places + _DOUBT * plain_places(truth)
-    return float((truth[truth > 0] * np.log(doubted[truth > 0])).sum())
+    places, ranks = truth.sum(axis=1).tolist(), truth.T.tolist()
+    ways = [prod(comb(place, count) for place, count in zip(places, counts, strict=True)) for counts in ranks]
+    return np.array([way / comb(sum(places), sum(counts)) for way, counts in zip(ways, ranks, strict=True)])
+
+
+def inferred_splits(truth: npt.NDArray[np.int64], view: View, known: Particles) -> FloatArray:
+    """The weight of the particles that split each rank as it truly is, shape ``[15]``.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        view: The observer's view.
+        known: What it has inferred.
+    """
+    true = truth.copy()
+    true[view.seat] = view.hand.counts
+    if view.landlord not in (None, view.seat):
+        true[view.landlord] += view.known_cards.counts
+    bits = 16 * np.arange(4)[:, None] + np.arange(NUM_RANKS)
+    held = (known.hands[:, :, None, None] >> bits.astype(np.uint64)) & np.uint64(1)
+    same = (held.sum(axis=2) == true.astype(np.uint64)).all(axis=1)
+    return np.asarray(known.weights @ same)
+
+
+def log_probability(truth: npt.NDArray[np.int64], splits: FloatArray) -> float:
+    """The summed log-probability of the true splits of the hidden ranks, in nats.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        splits: The probability of each rank's true split, shape ``[15]``.
+    """
+    hidden = truth.sum(axis=0) > 0
+    doubted = (1 - _DOUBT) * splits + _DOUBT * plain_splits(truth)
+    return float(np.log(doubted[hidden]).sum())
 
 
 def run_hand_inference(
@@ -184,10 +194,10 @@ def _watch(player: str, game: int, state: State, seat: int, particles: int, rng:
     default = infer(view, rng, particles)
     rules = infer(view, rng, particles, RulesModel(FAITHFUL))
     decisions = sum(mover != seat for mover, _ in view.history)
-    scored = [log_probability(truth, inferred_places(view, known)) for known in (default, rules)]
-    plain = log_probability(truth, plain_places(truth))
-    moves, cards = len(view.history), int(truth.sum())
-    return WatchResult(player, game, seat, moves, decisions, cards, plain, scored[0], scored[1], default.ess)
+    scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
+    plain = log_probability(truth, plain_splits(truth))
+    moves, ranks = len(view.history), int((truth.sum(axis=0) > 0).sum())
+    return WatchResult(player, game, seat, moves, decisions, ranks, plain, scored[0], scored[1], default.ess)
 
 
 def _as_line(result: WatchResult) -> tuple[object, ...]:
@@ -196,15 +206,15 @@ def _as_line(result: WatchResult) -> tuple[object, ...]:
 
 
 def _from_line(row: Mapping[str, str]) -> WatchResult:
-    game, seat, moves, decisions, cards = (int(row[column]) for column in COLUMNS[1:6])
+    game, seat, moves, decisions, ranks = (int(row[column]) for column in COLUMNS[1:6])
     uniform, default, rules, ess = (float(row[column]) for column in COLUMNS[6:])
-    return WatchResult(row["player"], game, seat, moves, decisions, cards, uniform, default, rules, ess)
+    return WatchResult(row["player"], game, seat, moves, decisions, ranks, uniform, default, rules, ess)
 
 
 def gain(results: Sequence[WatchResult], belief: str) -> Interval:
-    """By how many nats a hidden card a belief beats plain determinization.
+    """By how many nats a hidden rank a belief beats plain determinization.
 
-    The mean is over cards; its interval is that of a ratio of two sums over games, which are independent.
+    The mean is over ranks; its interval is that of a ratio of two sums over games, which are independent.
 
     Args:
         results: What was seen.
@@ -212,12 +222,12 @@ def gain(results: Sequence[WatchResult], belief: str) -> Interval:
     """
     by_game: dict[tuple[str, int], FloatArray] = {}
     for result in results:
-        more = np.array([getattr(result, belief) - result.uniform, result.cards], np.float64)
+        more = np.array([getattr(result, belief) - result.uniform, result.ranks], np.float64)
         key = (result.player, result.game)
         by_game[key] = by_game.get(key, np.zeros(2)) + more
-    nats, cards = np.array(list(by_game.values())).T
-    mean = nats.sum() / max(1.0, cards.sum())
-    return normal_interval((mean + (nats - mean * cards) / max(cards.mean(), 1e-9)).tolist())
+    nats, ranks = np.array(list(by_game.values())).T
+    mean = nats.sum() / max(1.0, ranks.sum())
+    return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
 
 
 def compare_hand_inference(results: Sequence[WatchResult]) -> list[Comparison]:
@@ -235,12 +245,12 @@ def compare_hand_inference(results: Sequence[WatchResult]) -> list[Comparison]:
 
 
 def _line(what: str, results: Sequence[WatchResult], belief: str) -> Comparison:
-    cards = max(1, sum(result.cards for result in results))
-    plain = np.exp(sum(result.uniform for result in results) / cards)
-    ours = np.exp(sum(getattr(result, belief) for result in results) / cards)
+    ranks = max(1, sum(result.ranks for result in results))
+    plain = np.exp(sum(result.uniform for result in results) / ranks)
+    ours = np.exp(sum(getattr(result, belief) for result in results) / ranks)
     interval = gain(results, belief)
     note = f"{interval.low:+.3f} to {interval.high:+.3f}; probability {plain:.3f} without, {ours:.3f} with"
-    return Comparison(f"{what}: nats a hidden card", "", f"{interval.mean:+.3f}", note)
+    return Comparison(f"{what}: nats a hidden rank", "", f"{interval.mean:+.3f}", note)
 
 
 @dataclass(frozen=True)

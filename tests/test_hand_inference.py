@@ -1,0 +1,492 @@
+"""Hand inference for the full game: particles fit what is public, and their weights are those of Bayes' rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents.baselines.random import RandomAgent
+from agents.baselines.rules import RulesAgent
+from agents.exact.information_set import information_set
+from agents.inference.annealing import fixed_cards, swapped
+from agents.inference.errors import InconsistentHistoryError, InvalidInferenceOptionError
+from agents.inference.likelihood import KINDS, SITUATIONS
+from agents.inference.model import PolicyModel, UniformModel, story_log_likelihoods
+from agents.inference.particles import effective_size
+from agents.inference.rules_model import (
+    ANYTHING,
+    FAITHFUL,
+    RESPONSES,
+    SEARCHER,
+    Response,
+    RulesModel,
+    rules_story_log_likelihoods,
+)
+from agents.inference.sampler import draw_hands, infer, weighed_decisions
+from agents.inference.story import first_rows, read_story
+from agents.mcts.determinize import draw_game
+from ddz_env import Hand, Move, State, View
+from ddz_env.engine.layout import HANDS, HIDDEN, RNG
+from ddz_env.rules import Rules
+
+FloatArray = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.uint64]
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def after(seed: int, moves: int, preset: str = "standard", agent: RulesAgent | RandomAgent | None = None) -> State:
+    """A deal played on by an agent (the rule agent by default), but never to its end."""
+    agent = agent or RulesAgent()
+    state, rng = State.new(seed=seed, rules=preset), generator(seed)
+    for _ in range(moves):
+        ahead = state.copy()
+        ahead.step(agent.act(state.view(), rng))
+        if ahead.is_over:
+            break
+        state = ahead
+    return state
+
+
+def true_particle(state: State) -> Rows:
+    return np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64)
+
+
+class Recorder:
+    """A model that believes nothing and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, Move, Rows]] = []
+
+    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
+        self.asked.append((seat, move, rows.copy()))
+        return np.zeros(len(rows))
+
+
+class Plain:
+    """A model behind the protocol and nothing else, so that the compiled walk cannot be taken."""
+
+    def __init__(self, model: PolicyModel) -> None:
+        self.model = model
+
+    def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
+        return self.model.log_likelihood(rows, rules, seat, move)
+
+
+# --- Particles --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "openspiel", "mini", "half-deck"])
+def test_particles_are_consistent_with_everything_public(preset: str) -> None:
+    for seed in range(6):
+        state = after(seed, 5 * seed, preset)
+        for seat in range(state.rules.players):
+            view = state.view(seat)
+            known = infer(view, generator(seed), 50)
+            assert len(known) == 50
+            for words in known.hands.tolist():
+                hands = [Hand.from_word(word) for word in words]
+                assert hands[seat] == view.hand
+                assert tuple(map(len, hands[: state.rules.players])) == view.hand_sizes
+                cards = np.sum([hand.counts for hand in hands], axis=0)
+                played = np.sum([view.played(other).counts for other in range(3)], axis=0)
+                assert (cards + played == state.rules.deck).all()
+                if view.landlord is not None:
+                    assert (np.array(hands[view.landlord].counts) >= view.known_cards.counts).all()
+
+
+def test_weights_add_up_to_one_and_the_effective_size_is_theirs() -> None:
+    known = infer(after(3, 12).view(), generator(), 500)
+    assert known.weights.sum() == pytest.approx(1, abs=1e-12)
+    assert (known.weights > 0).all(), "no particle dies"
+    assert known.ess == pytest.approx(1 / np.square(known.weights).sum())
+    assert known.ess < 450, "the moves say something"
+    assert known.cumulative[-1] == 1.0
+    assert np.diff(known.cumulative, prepend=0.0) == pytest.approx(known.weights, abs=1e-12)
+
+
+def test_a_seed_reproduces_the_particles() -> None:
+    view = after(4, 9).view()
+    one, two = infer(view, generator(7), 200), infer(view, generator(7), 200)
+    assert (one.hands == two.hands).all()
+    assert (one.weights == two.weights).all()
+    assert (one.hands != infer(view, generator(8), 200).hands).any()
+
+
+@pytest.mark.parametrize(("preset", "moves"), [("standard", 7), ("standard", 15), ("bidding", 12), ("half-deck", 9)])
+def test_permuting_the_hidden_cards_leaves_the_result_the_same_to_the_bit(preset: str, moves: int) -> None:
+    """Metamorphic: the observer cannot tell the games apart, so neither can its inference."""
+    state = after(11, moves, preset)
+    seat = state.seat
+    other = state.copy()
+    draw_game(state.view().row, seat, state.rule_words, np.uint64(5), other.row)
+    assert (other.row[HANDS : HANDS + 3] != state.row[HANDS : HANDS + 3]).sum() >= 2, "the hands did change"
+    one, two = infer(state.view(seat), generator(1), 300), infer(other.view(seat), generator(1), 300)
+    assert one.hands.tobytes() == two.hands.tobytes()
+    assert one.weights.tobytes() == two.weights.tobytes()
+
+
+def test_weights_are_flattened_until_enough_deals_are_in_play() -> None:
+    view = after(3, 11).view()
+    sharp, flat = (
+        infer(view, generator(), 1000, rounds=0, least_ess=0),
+        infer(view, generator(), 1000, rounds=0, least_ess=0.5),
+    )
+    assert sharp.exponent == 1
+    assert 0 < flat.exponent < 1
+    deals, number = np.unique(flat.hands, axis=0, return_inverse=True)
+    share = np.bincount(number.ravel(), flat.weights)
+    assert effective_size(share) == pytest.approx(0.5 * len(deals), rel=0.01)
+    assert flat.weights == pytest.approx(sharp.weights**flat.exponent / (sharp.weights**flat.exponent).sum())
+
+
+# --- Reconstruction ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8)])
+def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int) -> None:
+    """Oracle: replay the game itself and compare whole rows (all but the dealer's generator)."""
+    state, rng = State.new(seed=seed, rules=preset), generator(seed)
+    rows: list[Rows] = []
+    while not state.is_over and len(rows) < 40:
+        in_play = state.stage == "play"
+        before = state.row.copy()
+        state.step(RandomAgent().act(state.view(), rng))
+        if in_play:
+            rows.append(before)
+    recorder = Recorder()
+    story = read_story(state.view(0))
+    weighed = np.ones(len(story.moves), np.bool_)
+    story_log_likelihoods([recorder], story, true_particle(state), weighed, state.rules)
+    plays = [(seat, move) for seat, move in state.history if move.category not in ("bid", "double")]
+    assert [(seat, move) for seat, move, _ in recorder.asked] == plays
+    assert len(rows) == len(plays) > 5
+    for row, (_, _, seen) in zip(rows, recorder.asked, strict=True):
+        row[RNG] = 0
+        assert (seen[0] == row).all()
+
+
+def test_the_hands_at_the_first_lead_are_those_now_and_the_cards_played() -> None:
+    state = after(6, 14)
+    rows = first_rows(read_story(state.view()), draw_hands(state.view(), generator(), 20))
+    for row in rows:
+        assert [len(Hand.from_word(int(row[HANDS + seat]))) for seat in range(3)] == [20, 17, 17]
+
+
+def test_the_searchers_own_decisions_never_weigh() -> None:
+    state = after(3, 13)
+    for seat in range(3):
+        recorder = Recorder()
+        infer(state.view(seat), generator(), 5, recorder)
+        assert [mover for mover, _, _ in recorder.asked] == [mover for mover, _ in state.history if mover != seat]
+    opened = after(3, 1)
+    assert len(set(infer(opened.view(0), generator(), 100).weights)) == 1, "only its own lead so far"
+    assert len(set(infer(opened.view(1), generator(), 100).weights)) > 10, "to the others the lead says something"
+
+
+def test_a_window_weighs_the_last_decisions_only() -> None:
+    state = after(3, 13)
+    everything, last = Recorder(), Recorder()
+    infer(state.view(), generator(), 5, everything)
+    infer(state.view(), generator(), 5, last, window=3)
+    assert [(seat, move) for seat, move, _ in last.asked] == [(seat, move) for seat, move, _ in everything.asked[-3:]]
+    for (_, _, late), (_, _, full) in zip(last.asked, everything.asked[-3:], strict=True):
+        assert (late == full).all(), "the moves before the window are played all the same"
+    assert len(set(infer(state.view(), generator(), 100, window=0).weights)) == 1
+    assert (
+        infer(state.view(), generator(), 100, window=99).weights == infer(state.view(), generator(), 100).weights
+    ).all()
+
+
+def test_open_hands_leave_nothing_to_infer() -> None:
+    state = after(3, 8, "perfect")
+    known = infer(state.view(), generator(), 10)
+    assert (known.hands == true_particle(state)).all()
+    assert known.weights == pytest.approx(0.1)
+
+
+# --- The likelihood ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+def test_the_likelihoods_of_all_legal_moves_add_up_to_one(response: Response) -> None:
+    model = RulesModel(response)
+    checked = 0
+    for seed in range(12):
+        state = after(seed, 3 * seed)
+        moves = state.legal_moves()
+        total = sum(np.exp(model.log_likelihood(state.row[None], state.rules, state.seat, move)[0]) for move in moves)
+        assert total == pytest.approx(1, abs=1e-9)
+        checked += len(moves) > 1 and any(move.kickers for move in moves)
+    assert checked >= 2
+
+
+def test_a_forced_move_says_nothing() -> None:
+    state = State.from_hands(["3R", "4", "5"], check_sizes=False)
+    state.step("R")
+    for response in RESPONSES:
+        assert RulesModel(response).log_likelihood(state.row[None], state.rules, 1, Move.parse("pass"))[0] == 0
+
+
+def test_the_rule_agents_own_move_is_the_likeliest_for_one_who_follows_it() -> None:
+    model, agent = RulesModel(FAITHFUL), RulesAgent()
+    for seed in range(8):
+        state = after(seed, 2 * seed)
+        own = agent.act(state.view(), generator())
+        logs = {
+            move: model.log_likelihood(state.row[None], state.rules, state.seat, move)[0]
+            for move in state.legal_moves()
+        }
+        assert max(logs, key=lambda move: logs[move]) == own
+        assert len(logs) == 1 or np.exp(logs[own]) > 0.8
+
+
+def test_for_one_who_plays_anything_every_legal_move_is_as_likely() -> None:
+    state = after(5, 6)
+    moves = state.legal_moves()
+    model = RulesModel(ANYTHING)
+    logs = [model.log_likelihood(state.row[None], state.rules, state.seat, move)[0] for move in moves]
+    assert logs == pytest.approx([-np.log(len(moves))] * len(moves))
+
+
+def passed_on_a_three() -> View:
+    """Seat 0 has led a 3; seat 1, which holds one card, let it go; 28 cards are undealt."""
+    state = State.from_hands(["3TTJJQQKKAA222", "3", "567789T"], check_sizes=False)
+    state.step("3")
+    state.step("pass")
+    return state.view(2)
+
+
+def test_a_pass_on_a_three_by_one_who_could_have_gone_out_speaks_against_high_cards() -> None:
+    known = infer(passed_on_a_three(), generator(), 2000, RulesModel(FAITHFUL), rounds=0, window=1, least_ess=0)
+    threes = known.hands[:, 1] == np.uint64(Hand.parse("3").word)
+    assert 0.02 < threes.mean() < 0.2, "two of the thirty cards that seat 2 does not see"
+    assert known.weights[threes].sum() > 0.7
+    assert known.weights[threes].min() > 20 * known.weights[~threes].max()
+
+
+# --- Bayes' rule ------------------------------------------------------------------------------------------------------
+
+
+def by_brute_force(state: State, seat: int, models: Sequence[PolicyModel]) -> dict[tuple[int, int], float]:
+    """The posterior over (hand of the other seat, undealt cards) of a game of Mini: enumerate, replay, multiply."""
+    deals = information_set(state.view(seat).row, seat)
+    posterior = {}
+    for row, number in zip(deals.rows, deals.deals.tolist(), strict=True):
+        hands = []
+        for mover in range(2):
+            now = np.array(Hand.from_word(int(row[HANDS + mover])).counts)
+            hands.append(Hand(tuple((now + state.view(seat).played(mover).counts).tolist())))
+        replay = State.from_hands(hands, rules="mini")
+        logs = np.zeros(len(models))
+        for mover, move in state.history:
+            if mover != seat:
+                for index, model in enumerate(models):
+                    logs[index] += model.log_likelihood(replay.row[None], state.rules, mover, move)[0]
+            replay.step(move)
+        posterior[int(row[HANDS + 1 - seat]), int(row[HIDDEN])] = number * float(np.exp(logs).mean())
+    total = sum(posterior.values())
+    return {deal: share / total for deal, share in posterior.items()}
+
+
+@pytest.mark.parametrize(("seed", "moves"), [(1, 2), (2, 5), (3, 4), (9, 7)])
+@pytest.mark.parametrize("responses", [(SEARCHER,), RESPONSES])
+def test_weighted_frequencies_are_the_posterior_by_brute_force(
+    seed: int, moves: int, responses: tuple[Response, ...]
+) -> None:
+    """Mini can be enumerated: every deal's summed weight is its posterior, up to how often it was drawn."""
+    state = after(seed, moves, "mini")
+    seat = state.seat
+    models = [RulesModel(response) for response in responses]
+    expected = by_brute_force(state, seat, models)
+    prior = by_brute_force(state, seat, [UniformModel()])
+    known = infer(state.view(), generator(seed), 20_000, models, rounds=0, least_ess=0)
+    deals = [(int(words[1 - seat]), int(words[3])) for words in known.hands]
+    drawn = {deal: deals.count(deal) / len(deals) for deal in set(deals)}
+    shares = dict.fromkeys(expected, 0.0)
+    for deal, weight in zip(deals, known.weights.tolist(), strict=True):
+        shares[deal] += weight
+    assert shares == pytest.approx(expected, abs=0.03)
+    likelihood = {deal: expected[deal] / prior[deal] for deal in drawn}
+    exact = {deal: drawn[deal] * likelihood[deal] for deal in drawn}
+    total = sum(exact.values())
+    for deal, share in exact.items():
+        assert shares[deal] == pytest.approx(share / total, rel=1e-9), "given the draws there is no error at all"
+
+
+@pytest.mark.parametrize(("seed", "moves"), [(2, 5), (9, 7)])
+def test_annealed_particles_have_the_same_posterior(seed: int, moves: int) -> None:
+    state = after(seed, moves, "mini")
+    models = [RulesModel(FAITHFUL)]
+    expected = by_brute_force(state, state.seat, models)
+    shares = dict.fromkeys(expected, 0.0)
+    for number in range(5):
+        known = infer(state.view(), generator(number), 4000, models, rounds=10, least_ess=0)
+        assert known.exponent == pytest.approx(1)
+        assert known.ess > 1900, "half the sample is left at every step"
+        for words, weight in zip(known.hands, known.weights.tolist(), strict=True):
+            shares[int(words[1 - state.seat]), int(words[3])] += weight / 5
+    prior = by_brute_force(state, state.seat, [UniformModel()])
+    assert max(abs(prior[deal] - expected[deal]) for deal in prior) > 0.1, "there is something to infer"
+    assert shares == pytest.approx(expected, abs=0.03)
+
+
+def test_swaps_alone_keep_deals_of_cards_uniform() -> None:
+    """Oracle: from one and the same deal, many swaps lead to every deal as often as cards can be dealt that way."""
+    state = after(4, 9, "mini")
+    view = state.view()
+    hands = np.repeat(draw_hands(view, generator(), 1), 4000, axis=0)
+    rng = generator(3)
+    for _ in range(25):
+        hands = swapped(hands, fixed_cards(view), rng)
+    deals = information_set(view.row, view.seat)
+    expected = {
+        int(row[HANDS + 1 - view.seat]): float(share)
+        for row, share in zip(deals.rows, deals.probabilities, strict=True)
+    }
+    words, counts = np.unique(hands[:, 1 - view.seat], return_counts=True)
+    seen = {int(word): count / 4000 for word, count in zip(words, counts.tolist(), strict=True)}
+    assert len(expected) > 5
+    assert seen == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize(("preset", "moves"), [("standard", 10), ("half-deck", 8)])
+def test_swaps_leave_alone_what_is_known(preset: str, moves: int) -> None:
+    view = after(5, moves, preset).view()
+    hands = draw_hands(view, generator(), 200)
+    moved = swapped(hands, fixed_cards(view), generator(1))
+    assert (moved != hands).any(axis=1).mean() > 0.5
+    for before, now in zip(hands.tolist(), moved.tolist(), strict=True):
+        counts = [np.array([Hand.from_word(word).counts for word in words]) for words in (before, now)]
+        assert (counts[0].sum(axis=0) == counts[1].sum(axis=0)).all()
+        assert (counts[0].sum(axis=1) == counts[1].sum(axis=1)).all()
+        assert now[view.seat] == before[view.seat]
+        assert view.landlord is not None
+        assert (counts[1][view.landlord] >= view.known_cards.counts).all()
+
+
+def test_annealing_spreads_the_weights() -> None:
+    view = after(3, 14).view()
+    plain, moved = infer(view, generator(), 1000, rounds=0), infer(view, generator(), 1000, rounds=4)
+    assert moved.ess > 2 * plain.ess
+
+
+def test_a_model_that_believes_nothing_keeps_the_weights_equal() -> None:
+    for preset in ("mini", "standard"):
+        known = infer(after(3, 6, preset).view(), generator(), 400, UniformModel())
+        assert (known.weights == 1 / 400).all()
+        assert known.ess == pytest.approx(400)
+    assert (infer(after(3, 6).view(), generator(), 400, temper=0).weights == 1 / 400).all()
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "douzero", "mini"])
+def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
+    state = after(7, 15, preset)
+    models = [RulesModel(response) for response in RESPONSES]
+    view = state.view()
+    story, hands = read_story(view), draw_hands(view, generator(), 60)
+    weighed = weighed_decisions(story, view.seat, None, state.rules)
+    compiled = rules_story_log_likelihoods(models, story, hands, weighed, state.rules)
+    batched = story_log_likelihoods(models, story, hands, weighed, state.rules)
+    assert (compiled == batched).all()
+    assert (compiled < 0).any()
+    known = infer(view, generator(), 60, [Plain(model) for model in models])
+    assert (known.weights == infer(view, generator(), 60, models).weights).all()
+
+
+# --- Errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"particles": 0}, "particles=0"),
+        ({"particles": 2.5}, "particles=2.5"),
+        ({"particles": True}, "particles=True"),
+        ({"window": -1}, "window=-1"),
+        ({"rounds": -1}, "rounds=-1"),
+        ({"rounds": 0.5}, "rounds=0.5"),
+        ({"temper": -0.1}, "temper=-0.1"),
+        ({"temper": float("nan")}, "temper=nan"),
+        ({"temper": float("inf")}, "temper=inf"),
+        ({"least_ess": 1.5}, "least_ess=1.5"),
+        ({"models": ()}, "models"),
+        ({"models": "rules"}, "models"),
+        ({"models": [RulesModel(FAITHFUL), 3]}, "models"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInferenceOptionError, match=said):
+        infer(after(1, 4).view(), generator(), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("answer", [np.zeros(3), np.full(20, -np.inf), np.full((20, 1), -1.0)])
+def test_a_model_that_answers_with_something_else_is_named(answer: FloatArray) -> None:
+    class Wrong:
+        def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
+            return answer
+
+    with pytest.raises(InvalidInferenceOptionError, match="Wrong"):
+        infer(after(1, 4).view(), generator(), 20, Wrong())
+
+
+def shape_of(kinds: float = 0.2, rows: int = len(SITUATIONS)) -> tuple[tuple[float, ...], ...]:
+    return ((kinds,) * len(KINDS),) * rows
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kickers", "uniform", "said"),
+    [
+        (shape_of(rows=4), 0.5, 0.5, "rows"),
+        (shape_of(-1.0), 0.5, 0.5, "not negative"),
+        (shape_of(0.0), 0.5, 0.5, "above 0"),
+        (shape_of(), 1.0, 0.5, "kickers=1.0"),
+        (shape_of(), 0.5, 0.0, "uniform=0.0"),
+    ],
+)
+def test_responses_that_are_no_distribution_are_named(
+    kinds: tuple[tuple[float, ...], ...], kickers: float, uniform: float, said: str
+) -> None:
+    with pytest.raises(InvalidInferenceOptionError, match=said):
+        Response(kinds, kickers, uniform)
+
+
+def changed(view: View, history: Sequence[tuple[int, Move]]) -> View:
+    return View(view.row, view.rules, view.rule_words, view.seat, tuple(history), view.ring)
+
+
+def test_a_history_that_does_not_lead_to_the_table_is_named() -> None:
+    view = after(3, 10).view()
+    told = list(view.history)
+    number = next(index for index, (_, move) in enumerate(told) if move.is_pass)
+    for wrong, said in [
+        ([], "does not account"),
+        (told[1:], "does not account"),
+        (told[:-1] if not told[-1][1].is_pass else [told[0], *told], "does not account"),
+        (told[:number] + told[number + 1 :], "cannot have happened|another position"),
+        ([*told, (view.seat, Move.parse("pass"))], "cannot have happened|another position"),
+        ([(0, Move.parse("pass")), *told], "cannot have happened"),
+    ]:
+        with pytest.raises(InconsistentHistoryError, match=said):
+            infer(changed(view, wrong), generator(), 10)
+
+
+def test_a_row_without_history_is_fine_only_before_the_first_move() -> None:
+    state = State.new(seed=1)
+    assert len(infer(changed(state.view(), ()), generator(), 10)) == 10
+    state.step("3")
+    with pytest.raises(InconsistentHistoryError, match="needs every move"):
+        infer(changed(state.view(), ()), generator(), 10)
+
+
+def test_an_inferred_pool_can_be_drawn_from_by_its_running_sums() -> None:
+    """The interface to the search: the first running sum above a uniform number is the particle."""
+    known = infer(passed_on_a_three(), generator(), 500)
+    picks = np.searchsorted(known.cumulative, generator(1).random(20_000), side="right")
+    seen = np.bincount(picks, minlength=500) / 20_000
+    assert seen == pytest.approx(known.weights, abs=0.02)

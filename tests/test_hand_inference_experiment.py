@@ -1,0 +1,188 @@
+"""What hand inference is worth: the scores, the file, and the fit of the responses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.inference.likelihood import F_KIND, F_MOVES, KINDS, SAME, SITUATIONS
+from agents.inference.particles import Particles
+from agents.inference.rules_model import ANYTHING, SEARCHER, Response, describe_move
+from agents.inference.sampler import draw_hands
+from ddz_env import Move, State
+from ddz_env.engine.layout import HANDS, HIDDEN
+from training.evaluation.errors import SettingsMismatchError
+from training.experiments.hand_inference import (
+    COLUMNS,
+    DEFAULT_GAMES,
+    PLAYERS,
+    WatchResult,
+    compare_hand_inference,
+    gain,
+    hidden_counts,
+    inferred_splits,
+    log_probability,
+    measure_cost,
+    plain_splits,
+    run_hand_inference,
+)
+from training.experiments.response_fit import decision_facts, fit_response, fit_responses, mean_log_likelihood
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"
+
+
+class Killed(Exception):
+    """Thrown into a run from its progress report."""
+
+
+def belief(hands: np.ndarray) -> Particles:
+    return Particles(hands, np.full(len(hands), 1 / len(hands)), float(len(hands)), 1.0)
+
+
+def started() -> State:
+    """The landlord (seat 0) has led, so that the two others see a hand of theirs and one pool for two."""
+    state = State.new(seed=9)
+    state.step(next(move for move in state.legal_moves() if move.category == "solo"))
+    return state
+
+
+# --- Scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_plain_determinization_splits_a_rank_as_cards_fall_into_places() -> None:
+    state = State.from_hands(["3444", "5567", "88"], check_sizes=False)
+    truth = hidden_counts(state.row, 2)
+    assert truth.sum(axis=1).tolist() == [4, 4, 0, 44]
+    splits = plain_splits(truth)
+    assert splits[13] == pytest.approx(44 / 52), "the black joker is undealt"
+    assert splits[1] == pytest.approx(4 * 44 / comb(52, 4)), "three of the fours with seat 0, one undealt"
+    assert splits[5] == pytest.approx(44 * 43 / (52 * 51)), "two of the eights are left and undealt"
+    assert log_probability(truth, splits) == pytest.approx(np.log(splits[truth.sum(axis=0) > 0]).sum())
+
+
+def test_face_up_landlord_cards_are_not_hidden() -> None:
+    state = started()
+    assert hidden_counts(state.row, 1).sum() == 19 + 17 - len(state.view(1).known_cards)
+    assert hidden_counts(state.row, 0).sum() == 34
+
+
+@pytest.mark.parametrize("seat", [0, 1, 2])
+def test_the_truth_alone_loses_nothing_and_blind_draws_score_as_plain_determinization(seat: int) -> None:
+    state = started()
+    view, truth = state.view(seat), hidden_counts(state.row, seat)
+    true = np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64)
+    assert log_probability(truth, inferred_splits(truth, view, belief(true))) == pytest.approx(0, abs=0.02)
+    plain = log_probability(truth, plain_splits(truth))
+    assert plain < -8
+    drawn = belief(draw_hands(view, np.random.default_rng(0), 5000))
+    assert inferred_splits(truth, view, drawn) == pytest.approx(plain_splits(truth), abs=0.03)
+    assert log_probability(truth, inferred_splits(truth, view, drawn)) == pytest.approx(plain, abs=0.5)
+
+
+def test_the_gain_is_a_mean_over_ranks() -> None:
+    one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
+    two = WatchResult("rules", 1, 1, 9, 6, 30, -20.0, -21.0, -20.0, 100.0)
+    assert gain([one, two], "default").mean == pytest.approx((1.0 - 1.0) / 40)
+    assert gain([one, two], "rules").mean == pytest.approx(2.0 / 40)
+    same = [replace(one, game=game) for game in range(3)]
+    assert gain(same, "rules").half_width == pytest.approx(0)
+    assert gain([one, two], "rules").half_width > 0.01
+
+
+# --- The experiment ---------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    def kill(done: int, total: int) -> None:
+        if done == 1 < total:
+            raise Killed
+
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    results = run_hand_inference(whole, games=2, particles=50, players=("rules",), seed=1)
+    with pytest.raises(Killed):
+        run_hand_inference(cut, kill, games=2, particles=50, players=("rules",), seed=1)
+    cut.write_bytes(cut.read_bytes() + b"rules,1,0")
+    assert run_hand_inference(cut, games=2, particles=50, players=("rules",), seed=1) == results
+    assert cut.read_bytes() == whole.read_bytes()
+    assert {result.seat for result in results} == {0, 1, 2}
+    assert all(result.decisions > 0 and result.ranks > 0 for result in results)
+    with pytest.raises(SettingsMismatchError):
+        run_hand_inference(cut, games=2, particles=60, players=("rules",), seed=1)
+
+
+def test_the_published_results_are_read_without_playing() -> None:
+    """Right beliefs gain, the mixture of beliefs never costs, the rule agent's model alone does on random games."""
+    before = RESULTS.read_bytes()
+    results = run_hand_inference(RESULTS)
+    assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
+    games = {(result.player, result.game) for result in results}
+    assert len(games) == DEFAULT_GAMES * len(PLAYERS)
+    seen = {player: [result for result in results if result.player == player] for player in PLAYERS}
+    assert gain(seen["rules"], "default").low > 0.05
+    assert gain(seen["rules"], "rules").mean > gain(seen["rules"], "default").mean
+    assert gain(seen["isuct"], "default").low > 0
+    assert gain(seen["random"], "default").low > 0
+    assert gain(seen["random"], "rules").high < 0
+    lines = compare_hand_inference(results)
+    assert sum(line.what.startswith("rules") for line in lines) == 6
+    assert set(COLUMNS) == {*WatchResult.__dataclass_fields__}
+
+
+def test_the_cost_is_processor_time_above_zero() -> None:
+    cost = measure_cost(moments=1, moves=3)
+    assert 0 < cost.decision_us < 1000
+    assert cost.look_ms > 0
+
+
+# --- The fit ----------------------------------------------------------------------------------------------------------
+
+
+def nearby(response: Response) -> list[Response]:
+    """The response with one number changed at a time."""
+    others = [replace(response, uniform=min(1.0, response.uniform * factor)) for factor in (0.7, 1.3)]
+    others += [replace(response, kickers=value) for value in (0.5 * response.kickers, 0.5 + 0.5 * response.kickers)]
+    for row in range(len(SITUATIONS)):
+        for kind in range(len(KINDS)):
+            for factor in (0.7, 1.4):
+                table = [list(values) for values in response.kinds]
+                table[row][kind] *= factor
+                others.append(replace(response, kinds=tuple(map(tuple, table))))
+    return others
+
+
+def test_the_fit_is_where_the_observed_moves_are_likeliest() -> None:
+    facts = decision_facts("isuct:iterations=50", 12, seed=3)
+    fitted = fit_response(facts)
+    reached = mean_log_likelihood(facts, fitted)
+    assert reached > mean_log_likelihood(facts, SEARCHER)
+    assert reached > mean_log_likelihood(facts, ANYTHING) + 0.05
+    for other in nearby(fitted):
+        assert mean_log_likelihood(facts, other) < reached + 1e-3
+
+
+def test_the_rule_agent_is_found_to_follow_itself_and_random_play_to_follow_nobody() -> None:
+    facts = decision_facts("rules", 5)
+    assert (facts[:, F_KIND] == SAME).all()
+    assert (facts[:, F_MOVES] > 1).all()
+    assert mean_log_likelihood(facts, fit_response(facts)) > -0.02
+    random = decision_facts("random", 40)
+    assert fit_response(random).uniform > 0.7
+    assert mean_log_likelihood(random, ANYTHING) > mean_log_likelihood(random, SEARCHER)
+
+
+def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
+    state = State.new(seed=9)
+    missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
+    assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
+
+
+@pytest.mark.long
+def test_the_shipped_response_of_a_searcher_is_the_fitted_one() -> None:
+    fitted = fit_responses({"isuct:iterations=2000": 200})["isuct:iterations=2000"]
+    assert np.array(fitted.kinds) == pytest.approx(np.array(SEARCHER.kinds), abs=1e-3)
+    assert fitted.kickers == pytest.approx(SEARCHER.kickers, abs=1e-3)
+    assert fitted.uniform == pytest.approx(SEARCHER.uniform, abs=1e-3)

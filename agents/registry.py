@@ -29,6 +29,7 @@ BUILT_IN: dict[str, str] = {
     "isuct": "agents.mcts.agent:IsUctAgent",
     "duct": "agents.mcts.agent:DeterminizedUctAgent",
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
+    "rollout": "agents.mcts.rollout_agent:RolloutAgent",
     "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
 }
 """Agents of this distribution, as ``module:factory``; a plain checkout has no entry points."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, InvalidBudgetError, IsUctAgent
+from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from agents.mcts.determinize import draw_game
+from agents.mcts.errors import InvalidBudgetError
 from agents.mcts.search import search
+from agents.mcts.settings import plain
 from agents.mcts.simulate import simulate_random
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
+from agents.mcts.worlds import uniform
 from ddz_env import PRESETS, Move, State
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.random import key
@@ -80,7 +83,9 @@ def test_determinizations_are_uniform_over_cards() -> None:
 def run(state: State, iterations: int, capacity: int = 100_000, *, fixed: bool = False) -> Tree:
     tree = new_tree(capacity)
     root = state.row if fixed else state.view().row
-    done, _ = search(tree, root, state.seat, state.rule_words, iterations, 1.0, fixed, SEED)
+    done, _ = search(
+        tree, root, state.seat, state.rule_words, iterations, plain(fixed=fixed), uniform(), None, None, SEED
+    )
     assert done == iterations
     return tree
 
@@ -124,7 +129,9 @@ def test_a_full_tree_grows_without_a_trace() -> None:
     tree, left, rng = new_tree(64), 800, SEED
     steps = 0
     while left:
-        done, rng = search(tree, state.view().row, state.seat, state.rule_words, left, 1.0, False, np.uint64(rng))
+        done, rng = search(
+            tree, state.view().row, state.seat, state.rule_words, left, plain(), uniform(), None, None, np.uint64(rng)
+        )
         left -= done
         if left:
             tree = grown(tree)
@@ -212,7 +219,7 @@ def test_simulations_follow_the_rules_of_the_engine() -> None:
     for seed in range(200):
         row = midgame(seed, seed % 30, sorted(PRESETS)[seed % len(PRESETS)])
         rules, words = row.rule_words, row.row.copy()
-        simulate_random(words, rules, mask, np.uint64(key(SEED, np.uint64(seed))))
+        simulate_random(words, rules, mask, np.uint64(key(SEED, np.uint64(seed))), np.bool_(True))
         assert words[STAGE] == STAGE_OVER
         winner = int(words[WINNER]) - 1
         if winner < 3:

@@ -288,15 +288,15 @@ def set_prices(mind: Mind, w: np.ndarray) -> None:
 
 
 @inline_kernel
-def _beaten(mind: Mind, main: np.uint64) -> int:
+def beatable(mind: Mind, main: np.uint64) -> int:
     """How easily a main group is beaten; groups with kickers count as their bodies."""
     segment = MAIN_SEGMENT[main]
     rank = main - SEGMENT_BASE[segment]
-    return mind.beaten[_body_segment(segment) * PRICES + np.int64(rank)]
+    return mind.beaten[body_segment(segment) * PRICES + np.int64(rank)]
 
 
 @inline_kernel
-def _body_segment(segment: np.uint64) -> int:
+def body_segment(segment: np.uint64) -> int:
     """The segment that prices a group with kickers."""
     if SEGMENT_KICKER_COUNT[segment] == U0:
         return np.int64(segment)
@@ -440,7 +440,7 @@ def _sure_win(count: int, rules: np.ndarray, mind: Mind) -> tuple[np.uint64, np.
         score = np.int64(SEGMENT_CARDS[MAIN_SEGMENT[main]])
         if _is_bomb(main, rules):
             score -= 50
-        if _beaten(mind, main) > 0:
+        if beatable(mind, main) > 0:
             score -= 100
         if score > best:
             best, found = score, np.int64(index)
@@ -452,10 +452,10 @@ def _lead_score(mind: Mind, main: np.uint64, kickers: np.uint64, rules: np.ndarr
     """How good it is to lead a move of the hand's split."""
     about = mind.about
     segment = MAIN_SEGMENT[main]
-    beaten = _beaten(mind, main)
+    beaten = beatable(mind, main)
     cards = SEGMENT_CARDS[segment]
     rank = main - SEGMENT_BASE[segment]
-    score = mind.value.price[_body_segment(segment) * PRICES + np.int64(rank)]
+    score = mind.value.price[body_segment(segment) * PRICES + np.int64(rank)]
     score += w[W_LEAD_CARD] * np.int64(cards) - w[W_LEAD_HOLD] * beaten // 100
     if segment == SOLO:
         score += w[W_LEAD_SOLO]
@@ -480,7 +480,7 @@ def _lead_to_partner(hand: np.uint64, mind: Mind) -> np.uint64:
     if about[A_PARTNER_CARDS] != U1 or about[A_NEXT_ENEMY] != U0:
         return U0
     main = SEGMENT_BASE[SOLO] + lowest(hand & PLANE)
-    return main if _beaten(mind, main) >= _LIKELY else U0
+    return main if beatable(mind, main) >= _LIKELY else U0
 
 
 @pure_kernel
@@ -535,7 +535,7 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
     seat, owner = about[A_SEAT], row[OWNER]
     if not _is_enemy(row, seat, owner):
         target = row[TARGET]
-        weak = np.int64(0) if target == np.uint64(BOMBS_ONLY) else _beaten(mind, target)
+        weak = np.int64(0) if target == np.uint64(BOMBS_ONLY) else beatable(mind, target)
         need = w[W_PARTNER_NEED] - w[W_PARTNER_WEAK] * weak // 100
         if about[A_NEXT_ENEMY] != U0:
             need -= w[W_PARTNER_UP] * weak // 100
@@ -560,19 +560,19 @@ def _must_block(row: np.ndarray, mind: Mind, main: np.uint64) -> bool:
     if target == np.uint64(BOMBS_ONLY) or MAIN_SEGMENT[main] != MAIN_SEGMENT[target]:
         return False
     cards = SEGMENT_CARDS[MAIN_SEGMENT[main]]
-    threat = _beaten(mind, target)
+    threat = beatable(mind, target)
     if cards > U2 or threat == 0:
         return False
     if _is_enemy(row, about[A_SEAT], row[OWNER]):
         return about[A_FEWEST] == cards
     # The partner's own card may do; spend a higher one only where it is much safer.
-    return about[A_NEXT_ENEMY] == cards and threat - _beaten(mind, main) >= _SAFER
+    return about[A_NEXT_ENEMY] == cards and threat - beatable(mind, main) >= _SAFER
 
 
 @pure_kernel
 def _reply_score(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, main: np.uint64, gain: int) -> int:
     """By how much a reply that makes the hand cheaper by ``gain`` exceeds what is needed; positive: play it."""
-    beaten = _beaten(mind, main)
+    beaten = beatable(mind, main)
     score = gain + w[W_FOLLOW_HOLD] * (100 - beaten) // 100
     score -= _follow_need(row, rules, mind, w, _is_bomb(main, rules))
     if _must_block(row, mind, main):
@@ -596,7 +596,7 @@ def _follow(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> tu
             rest = _without(hand, candidate, riders)
             after, _ = decompose(rest, rules, mind.value, PRICE_ONLY)
             score = _reply_score(row, rules, mind, w, candidate, before - after)
-            if _beaten(mind, candidate) == 0:
+            if beatable(mind, candidate) == 0:
                 losers, _ = decompose(rest, rules, mind.sure, PRICE_ONLY)
                 if losers < 2 * _LOSER:
                     score += _WIN

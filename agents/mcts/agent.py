@@ -2,69 +2,119 @@
 
 from __future__ import annotations
 
+import importlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.inference.errors import InconsistentHistoryError
+from agents.inference.sampler import infer
+from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.determinize import draw_game
+from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice
+from agents.mcts.reuse import Memory
 from agents.mcts.search import search
-from agents.mcts.simulate import finishing_action
-from agents.mcts.tree import ROOT, Tree, children, clear, grown, new_tree
+from agents.mcts.settings import COUNTS, FINAL, PRIORS, SELECTIONS, SIMULATIONS, Settings
+from agents.mcts.simulate_planned import Plan, new_plan
+from agents.mcts.tree import Tree, clear, grown, new_tree
+from agents.mcts.worlds import Pool, uniform
 from agents.protocol import Decision
-from ddz_env import Move, State, View
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import HANDS, ROW_WORDS, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.engine.legal import legal_mask, nth_legal
+from ddz_env import Move, Rules, State, View
+from ddz_env.engine.layout import ROW_WORDS, SEAT
 from ddz_env.engine.random import key
-from ddz_env.engine.step import apply_action, main_cards
-from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import remove_hand
-from ddz_env.errors import DouDizhuError, IllegalMoveError
+from ddz_env.errors import IllegalMoveError
+from ddz_env.threads import usable_threads
 
 _TIME_SLICE = 256
 """Iterations between two looks at the clock."""
+_SLICE_GUIDED = 16
+"""The same for simulations that cost more."""
 
-
-class InvalidBudgetError(DouDizhuError):
-    """A search budget or constant outside its range."""
-
-
-def _check(name: str, value: float, least: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= least or value == float("inf"):
-        raise InvalidBudgetError(f"{name}={value!r} must be a number of at least {least}")
+Policy = Callable[[Any, Any, Any, Any], Any]
 
 
 class _TreeSearch:
     """Trees over one decision and the choice from their visits; the agents below say which games they search.
 
     Args:
-        trees: Trees, each with its own share of the budget.
-        iterations: Iterations a tree.
+        iterations: Iterations a tree; the agent's own number if None.
+        trees: Trees, each with its own random numbers; their statistics are added up at the root.
         milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
-        exploration: The constant ``k`` of figure 2, on rewards 0 (loss) to 1 (win).
+        exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards 0 (loss) to 1 (win).
+        simulation: ``random``, ``planned`` or ``rules``, or a policy of your own: a function compiled by Numba that
+            takes (row, rules, mask, state), plays the row to its end and returns the generator's new state; as text
+            ``package.module.function``.
+        selection: ``ucb`` (figure 2) or ``puct``.
+        counts: What the logarithm of UCB counts: ``parent`` (figure 2) or ``availability``.
+        prior: PUCT's prior: ``uniform``, or ``rules`` for the rule agent's move first.
+        final: Choose the move with most ``visits``, or with the best ``value`` among those with enough.
+        finish: Take a finishing move at once, in simulations too; without it the search is figure 2 to the letter.
+        threads: Threads that grow the trees; the result does not depend on them.
 
     Raises:
-        InvalidBudgetError: If an argument is out of range.
+        InvalidBudgetError: If a number is out of range.
+        InvalidSearchOptionError: If an option's value does not exist, or another option contradicts it.
     """
 
     cheats = False
     _fixed = True
+    _trees = 40
+    _iterations = 250
 
     def __init__(
-        self, trees: int, iterations: int, milliseconds: float | None = None, exploration: float = 1.0
+        self,
+        iterations: int | None = None,
+        trees: int | None = None,
+        milliseconds: float | None = None,
+        exploration: float = 1.0,
+        simulation: str | Policy = "random",
+        selection: str = "ucb",
+        counts: str = "parent",
+        prior: str = "uniform",
+        final: str = "visits",
+        finish: bool = True,
+        threads: int = 1,
     ) -> None:
-        _check("trees", trees, 1)
-        _check("iterations", iterations, 1)
-        _check("exploration", exploration, 0)
-        if milliseconds is not None:
-            _check("milliseconds", milliseconds, 0.1)
-        self.trees = int(trees)
-        self.iterations = int(iterations)
+        self.iterations = self._iterations if iterations is None else iterations
+        self.trees = self._trees if trees is None else trees
+        for name, value, least in (
+            ("trees", self.trees, 1),
+            ("iterations", self.iterations, 1),
+            ("exploration", exploration, 0),
+            ("milliseconds", 1 if milliseconds is None else milliseconds, 0.1),
+        ):
+            check_budget(name, value, least)
+        self.iterations, self.trees = int(self.iterations), int(self.trees)
         self.milliseconds = milliseconds
-        self.exploration = float(exploration)
-        self._pool: list[Tree] = []
+        self.threads = usable_threads(threads)
+        self._policy = simulation if callable(simulation) else _policy(simulation)
+        puct = check_choice("selection", selection, SELECTIONS) == 1
+        availability = check_choice("counts", counts, COUNTS) == 1
+        guided = check_choice("prior", prior, PRIORS) == 1
+        self._by_value = check_choice("final", final, FINAL) == 1
+        if puct and availability:
+            raise InvalidSearchOptionError("counts='availability' is a form of UCB: not with selection='puct'")
+        if guided and not puct:
+            raise InvalidSearchOptionError("prior='rules' needs selection='puct'")
+        simulated = 0 if self._policy else SIMULATIONS.index(str(simulation))
+        self.finish = bool(finish)
+        self.settings = Settings(
+            np.float64(exploration),
+            np.bool_(self._fixed),
+            np.bool_(finish),
+            np.int64(simulated),
+            np.bool_(puct),
+            np.bool_(availability),
+            np.bool_(guided),
+        )
+        self._needs_plan = bool(simulated or guided)
+        self._slice = _SLICE_GUIDED if self._needs_plan or self._policy else _TIME_SLICE
+        self._grown: list[Tree] = []
+        self._plans: list[Plan | None] = []
 
     @property
     def name(self) -> str:
@@ -73,32 +123,39 @@ class _TreeSearch:
         return f"{type(self).__name__}({budget})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Search and return the most visited move."""
-        return self._decide(view.row, view.seat, view.rule_words, rng).move
+        """Search and return the chosen move."""
+        return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
         """Search and return the move with the statistics of the search."""
-        return self._decide(view.row, view.seat, view.rule_words, rng)
+        return self._decide(view, rng)
 
-    def _decide(
-        self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], rng: np.random.Generator
-    ) -> Decision:
+    def _decide(self, view: View | State, rng: np.random.Generator) -> Decision:
+        root, seat, rules = view.row, int(view.seat), view.rule_words
         if int(root[SEAT]) != seat:
             raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
-        mask = np.empty(MASK_WORDS, np.uint64)
-        legal_mask(root, rules, mask)
-        total = sum(int(word).bit_count() for word in mask)
-        if total == 0:
-            raise IllegalMoveError("there is no legal move: the game is over")
-        forced = int(nth_legal(mask, np.uint64(0)))
-        if total == 1 and not (forced < KICKER_BASE and MAIN_GROUPS[forced].kicker_count):
-            return Decision(Move(forced), {}, {}, ())
-        finish = _finishing_move(root, seat, mask)
-        if finish is not None:
-            return Decision(finish, {}, {}, finish.actions)
+        move = only_move(root, rules)
+        if move is not None:
+            return Decision(move)
+        move = finishing_move(root, seat, rules) if self.finish else None
+        if move is not None:
+            return Decision(move, line=move.actions)
+        self._prepare(view)
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        self._run(root, seat, rules, seed)
-        return _choose(self._pool, root, rules)
+        self._grow_all(root, seat, rules, self._pool(view, rng), seed)
+        return choose(self._grown[: self.trees], root, rules, self._by_value)
+
+    def _prepare(self, view: View | State) -> None:
+        """Make the trees ready: bare roots."""
+        while len(self._grown) < self.trees:
+            self._grown.append(new_tree(2 * self.iterations + 256))
+            self._plans.append(new_plan() if self._needs_plan else None)
+        for tree in self._grown:
+            clear(tree)
+
+    def _pool(self, view: View | State, rng: np.random.Generator) -> Pool:
+        """The determinizations to draw from."""
+        return uniform()
 
     def _root(
         self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], state: np.uint64
@@ -106,15 +163,25 @@ class _TreeSearch:
         """The row that a tree searches from, and the generator's state after drawing it."""
         return root, state
 
-    def _run(self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], seed: np.uint64) -> None:
-        share = None if self.milliseconds is None else self.milliseconds / self.trees / 1000
-        for index in range(self.trees):
-            if index == len(self._pool):
-                self._pool.append(new_tree(2 * self.iterations + 256))
-            clear(self._pool[index])
-            state = np.uint64(key(seed, np.uint64(index)))
-            row, state = self._root(root, seat, rules, state)
-            self._grow_tree(index, row, seat, rules, state, share)
+    def _grow_all(
+        self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], pool: Pool, seed: np.uint64
+    ) -> None:
+        """Grow every tree from its own random numbers, on as many threads as wanted."""
+        share = (
+            None if self.milliseconds is None else self.milliseconds / 1000 * min(self.threads, self.trees) / self.trees
+        )
+
+        def grow(index: int) -> None:
+            row, state = self._root(root, seat, rules, np.uint64(key(seed, np.uint64(index))))
+            self._grow_tree(index, row, seat, rules, pool, state, share)
+
+        if self.threads == 1 or self.trees == 1:
+            for index in range(self.trees):
+                grow(index)
+            return
+        grow(0)  # compiles, where nothing is compiled yet
+        with ThreadPoolExecutor(min(self.threads, self.trees)) as workers:
+            list(workers.map(grow, range(1, self.trees)))
 
     def _grow_tree(
         self,
@@ -122,24 +189,35 @@ class _TreeSearch:
         root: npt.NDArray[np.uint64],
         seat: int,
         rules: npt.NDArray[np.uint64],
+        pool: Pool,
         state: np.uint64,
         seconds: float | None,
     ) -> None:
         """Run one tree's budget, growing its arrays when they are full."""
         stop = time.perf_counter() + (seconds or 0.0)
-        left = self.iterations if seconds is None else _TIME_SLICE
+        left = self.iterations if seconds is None else self._slice
+        plan = self._plans[index]
         while left > 0:
-            done, state = search(self._pool[index], root, seat, rules, left, self.exploration, self._fixed, state)
+            done, state = search(
+                self._grown[index], root, seat, rules, left, self.settings, pool, plan, self._policy, state
+            )
             state = np.uint64(state)
             if done < left:
-                self._pool[index] = grown(self._pool[index])
+                self._grown[index] = grown(self._grown[index])
             left -= done
             if left == 0 and seconds is not None and time.perf_counter() < stop:
-                left = _TIME_SLICE
+                left = self._slice
 
 
 class IsUctAgent(_TreeSearch):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
+
+    Besides the options of every search:
+
+    Args:
+        reuse: Keep the part of the tree below the moves that were played.
+        particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
+            (:mod:`agents.inference`); 0 for uniform ones.
 
     Example:
         >>> state = State.new(seed=1)
@@ -149,22 +227,56 @@ class IsUctAgent(_TreeSearch):
     """
 
     _fixed = False
+    _trees = 1
+    _iterations = 10_000
 
-    def __init__(self, iterations: int = 10_000, milliseconds: float | None = None, exploration: float = 1.0) -> None:
-        super().__init__(1, iterations, milliseconds, exploration)
+    def __init__(
+        self,
+        iterations: int | None = None,
+        trees: int | None = None,
+        milliseconds: float | None = None,
+        exploration: float = 1.0,
+        simulation: str | Policy = "random",
+        selection: str = "ucb",
+        counts: str = "parent",
+        prior: str = "uniform",
+        final: str = "visits",
+        finish: bool = True,
+        threads: int = 1,
+        reuse: bool = False,
+        particles: int = 0,
+    ) -> None:
+        super().__init__(
+            iterations, trees, milliseconds, exploration, simulation, selection, counts, prior, final, finish, threads
+        )
+        check_budget("particles", particles, 0)
+        self.particles = int(particles)
+        self._memory = Memory() if reuse else None
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """Forget the last game."""
+        if self._memory is not None:
+            self._memory = Memory()
+
+    def _prepare(self, view: View | State) -> None:
+        super_trees = self._grown[: self.trees]
+        if self._memory is None or not super_trees or not self._memory.follow(super_trees, view):
+            super()._prepare(view)
+        if self._memory is not None:
+            self._memory.remember(view)
+
+    def _pool(self, view: View | State, rng: np.random.Generator) -> Pool:
+        if not self.particles or not isinstance(view, View):
+            return uniform()
+        try:
+            known = infer(view, rng, particles=self.particles)
+        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
+            return uniform()
+        return Pool(known.hands, known.cumulative)
 
 
 class DeterminizedUctAgent(_TreeSearch):
     """Determinized UCT: independent trees, each on one determinization; root visits are added up (section III.D)."""
-
-    def __init__(
-        self,
-        trees: int = 40,
-        iterations: int = 250,
-        milliseconds: float | None = None,
-        exploration: float = 1.0,
-    ) -> None:
-        super().__init__(trees, iterations, milliseconds, exploration)
 
     def _root(
         self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], state: np.uint64
@@ -173,86 +285,28 @@ class DeterminizedUctAgent(_TreeSearch):
         return row, np.uint64(draw_game(root, seat, rules, state, row))
 
 
-class CheatingUctAgent(DeterminizedUctAgent):
+class CheatingUctAgent(_TreeSearch):
     """UCT on the true game, as many trees as determinized UCT has (root parallel); it declares that it cheats."""
 
     cheats = True
 
     def act(self, state: State, rng: np.random.Generator) -> Move:  # type: ignore[override]  # a cheat gets the State
-        """Search the true game and return the most visited move."""
-        return self._decide(state.row, state.seat, state.rule_words, rng).move
+        """Search the true game and return the chosen move."""
+        return self._decide(state, rng).move
 
     def decide(self, state: State, rng: np.random.Generator) -> Decision:  # type: ignore[override]  # likewise
         """Search the true game and return the move with the statistics of the search."""
-        return self._decide(state.row, state.seat, state.rule_words, rng)
-
-    def _root(
-        self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], state: np.uint64
-    ) -> tuple[npt.NDArray[np.uint64], np.uint64]:
-        return root, state
+        return self._decide(state, rng)
 
 
-def _finishing_move(root: npt.NDArray[np.uint64], seat: int, mask: npt.NDArray[np.uint64]) -> Move | None:
-    """A legal move that empties the hand: no search can find a better one."""
-    if int(root[STAGE]) != STAGE_PLAY:
+def _policy(simulation: str) -> Policy | None:
+    """A simulation policy of the user's own by its dotted name; None for one of ours."""
+    module, dot, name = simulation.rpartition(".")
+    if not dot:
+        check_choice("simulation", simulation, SIMULATIONS)
         return None
-    hand = root[HANDS + seat]
-    main = np.uint64(finishing_action(hand, mask))
-    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
-
-
-def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
-    """Visits and rewards of the children of one node in every tree, added up by action, ascending."""
-    visits: dict[int, int] = {}
-    rewards: dict[int, float] = {}
-    for tree, node in zip(trees, nodes, strict=True):
-        if node < 0:
-            continue
-        block = children(tree, node)
-        for action, count, reward in zip(
-            tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True
-        ):
-            visits[action] = visits.get(action, 0) + count
-            rewards[action] = rewards.get(action, 0.0) + reward
-    return dict(sorted(visits.items())), rewards
-
-
-def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[int]:
-    """The record of an action's child in every tree, -1 where it does not exist."""
-    found = []
-    for tree, node in zip(trees, nodes, strict=True):
-        record = -1
-        if node >= 0:
-            block = children(tree, node)
-            matches = np.flatnonzero(tree.action[block] == action)
-            record = block.start + int(matches[0]) if matches.size else -1
-        found.append(record)
+    try:
+        found: Policy = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidSearchOptionError(f"simulation={simulation!r} names no function: {error}") from error
     return found
-
-
-def _choose(trees: Sequence[Tree], root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Decision:
-    """The most visited move, stage by stage; the lowest action wins a tie."""
-    nodes: Sequence[int] = [ROOT] * len(trees)
-    visits, rewards = _totals(trees, nodes)
-    row = root.copy()
-    line: list[int] = []
-    action = _next_action(visits, row, rules)
-    while True:
-        line.append(action)
-        apply_action(row, np.uint64(action), rules)
-        if int(row[STAGE]) != STAGE_KICKER:
-            break
-        nodes = _descend(trees, nodes, action)
-        action = _next_action(_totals(trees, nodes)[0], row, rules)
-    values = {action: rewards[action] / count for action, count in visits.items() if count}
-    main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
-    return Decision(Move(main, kickers), visits, values, tuple(line))
-
-
-def _next_action(visits: dict[int, int], row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> int:
-    """The most visited action; the lowest legal one where the budget never reached this stage."""
-    if visits:
-        return max(visits, key=lambda action: (visits[action], -action))
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
-    return int(nth_legal(mask, np.uint64(0)))

@@ -1,4 +1,4 @@
-"""The simulation (playout): random to the end, a finishing move taken at once.
+"""The random simulation (playout): uniform at every stage, a finishing move taken at once unless that is switched off.
 
 A simulation's row is thrown away, so moves are played by ``play_lightly``: hands, turn and target without the books
 that observations and views read.  Three simulations in four of a search's time are spent here.
@@ -61,12 +61,14 @@ def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
 
 
 @inline_kernel
-def _random_lead(hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _random_lead(
+    hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
+) -> tuple[np.uint64, np.uint64]:
     """A finishing main group, or a uniform one, and the generator's new state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
     lead_mask(hand, rules, mask)
-    action = finishing_action(hand, mask)
+    action = finishing_action(hand, mask) if finish else U0
     if action == U0:
         state = advance(state)
         action = nth_legal(mask, below(mix(state), count_legal(mask)))
@@ -74,18 +76,20 @@ def _random_lead(hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np
 
 
 @inline_kernel
-def _random_reply(row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _random_reply(
+    row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
+) -> tuple[np.uint64, np.uint64]:
     """A finishing reply, or a uniform one with pass among them, and the generator's new state."""
     target = row[TARGET]
     base, starts, bombs, rocket = replies(hand, target, row[KEY], rules)
     if (starts | bombs | rocket) == U0:
         return U0, state
     cards = popcount(hand)
-    if starts != U0 and target != _BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
+    if finish and starts != U0 and target != _BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
         return base + lowest(starts), state
-    if bombs != U0 and cards == U4:
+    if finish and bombs != U0 and cards == U4:
         return _BOMB_ID + lowest(bombs), state
-    if rocket != U0 and cards == U2:
+    if finish and rocket != U0 and cards == U2:
         return _ROCKET_ID, state
     in_category, in_bombs = popcount(starts), popcount(bombs)
     state = advance(state)
@@ -121,29 +125,37 @@ def _random_kickers(
     return kickers, state
 
 
+@inline_kernel
+def to_play_stage(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
+    """Finish an auction or a half-built move uniformly; the generator's new state."""
+    while row[STAGE] != STAGE_PLAY and row[STAGE] != STAGE_OVER:
+        legal_mask(row, rules, mask)
+        state = advance(state)
+        apply_action(row, nth_legal(mask, below(mix(state), count_legal(mask))), rules)
+    return state
+
+
 @pure_kernel
-def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
-    """Play to the end, uniformly at every stage, except that a finishing move is taken at once.
+def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
+    """Play to the end, uniformly at every stage, except that a finishing move is taken at once if so wished.
 
     Args:
         row: The game, at any stage, changed in place; only hands, turn, bombs and winner are kept right.
         rules: The rules array.
         mask: Scratch, shape ``[7]``.
         state: The generator's state.
+        finish: Whether a move that empties the hand is taken at once.
 
     Returns:
         The generator's new state.
     """
-    while row[STAGE] != STAGE_PLAY and row[STAGE] != STAGE_OVER:  # an auction, or a half-built move
-        legal_mask(row, rules, mask)
-        state = advance(state)
-        apply_action(row, nth_legal(mask, below(mix(state), count_legal(mask))), rules)
+    state = to_play_stage(row, rules, mask, state)
     while row[STAGE] == STAGE_PLAY:
         hand = row[HANDS + np.int64(row[SEAT])]
         if row[TARGET] == U0:
-            action, state = _random_lead(hand, rules, mask, state)
+            action, state = _random_lead(hand, rules, mask, state, finish)
         else:
-            action, state = _random_reply(row, hand, rules, state)
+            action, state = _random_reply(row, hand, rules, state, finish)
         if action == U0:
             pass_turn(row, rules)
         else:

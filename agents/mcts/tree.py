@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.words import U0
 
 ROOT = 0
 SIZE_CLASSES = 12
@@ -33,6 +34,8 @@ class Tree(NamedTuple):
         used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
+        available: int32, visits of the parent in which the child was legal (kept only where the search asks for it).
+        prior: float32, weight among the siblings under PUCT.
         free: int32, shape ``[13]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
@@ -43,6 +46,8 @@ class Tree(NamedTuple):
     used: npt.NDArray[np.int16]
     room: npt.NDArray[np.int16]
     settled: npt.NDArray[np.int8]
+    available: npt.NDArray[np.int32]
+    prior: npt.NDArray[np.float32]
     free: npt.NDArray[np.int32]
 
 
@@ -60,6 +65,8 @@ def new_tree(capacity: int) -> Tree:
         np.empty(capacity, np.int16),
         np.empty(capacity, np.int16),
         np.empty(capacity, np.int8),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.float32),
         np.empty(SIZE_CLASSES + 1, np.int32),
     )
     clear(tree)
@@ -68,8 +75,13 @@ def new_tree(capacity: int) -> Tree:
 
 def grown(tree: Tree) -> Tree:
     """A copy with twice the room."""
-    arrays = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
-    return Tree._make([*arrays, tree.free.copy()])
+    larger = [np.concatenate([array, np.empty_like(array)]) for array in arrays(tree)[:-1]]
+    return Tree._make([*larger, tree.free.copy()])
+
+
+def arrays(tree: Tree) -> list[npt.NDArray[np.generic]]:
+    """The arrays of a tree."""
+    return list(tree)
 
 
 @inline_kernel
@@ -81,6 +93,8 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
     tree.used[record] = 0
     tree.room[record] = 0
     tree.settled[record] = 0
+    tree.available[record] = 0
+    tree.prior[record] = 1.0
 
 
 @pure_kernel
@@ -107,6 +121,19 @@ def _take_block(tree: Tree, size_class: int) -> int:
 
 
 @inline_kernel
+def _copy(tree: Tree, source: int, into: Tree, target: int) -> None:
+    into.action[target] = tree.action[source]
+    into.visits[target] = tree.visits[source]
+    into.reward[target] = tree.reward[source]
+    into.first[target] = tree.first[source]
+    into.used[target] = tree.used[source]
+    into.room[target] = tree.room[source]
+    into.settled[target] = tree.settled[source]
+    into.available[target] = tree.available[source]
+    into.prior[target] = tree.prior[source]
+
+
+@inline_kernel
 def _grow(tree: Tree, node: int) -> bool:
     """Move a node's children to a block of twice the size; false if there is no room."""
     old, count = np.int64(tree.first[node]), np.int64(tree.used[node])
@@ -118,13 +145,7 @@ def _grow(tree: Tree, node: int) -> bool:
         return False
     for offset in range(count):
         source, target = old + offset, block + offset
-        tree.action[target] = tree.action[source]
-        tree.visits[target] = tree.visits[source]
-        tree.reward[target] = tree.reward[source]
-        tree.first[target] = tree.first[source]
-        tree.used[target] = tree.used[source]
-        tree.room[target] = tree.room[source]
-        tree.settled[target] = tree.settled[source]
+        _copy(tree, source, tree, target)
     if count > 0:  # the old block was full: its size is the number of children
         tree.first[old] = tree.free[size_class - 1]
         tree.free[size_class - 1] = old
@@ -142,6 +163,50 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
     _reset(tree, record, action)
     tree.used[node] += 1
     return record
+
+
+@pure_kernel
+def replant(tree: Tree, node: int, into: Tree) -> bool:
+    """Copy a node and everything below it to the root of another tree.
+
+    Args:
+        tree: The tree.
+        node: The record that becomes the root.
+        into: A tree of at least the same capacity; what it held is forgotten.
+
+    Returns:
+        False if there was not enough room.
+    """
+    clear(into)
+    into.visits[ROOT] = tree.visits[node]
+    into.settled[ROOT] = tree.settled[node]
+    into.first[ROOT] = tree.first[node]  # until its children are copied: where they lie in the old tree
+    into.used[ROOT] = tree.used[node]
+    target = ROOT
+    while target < into.free[_TOP]:
+        if into.used[target] > 0 and not _adopt(tree, target, into):
+            return False
+        target += 1
+    return True
+
+
+@inline_kernel
+def _adopt(tree: Tree, target: int, into: Tree) -> bool:
+    """Copy the children of a node whose ``first`` still points into the old tree."""
+    source, count = np.int64(into.first[target]), np.int64(into.used[target])
+    size_class = 0
+    while (1 << size_class) < count:
+        size_class += 1
+    block = _take_block(into, size_class)
+    if block == FULL:
+        return False
+    for offset in range(1 << size_class):
+        _reset(into, block + offset, U0)
+        if offset < count:
+            _copy(tree, source + offset, into, block + offset)
+    into.first[target] = block
+    into.room[target] = 1 << size_class
+    return True
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:

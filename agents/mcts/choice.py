@@ -1,0 +1,128 @@
+"""From a search to a move: the moves that need no search, and the choice from the statistics of the root."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.mcts.simulate import finishing_action
+from agents.mcts.tree import ROOT, Tree, children
+from agents.protocol import Decision
+from ddz_env import Move
+from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env.engine.legal import legal_mask, nth_legal
+from ddz_env.engine.step import apply_action, main_cards
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import remove_hand
+from ddz_env.errors import IllegalMoveError
+
+ENOUGH = 0.1
+"""Share of the most visited action's visits that an action needs to be chosen by its value."""
+
+
+def only_move(root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Move | None:
+    """The legal move if there is no other.
+
+    Raises:
+        IllegalMoveError: If there is none.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(root, rules, mask)
+    total = sum(int(word).bit_count() for word in mask)
+    if total == 0:
+        raise IllegalMoveError("there is no legal move: the game is over")
+    first = int(nth_legal(mask, np.uint64(0)))
+    if total > 1 or (first < KICKER_BASE and MAIN_GROUPS[first].kicker_count):
+        return None
+    return Move(first)
+
+
+def finishing_move(root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> Move | None:
+    """A legal move that empties the hand: no search can find a better one."""
+    if int(root[STAGE]) != STAGE_PLAY:
+        return None
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(root, rules, mask)
+    hand = root[HANDS + seat]
+    main = np.uint64(finishing_action(hand, mask))
+    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+
+
+def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
+    """Visits and rewards of the children of one node in every tree, added up by action, ascending."""
+    visits: dict[int, int] = {}
+    rewards: dict[int, float] = {}
+    for tree, node in zip(trees, nodes, strict=True):
+        if node < 0:
+            continue
+        block = children(tree, node)
+        for action, count, reward in zip(
+            tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True
+        ):
+            visits[action] = visits.get(action, 0) + count
+            rewards[action] = rewards.get(action, 0.0) + reward
+    return dict(sorted(visits.items())), rewards
+
+
+def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[int]:
+    """The record of an action's child in every tree, -1 where it does not exist."""
+    found = []
+    for tree, node in zip(trees, nodes, strict=True):
+        record = -1
+        if node >= 0:
+            block = children(tree, node)
+            matches = np.flatnonzero(tree.action[block] == action)
+            record = block.start + int(matches[0]) if matches.size else -1
+        found.append(record)
+    return found
+
+
+def choose(
+    trees: Sequence[Tree], root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool = False
+) -> Decision:
+    """The best move of a search, stage by stage; the lowest action wins a tie.
+
+    Args:
+        trees: The trees, whose root statistics are added up.
+        root: The row that was searched.
+        rules: The rules array.
+        by_value: Choose by mean reward among the actions with enough visits, instead of by visits.
+    """
+    nodes: Sequence[int] = [ROOT] * len(trees)
+    visits, rewards = _totals(trees, nodes)
+    row = root.copy()
+    line: list[int] = []
+    action = _next_action(visits, rewards, row, rules, by_value)
+    while True:
+        line.append(action)
+        apply_action(row, np.uint64(action), rules)
+        if int(row[STAGE]) != STAGE_KICKER:
+            break
+        nodes = _descend(trees, nodes, action)
+        action = _next_action(*_totals(trees, nodes), row, rules, by_value)
+    values = {action: rewards[action] / count for action, count in visits.items() if count}
+    main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
+    return Decision(Move(main, kickers), visits, values, tuple(line))
+
+
+def _next_action(
+    visits: dict[int, int],
+    rewards: dict[int, float],
+    row: npt.NDArray[np.uint64],
+    rules: npt.NDArray[np.uint64],
+    by_value: bool,
+) -> int:
+    """The best action of one stage; the lowest legal one where the budget never reached it."""
+    if not visits:
+        mask = np.empty(MASK_WORDS, np.uint64)
+        legal_mask(row, rules, mask)
+        return int(nth_legal(mask, np.uint64(0)))
+    if by_value:
+        enough = max(1.0, ENOUGH * max(visits.values()))
+        return max(
+            (action for action in visits if visits[action] >= enough), key=lambda a: (rewards[a] / visits[a], -a)
+        )
+    return max(visits, key=lambda action: (visits[action], -action))

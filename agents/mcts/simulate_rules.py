@@ -1,0 +1,42 @@
+"""The simulation guided by the rule agent: every seat plays as :mod:`agents.baselines.rules` does, to the end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.baselines.rules import WEIGHTS, Mind, rules_move
+from agents.mcts.simulate import to_play_stage
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.layout import STAGE, STAGE_PLAY
+from ddz_env.engine.step import pass_turn, play_move
+from ddz_env.engine.words import U0
+
+
+@inline_kernel
+def play_whole_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Pass (``main`` 0) or play a main group with its kickers, books included."""
+    if main == U0:
+        pass_turn(row, rules)
+    else:
+        play_move(row, main, kickers, rules)
+
+
+@pure_kernel
+def simulate_rules(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, mind: Mind) -> np.uint64:
+    """Play to the end by the rule agent, which looks at no hand but its own.
+
+    Args:
+        row: The game, at any stage, changed in place.
+        rules: The rules array.
+        mask: Scratch, shape ``[7]``.
+        state: The generator's state; drawn from only to finish an auction or a half-built move.
+        mind: The rule agent's memory.
+
+    Returns:
+        The generator's new state.
+    """
+    state = to_play_stage(row, rules, mask, state)
+    while row[STAGE] == STAGE_PLAY:
+        main, kickers = rules_move(row, rules, mind, WEIGHTS)
+        play_whole_move(row, main, kickers, rules)
+    return state

@@ -225,7 +225,7 @@ POSITIONS = {
     "landlord leads, little exploration": (State.new(2), 1000, 0.1),
     "peasant down follows": (played(3, 1), 1000, 1.0),
     "peasant up follows": (played(3, 2), 1000, 0.44),
-    "landlord in the middle, with kickers": (played(9, 12), 1000, 1.0),
+    "landlord in the middle, with kickers": (played(10, 12), 1000, 1.0),
     "peasant in the middle": (played(5, 13), 1500, 2.0),
     "peasant late": (played(7, 20), 1500, 1.0),
     "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 1500, 1.0),

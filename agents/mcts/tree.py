@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 
 ROOT = 0
-SIZE_CLASSES = 12
+SIZE_CLASSES = 17
 FULL = -1
 """What :func:`add_child` returns when the arrays have no room left."""
 
@@ -33,7 +33,7 @@ class Tree(NamedTuple):
         used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
-        free: int32, shape ``[13]``: heads of the free lists by size class (-1 if empty), then the first unused record.
+        free: int32, shape ``[18]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
     action: npt.NDArray[np.int16]

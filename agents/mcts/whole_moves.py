@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.agent import _TreeSearch
+from agents.mcts.consistency import check_view
 from agents.mcts.whole_search import Levels, WholeMoveSearch
 from agents.protocol import Decision
 
@@ -52,6 +53,7 @@ class WholeMoveUctAgent(_TreeSearch):
         self, root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], rng: np.random.Generator
     ) -> Decision:
         # The base class checks the position, plays what needs no search, and calls _run where something does.
+        check_view(root, seat, rules)
         self._searched = None
         decision = super()._decide(root, seat, rules, rng)
         return self._searched or decision

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
+from agents.mcts.consistency import check_view
 from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice
 from agents.mcts.reuse import Memory
@@ -37,7 +38,7 @@ _SLICE_GUIDED = 16
 Policy = Callable[[Any, Any, Any, Any], Any]
 
 
-class _TreeSearch:
+class TreeSearchAgent:
     """Trees over one decision and the choice from their visits; the agents below say which games they search.
 
     Args:
@@ -132,6 +133,8 @@ class _TreeSearch:
 
     def _decide(self, view: View | State, rng: np.random.Generator) -> Decision:
         root, seat, rules = view.row, int(view.seat), view.rule_words
+        if not self.cheats:
+            check_view(root, seat, rules)
         if int(root[SEAT]) != seat:
             raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
         move = only_move(root, rules)
@@ -140,9 +143,14 @@ class _TreeSearch:
         move = finishing_move(root, seat, rules) if self.finish else None
         if move is not None:
             return Decision(move, line=move.actions)
+        return self._search(view, rng)
+
+    def _search(self, view: View | State, rng: np.random.Generator) -> Decision:
+        """Search a decision of several moves."""
+        root, rules = view.row, view.rule_words
         self._prepare(view)
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        self._grow_all(root, seat, rules, self._pool(view, rng), seed)
+        self._grow_all(root, int(view.seat), rules, self._pool(view, rng), seed)
         return choose(self._grown[: self.trees], root, rules, self._by_value)
 
     def _prepare(self, view: View | State) -> None:
@@ -209,7 +217,7 @@ class _TreeSearch:
                 left = self._slice
 
 
-class IsUctAgent(_TreeSearch):
+class IsUctAgent(TreeSearchAgent):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
 
     Besides the options of every search:
@@ -275,7 +283,7 @@ class IsUctAgent(_TreeSearch):
         return Pool(known.hands, known.cumulative)
 
 
-class DeterminizedUctAgent(_TreeSearch):
+class DeterminizedUctAgent(TreeSearchAgent):
     """Determinized UCT: independent trees, each on one determinization; root visits are added up (section III.D)."""
 
     def _root(
@@ -285,7 +293,7 @@ class DeterminizedUctAgent(_TreeSearch):
         return row, np.uint64(draw_game(root, seat, rules, state, row))
 
 
-class CheatingUctAgent(_TreeSearch):
+class CheatingUctAgent(TreeSearchAgent):
     """UCT on the true game, as many trees as determinized UCT has (root parallel); it declares that it cheats."""
 
     cheats = True

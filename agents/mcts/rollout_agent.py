@@ -11,6 +11,7 @@ from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.candidates import list_candidates
 from agents.mcts.choice import finishing_move, only_move
+from agents.mcts.consistency import check_view
 from agents.mcts.errors import check_budget, check_choice
 from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, plain
@@ -81,6 +82,7 @@ class RolloutAgent:
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         root, rules = view.row, view.rule_words
+        check_view(root, view.seat, rules)
         if int(root[SEAT]) != view.seat:
             raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
         move = only_move(root, rules) or finishing_move(root, view.seat, rules)

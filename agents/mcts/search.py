@@ -24,13 +24,13 @@ import numpy as np
 
 from agents.mcts.guide import guided_action
 from agents.mcts.settings import Settings
-from agents.mcts.simulate import landlord_won, simulate_random
+from agents.mcts.simulate import reward_of, simulate_random
 from agents.mcts.simulate_planned import Plan, set_plan_prices, simulate_planned
 from agents.mcts.simulate_rules import simulate_rules
 from agents.mcts.tree import FULL, ROOT, Tree, add_child
 from agents.mcts.worlds import Pool, draw_world
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action
@@ -43,6 +43,7 @@ MAX_DEPTH = 1024
 GUIDED_WEIGHT = np.float32(10.0)
 """Prior weight of the rule agent's move, others having 1."""
 PLANNED, RULES = np.int64(1), np.int64(2)
+_NO_SEAT = np.uint64(NO_SEAT)
 _U6 = np.uint64(6)
 _U63 = np.uint64(63)
 
@@ -106,7 +107,7 @@ def _best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, 
 
 
 @inline_kernel
-def _best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
+def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
     for index in range(found):
         value = ucb(tree, usable[index], log_parent, exploration)
@@ -116,7 +117,7 @@ def _best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, expl
 
 
 @inline_kernel
-def _best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> int:
+def best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> int:
     first = np.int64(tree.first[node])
     best, best_value = first, np.float32(-1.0)
     for record in range(first, first + np.int64(tree.used[node])):
@@ -140,7 +141,7 @@ def _select(
         return np.int64(-1)
     if settings.availability:
         return _best_available(tree, usable, found, settings.exploration)
-    return _best_of(tree, usable, found, log_parent, settings.exploration)
+    return best_of(tree, usable, found, log_parent, settings.exploration)
 
 
 @inline_kernel
@@ -215,12 +216,14 @@ def search(
     mask = np.empty(MASK_WORDS, np.uint64)
     usable = np.empty(512, np.int32)
     path = np.empty(MAX_DEPTH, np.int32)
-    by_landlord = np.empty(MAX_DEPTH, np.bool_)
+    movers = np.empty(MAX_DEPTH, np.uint64)
     searcher = np.uint64(seat)
-    may_settle = not (settings.puct or settings.availability)
+    # The auction's winner takes up cards that nobody has seen: till then the searcher's own moves are not certain.
+    may_settle = (settings.fixed or root[LANDLORD] != _NO_SEAT) and not (settings.puct or settings.availability)
     if plan is not None:
         set_plan_prices(root, rules, plan)
     for iteration in range(iterations):
+        begun = state
         if settings.fixed:
             row[:] = root
         else:
@@ -232,7 +235,7 @@ def search(
             mover = row[SEAT]
             log_parent = math.log(float(max(tree.visits[node], 1)))
             if tree.settled[node]:
-                node = _best_child(tree, node, log_parent, settings.exploration)
+                node = best_child(tree, node, log_parent, settings.exploration)
             else:
                 legal_mask(row, rules, mask)
                 found = _take_tried(tree, node, mask, usable)
@@ -247,7 +250,7 @@ def search(
                             set_plan_prices(root, rules, plan)
                     child = _expand(tree, node, row, mask, fresh, mix(state), first)
                     if child == FULL:
-                        return iteration, state
+                        return iteration, begun
                     expanded = True
                 elif may_settle and (settings.fixed or mover == searcher):
                     tree.settled[node] = 1  # the searcher's own moves are the same in every determinization
@@ -255,12 +258,10 @@ def search(
             apply_action(row, np.uint64(tree.action[node]), rules)
             depth += 1
             path[depth] = node
-            by_landlord[depth] = mover == row[LANDLORD]
+            movers[depth] = mover
         state = simulate(row, rules, mask, state, settings, plan, policy)
-        won = landlord_won(row)
         tree.visits[ROOT] += 1
         for level in range(1, depth + 1):
-            record = path[level]
-            tree.visits[record] += 1
-            tree.reward[record] += np.float32(1.0) if by_landlord[level] == won else np.float32(0.0)
+            tree.visits[path[level]] += 1
+            tree.reward[path[level]] += reward_of(row, movers[level])
     return iterations, state

@@ -11,7 +11,7 @@ import numpy as np
 from ddz_env.actions import MAIN_GROUPS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.kickers import kicker_options
-from ddz_env.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, TARGET, WINNER
+from ddz_env.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, TARGET, WINNER
 from ddz_env.engine.legal import count_legal, lead_mask, legal_mask, nth_legal, replies, trio_needed
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action, pass_turn, play_lightly
@@ -42,6 +42,7 @@ _U64 = np.uint64(64)
 _BOMB_ID = np.uint64(BOMB_ID)
 _ROCKET_ID = np.uint64(ROCKET_ID)
 _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
+_NO_GAME = np.uint64(NO_GAME)
 
 
 @inline_kernel
@@ -170,3 +171,11 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
 def landlord_won(row: np.ndarray) -> bool:
     """Whether a finished game was won by the landlord."""
     return row[WINNER] == row[LANDLORD] + U1
+
+
+@inline_kernel
+def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
+    """1 if a seat's side won the finished game, 0 if not, a half if all declined and nobody did."""
+    if row[WINNER] == _NO_GAME:
+        return np.float32(0.5)
+    return np.float32(1.0) if (seat == row[LANDLORD]) == landlord_won(row) else np.float32(0.0)

@@ -16,7 +16,7 @@ from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.words import U0
 
 ROOT = 0
-SIZE_CLASSES = 12
+SIZE_CLASSES = 17
 FULL = -1
 """What :func:`add_child` returns when the arrays have no room left."""
 
@@ -36,7 +36,7 @@ class Tree(NamedTuple):
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
         available: int32, visits of the parent in which the child was legal (kept only where the search asks for it).
         prior: float32, weight among the siblings under PUCT.
-        free: int32, shape ``[13]``: heads of the free lists by size class (-1 if empty), then the first unused record.
+        free: int32, shape ``[18]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
     action: npt.NDArray[np.int16]

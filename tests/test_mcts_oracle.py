@@ -1,0 +1,289 @@
+"""Figure 2 of the 2011 paper in plain Python, and its multiple-observer form, against the compiled search.
+
+The paper assumes that the opponents see what the searcher sees.  Multiple-observer ISMCTS (Cowling, Powley and
+Whitehouse 2012) drops that: every player has a tree of what that player observes, all of them are descended together,
+each player selects in its own and all are updated.  Only hidden *moves* could make the trees differ, and Dou Dizhu has
+none: given the same random numbers, each tree holds the statistics of the single-observer tree, node for node.
+
+A tree is a dictionary from the actions observed since the root.  The references take cards from the engine's kernels
+(``draw_game``, ``apply_action``, ``simulate_random``) and everything else from the two papers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents.mcts.determinize import draw_game
+from agents.mcts.search import search
+from agents.mcts.settings import plain
+from agents.mcts.simulate import simulate_random
+from agents.mcts.tree import ROOT, Tree, children, new_tree
+from agents.mcts.worlds import uniform
+from ddz_env import State
+from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_KICKER, STAGE_OVER, WINNER
+from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.random import advance, below, mix
+from ddz_env.engine.step import apply_action
+from ddz_env.engine.tables import MASK_WORDS
+
+Row = npt.NDArray[np.uint64]
+Path = tuple[int, ...]
+
+SEED = np.uint64(2011)
+ZERO = np.float32(0)
+
+
+@dataclass
+class Node:
+    """A node and the edge to it: its visits, and the reward of the side that chose the edge."""
+
+    visits: int = 0
+    reward: np.float32 = ZERO
+    tried: list[int] = field(default_factory=list)
+    """The actions that have children, in the order in which the children came."""
+
+
+Book = dict[Path, Node]
+
+
+class Chance:
+    """The search's random numbers: one generator, advanced once a determinization, a choice, ... in this order."""
+
+    def __init__(self) -> None:
+        self.state = SEED
+
+    def game(self, state: State, *, fixed: bool) -> Row:
+        """A determinization of what the acting seat knows, or the game itself."""
+        row = state.row.copy()
+        if not fixed:
+            self.state = np.uint64(draw_game(state.view().row, state.seat, state.rule_words, self.state, row))
+        return row
+
+    def choose(self, actions: list[int]) -> int:
+        self.state = np.uint64(advance(self.state))
+        return actions[int(below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
+
+    def landlord_wins(self, row: Row, rules: Row) -> bool:
+        """Simulate to the end of the game."""
+        self.state = np.uint64(simulate_random(row, rules, np.empty(MASK_WORDS, np.uint64), self.state, np.bool_(True)))
+        return int(row[WINNER]) == int(row[LANDLORD]) + 1
+
+
+def legal_actions(row: Row, rules: Row) -> list[int]:
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(row, rules, mask)
+    words = enumerate(mask.tolist())
+    return [64 * index + bit for index, word in words for bit in range(word.bit_length()) if (word >> bit) & 1]
+
+
+def select(book: Book, path: Path, legal: list[int], k: float) -> int:
+    """Figure 2's selection in single precision: the first child of largest R(M) / V(M) + k sqrt(ln V(N) / V(M))."""
+    log_parent = np.float32(math.log(book[path].visits))
+    best, best_value = -1, np.float32(-1)
+    for action in book[path].tried:
+        if action in legal:
+            child = book[(*path, action)]
+            share = np.float32(1) / np.float32(child.visits)
+            value = child.reward * share + np.float32(k) * np.sqrt(log_parent * share)
+            if value > best_value:
+                best, best_value = action, value
+    return best
+
+
+def single_observer(state: State, iterations: int, k: float, *, fixed: bool = False) -> Book:
+    """Figure 2: one tree of information sets, each iteration restricted to a determinization."""
+    chance, rules = Chance(), state.rule_words
+    tree: Book = {(): Node()}
+    for _ in range(iterations):
+        row = chance.game(state, fixed=fixed)
+        path: Path = ()
+        movers: list[int] = []
+        expanded = False
+        while not expanded and row[STAGE] != STAGE_OVER:
+            legal = legal_actions(row, rules)
+            untried = [action for action in legal if action not in tree[path].tried]
+            if untried:
+                action = chance.choose(untried)
+                tree[path].tried.append(action)
+                tree[(*path, action)] = Node()
+                expanded = True
+            else:
+                action = select(tree, path, legal, k)
+            movers.append(int(row[SEAT]))
+            apply_action(row, np.uint64(action), rules)
+            path = (*path, action)
+        won = chance.landlord_wins(row, rules)
+        tree[()].visits += 1
+        for length, mover in enumerate(movers, start=1):
+            tree[path[:length]].visits += 1
+            tree[path[:length]].reward += np.float32((mover == int(row[LANDLORD])) == won)
+    return tree
+
+
+def multiple_observer(state: State, iterations: int, k: float) -> list[Book]:
+    """One tree for each player.  A player sees its own stages, and the moves of others when they lie on the table."""
+    chance, rules, players = Chance(), state.rule_words, range(state.rules.players)
+    trees: list[Book] = [{(): Node()} for _ in players]
+    for _ in range(iterations):
+        row = chance.game(state, fixed=False)
+        path: Path = ()
+        movers: list[int] = []
+        seen: list[list[Path]] = [[()] for _ in players]  # by player: the nodes of its tree on the way
+        expanded = False
+        while not expanded and row[STAGE] != STAGE_OVER:
+            mover = int(row[SEAT])
+            own, here = trees[mover], seen[mover][-1]
+            legal = legal_actions(row, rules)
+            untried = [action for action in legal if action not in own[here].tried]
+            if untried:
+                action = chance.choose(untried)
+                own[here].tried.append(action)
+                expanded = True
+            else:
+                action = select(own, here, legal, k)
+            apply_action(row, np.uint64(action), rules)
+            path = (*path, action)
+            movers.append(mover)
+            for player in players:
+                if player == mover or int(row[STAGE]) != STAGE_KICKER:
+                    trees[player].setdefault(path, Node())
+                    seen[player].append(path)
+        won = chance.landlord_wins(row, rules)
+        for player in players:
+            for node in seen[player]:
+                trees[player][node].visits += 1
+                if node:
+                    by_landlord = movers[len(node) - 1] == int(row[LANDLORD])
+                    trees[player][node].reward += np.float32(by_landlord == won)
+    return trees
+
+
+def compiled(state: State, iterations: int, k: float, *, fixed: bool = False) -> Tree:
+    """The tree of the search that the agents run."""
+    tree = new_tree(8 * iterations + 64)
+    root = state.row if fixed else state.view().row
+    settings, rules = plain(k, fixed=fixed), state.rule_words
+    done, _ = search(tree, root, state.seat, rules, iterations, settings, uniform(), None, None, SEED)
+    assert done == iterations
+    return tree
+
+
+Statistics = dict[Path, tuple[int, float]]
+
+
+def statistics(book: Book) -> Statistics:
+    return {path: (node.visits, float(node.reward)) for path, node in book.items()}
+
+
+def statistics_of(tree: Tree, record: int = ROOT, path: Path = ()) -> Statistics:
+    """Visits and reward of every node of a compiled tree."""
+    found = {path: (int(tree.visits[record]), float(tree.reward[record]))}
+    block = children(tree, record)
+    for child in range(block.start, block.stop):
+        found |= statistics_of(tree, child, (*path, int(tree.action[child])))
+    return found
+
+
+def author(path: Path, state: State) -> tuple[int, bool]:
+    """The player who chose the last action of a path, and whether its move still lacks kickers.
+
+    The turn passes on with every whole move: who leads after the passes is next in order anyway.
+    """
+    moves, left = -1, 0
+    for action in path:
+        if action >= KICKER_BASE:
+            left -= 1
+        else:
+            moves, left = moves + 1, MAIN_GROUPS[action].kicker_count
+    return (state.seat + moves) % state.rules.players, left > 0
+
+
+def observed(whole: Statistics, state: State, player: int) -> Statistics:
+    """What of a tree a player observes: all but the half-built moves of others."""
+    found = {}
+    for path, numbers in whole.items():
+        mover, half_built = author(path, state)
+        if mover == player or not half_built:
+            found[path] = numbers
+    return found
+
+
+def played(seed: int, moves: int, rules: str = "standard") -> State:
+    """A position some moves into a random game."""
+    state, rng = State.new(seed, rules), np.random.default_rng(seed)
+    for _ in range(moves):
+        legal = state.legal_moves()
+        state.step(legal[int(rng.integers(len(legal)))])
+    return state
+
+
+POSITIONS = {
+    "landlord leads": (State.new(1), 1000, 1.0),
+    "landlord leads, little exploration": (State.new(2), 1000, 0.1),
+    "peasant down follows": (played(3, 1), 1000, 1.0),
+    "peasant up follows": (played(3, 2), 1000, 0.44),
+    "landlord in the middle, with kickers": (played(10, 12), 1000, 1.0),
+    "peasant in the middle": (played(5, 13), 1500, 2.0),
+    "peasant late": (played(7, 20), 1500, 1.0),
+    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 1500, 1.0),
+    "repeated kickers": (State.new(3, "rlcard"), 1000, 1.0),
+    "merged planes": (
+        State.from_hands(["333444555", "666777JJ", "9TTT"], rules="douzero", check_sizes=False),
+        500,
+        1.0,
+    ),
+    "mini leads": (State.new(5, "mini"), 1500, 1.0),
+    "mini follows": (played(6, 3, "mini"), 1500, 0.5),
+}
+"""Positions with iterations and exploration constant."""
+
+
+@pytest.fixture(params=POSITIONS)
+def case(request: pytest.FixtureRequest) -> tuple[State, int, float]:
+    return POSITIONS[request.param]
+
+
+def test_the_compiled_search_is_figure_2(case: tuple[State, int, float]) -> None:
+    state, iterations, k = case
+    expected = statistics(single_observer(state, iterations, k))
+    assert expected[()][0] == iterations
+    assert max(map(len, expected)) > 3
+    assert statistics_of(compiled(state, iterations, k)) == expected
+
+
+@pytest.mark.parametrize("name", ["landlord leads", "peasant in the middle", "endgame", "mini leads"])
+def test_with_a_known_game_the_compiled_search_is_uct(name: str) -> None:
+    state, iterations, k = POSITIONS[name]
+    expected = statistics(single_observer(state, iterations, k, fixed=True))
+    assert statistics_of(compiled(state, iterations, k, fixed=True)) == expected
+
+
+def test_every_tree_of_the_multiple_observer_search_is_the_single_observer_tree(case: tuple[State, int, float]) -> None:
+    state, iterations, k = case
+    whole = statistics_of(compiled(state, iterations, k))
+    trees = multiple_observer(state, iterations, k)
+    for player, tree in enumerate(trees):
+        assert statistics(tree) == observed(whole, state, player)
+    assert set().union(*trees) == set(whole), "every node is observed by somebody"
+
+
+def test_the_cases_hold_what_they_are_for() -> None:
+    """Opponents' half-built moves, and opponents' moves that only some determinizations allow."""
+    state, iterations, k = POSITIONS["peasant in the middle"]
+    whole = statistics_of(compiled(state, iterations, k))
+    hidden = [path for path in whole if path and author(path, state)[1] and author(path, state)[0] != state.seat]
+    assert len(hidden) > 20
+    assert len(observed(whole, state, state.seat)) < len(whole)
+    beyond = 0
+    for first in {path[0] for path in whole if len(path) > 1 and not author(path[:1], state)[1]}:
+        state_after = state.copy()
+        state_after.step_action(first)
+        replies = {path[1] for path in whole if len(path) > 1 and path[0] == first}
+        beyond += len(replies - set(state_after.legal_actions()))
+    assert beyond > 0, "replies that the true hands do not allow"

@@ -203,6 +203,29 @@ def test_a_window_weighs_the_last_decisions_only() -> None:
     ).all()
 
 
+def test_a_half_built_move_is_no_part_of_the_story() -> None:
+    """In the middle of its own move a seat knows what it knew before it."""
+    state = next(
+        state for state in (after(seed, 9) for seed in range(50)) if any(move.kickers for move in state.legal_moves())
+    )
+    before = infer(state.view(), generator(), 100)
+    state.step_action(next(move.main for move in state.legal_moves() if move.kickers))
+    assert state.stage == "kicker"
+    now = infer(state.view(), generator(), 100)
+    assert (now.hands == before.hands).all()
+    assert (now.weights == before.weights).all()
+
+
+def test_answers_to_doubling_and_the_end_of_a_game_are_no_obstacle() -> None:
+    rules = Rules.preset("bidding", doubling=True)
+    state, agent = State.new(seed=3, rules=rules), RulesAgent()
+    while not state.is_over:
+        state.step(agent.act(state.view(), generator()))
+        for seat in range(3):
+            assert infer(state.view(seat), generator(), 20).weights.sum() == pytest.approx(1)
+    assert {move.category for _, move in state.history} > {"bid", "double", "pass"}
+
+
 def test_open_hands_leave_nothing_to_infer() -> None:
     state = after(3, 8, "perfect")
     known = infer(state.view(), generator(), 10)

@@ -30,6 +30,8 @@ from training.experiments.hand_inference import (
     plain_splits,
     run_hand_inference,
 )
+from training.experiments.hand_inference_plot import plot_hand_inference
+from training.experiments.mini_plots import can_plot
 from training.experiments.response_fit import decision_facts, fit_response, fit_responses, mean_log_likelihood
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"
@@ -115,17 +117,17 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_the_published_results_are_read_without_playing() -> None:
-    """Right beliefs gain, the mixture of beliefs never costs, the rule agent's model alone does on random games."""
+    """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
     results = run_hand_inference(RESULTS)
     assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
     games = {(result.player, result.game) for result in results}
     assert len(games) == DEFAULT_GAMES * len(PLAYERS)
     seen = {player: [result for result in results if result.player == player] for player in PLAYERS}
-    assert gain(seen["rules"], "default").low > 0.05
-    assert gain(seen["rules"], "rules").mean > gain(seen["rules"], "default").mean
+    assert gain(seen["rules"], "default").low > 0.25
     assert gain(seen["isuct"], "default").low > 0
     assert gain(seen["random"], "default").low > 0
+    assert gain(seen["isuct"], "rules").high < 0
     assert gain(seen["random"], "rules").high < 0
     lines = compare_hand_inference(results)
     assert sum(line.what.startswith("rules") for line in lines) == 6
@@ -186,3 +188,10 @@ def test_the_shipped_response_of_a_searcher_is_the_fitted_one() -> None:
     assert np.array(fitted.kinds) == pytest.approx(np.array(SEARCHER.kinds), abs=1e-3)
     assert fitted.kickers == pytest.approx(SEARCHER.kickers, abs=1e-3)
     assert fitted.uniform == pytest.approx(SEARCHER.uniform, abs=1e-3)
+
+
+@pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
+def test_a_plot_is_drawn(tmp_path: Path) -> None:
+    one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
+    plot_hand_inference([one, replace(one, player="random", decisions=12)], tmp_path / "deeper" / "plot.png")
+    assert (tmp_path / "deeper" / "plot.png").read_bytes().startswith(b"\x89PNG")

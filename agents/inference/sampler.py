@@ -23,7 +23,7 @@ from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_
 from ddz_env.rules import Rules
 
 DEFAULT_PARTICLES = 1000
-DEFAULT_ROUNDS = 2
+DEFAULT_ROUNDS = 4
 DEFAULT_TEMPER = 1.0
 DEFAULT_LEAST_ESS = 0.02
 """Share of the different deals drawn."""

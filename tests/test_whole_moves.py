@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.agent import InvalidBudgetError, IsUctAgent
+from agents.mcts.agent import IsUctAgent
 from agents.mcts.determinize import draw_game
+from agents.mcts.errors import InvalidBudgetError
 from agents.mcts.search import search
 from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
 from agents.mcts.whole_moves import WholeMoveUctAgent

@@ -108,6 +108,7 @@ def _best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, 
 
 @inline_kernel
 def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
+    """The child that figure 2 selects among those listed."""
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
     for index in range(found):
         value = ucb(tree, usable[index], log_parent, exploration)
@@ -118,6 +119,7 @@ def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, explo
 
 @inline_kernel
 def best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> int:
+    """The child that figure 2 selects among all."""
     first = np.int64(tree.first[node])
     best, best_value = first, np.float32(-1.0)
     for record in range(first, first + np.int64(tree.used[node])):

@@ -11,7 +11,19 @@ import numpy as np
 from ddz_env.actions import MAIN_GROUPS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.kickers import kicker_options
-from ddz_env.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, TARGET, WINNER
+from ddz_env.engine.layout import (
+    BOMBS_ONLY,
+    HANDS,
+    KEY,
+    LANDLORD,
+    NO_GAME,
+    SEAT,
+    STAGE,
+    STAGE_OVER,
+    STAGE_PLAY,
+    TARGET,
+    WINNER,
+)
 from ddz_env.engine.legal import count_legal, lead_mask, legal_mask, nth_legal, replies, trio_needed
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action, pass_turn, play_lightly

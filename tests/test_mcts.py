@@ -155,7 +155,7 @@ def test_search_depends_on_public_knowledge_only() -> None:
     assert outline(run(state, 400, fixed=True)) != outline(run(other, 400, fixed=True)), "cheating does depend on them"
 
 
-@pytest.mark.parametrize("agent", [IsUctAgent(300), DeterminizedUctAgent(5, 60)])
+@pytest.mark.parametrize("agent", [IsUctAgent(300), DeterminizedUctAgent(60, trees=5)])
 def test_agents_find_a_win_in_one(agent: IsUctAgent | DeterminizedUctAgent) -> None:
     state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
     assert str(agent.act(state.view(), np.random.default_rng(0))) == "34567"
@@ -171,7 +171,7 @@ def test_a_forced_move_returns_at_once() -> None:
 def test_the_landlord_keeps_a_control_to_win_in_two() -> None:
     """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
     state = State.from_hands(["3R", "4", "5"], check_sizes=False)
-    for agent in (IsUctAgent(400), DeterminizedUctAgent(10, 60)):
+    for agent in (IsUctAgent(400), DeterminizedUctAgent(60, trees=10)):
         assert str(agent.act(state.view(), np.random.default_rng(1))) == "R"
 
 
@@ -185,7 +185,7 @@ def test_kickers_are_chosen_at_their_own_stage() -> None:
 
 @pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "rlcard", "douzero", "openspiel", "half-deck"])
 def test_search_agents_play_whole_games(preset: str) -> None:
-    agents = [IsUctAgent(40), DeterminizedUctAgent(4, 10), CheatingUctAgent(4, 10)]
+    agents = [IsUctAgent(40), DeterminizedUctAgent(10, trees=4), CheatingUctAgent(10, trees=4)]
     for seed in range(2):
         state = State.new(seed, preset)
         rng = np.random.default_rng(seed)

@@ -34,8 +34,8 @@ ENOUGH = 10**12
 
 SEARCHERS: dict[str, Callable[[], Any]] = {
     "isuct": lambda: IsUctAgent(ENOUGH),
-    "duct": lambda: DeterminizedUctAgent(40, ENOUGH),
-    "cheating-uct": lambda: CheatingUctAgent(40, ENOUGH),
+    "duct": lambda: DeterminizedUctAgent(ENOUGH, trees=40),
+    "cheating-uct": lambda: CheatingUctAgent(ENOUGH, trees=40),
     "whole moves": lambda: WholeMoveUctAgent("flat", ENOUGH),
 }
 
@@ -76,7 +76,7 @@ OPEN: list[Family] = [
 
 @pytest.mark.parametrize("family", OPEN, ids=str)
 def test_cheating_uct_plays_a_winning_move_wherever_minimax_has_one(family: Family) -> None:
-    agent, solver = CheatingUctAgent(4, 250), MinimaxSolver(PRESETS[family[0]], 0.0, table_bits=16)
+    agent, solver = CheatingUctAgent(250, trees=4), MinimaxSolver(PRESETS[family[0]], 0.0, table_bits=16)
     with_traps = 0
     for number, state in enumerate(endgames(family)):
         moves, values = solver.move_values(state.row)
@@ -186,7 +186,7 @@ def test_the_rule_agent_finds_wins_in_one_trick(problems: list[Problem]) -> None
 
 def test_determinized_uct_finds_the_wins_that_every_determinization_shows(problems: list[Problem]) -> None:
     """Where another move wins in most determinizations its trees tie there, and chance decides: those are left out."""
-    agent, shown = DeterminizedUctAgent(10, 100), 0
+    agent, shown = DeterminizedUctAgent(100, trees=10), 0
     for number, problem in enumerate(problems):
         if problem.tricks == 1 or (problem.wins_always | problem.loses_always).all():
             shown += 1

@@ -9,6 +9,7 @@ from agents.mcts.agent import IsUctAgent
 from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidBudgetError
 from agents.mcts.search import search
+from agents.mcts.settings import plain
 from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
 from agents.mcts.whole_moves import WholeMoveUctAgent
 from agents.mcts.whole_search import (
@@ -21,6 +22,7 @@ from agents.mcts.whole_search import (
     kickers_of,
     new_key_tree,
 )
+from agents.mcts.worlds import uniform
 from agents.registry import make_agent
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
@@ -151,7 +153,8 @@ def without_kickers(statistics: Statistics) -> Statistics:
 def test_where_nothing_has_kickers_all_levels_grow_the_same_tree(state: State, fixed: bool) -> None:
     stages = new_tree(20_000)
     root = state.row if fixed else state.view().row
-    search(stages, root, state.seat, state.rule_words, 2000, 1.0, fixed, SEED)
+    settings = plain(fixed=fixed)
+    search(stages, root, state.seat, state.rule_words, 2000, settings, uniform(), None, None, SEED)
     expected = without_kickers(statistics_of(stages))
     for levels in LEVELS:
         assert statistics_of(tree_of(state, levels, 2000, fixed=fixed)) == expected

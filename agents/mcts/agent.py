@@ -69,6 +69,7 @@ class TreeSearchAgent:
     def __init__(
         self,
         iterations: int | None = None,
+        *,
         trees: int | None = None,
         milliseconds: float | None = None,
         exploration: float = 1.0,
@@ -241,6 +242,7 @@ class IsUctAgent(TreeSearchAgent):
     def __init__(
         self,
         iterations: int | None = None,
+        *,
         trees: int | None = None,
         milliseconds: float | None = None,
         exploration: float = 1.0,
@@ -255,7 +257,17 @@ class IsUctAgent(TreeSearchAgent):
         particles: int = 0,
     ) -> None:
         super().__init__(
-            iterations, trees, milliseconds, exploration, simulation, selection, counts, prior, final, finish, threads
+            iterations,
+            trees=trees,
+            milliseconds=milliseconds,
+            exploration=exploration,
+            simulation=simulation,
+            selection=selection,
+            counts=counts,
+            prior=prior,
+            final=final,
+            finish=finish,
+            threads=threads,
         )
         check_budget("particles", particles, 0)
         self.particles = int(particles)

@@ -38,7 +38,7 @@ class WholeMoveUctAgent(TreeSearchAgent):
         milliseconds: float | None = None,
         exploration: float = 1.0,
     ) -> None:
-        super().__init__(iterations, 1, milliseconds, exploration)
+        super().__init__(iterations, trees=1, milliseconds=milliseconds, exploration=exploration)
         self._moves = WholeMoveSearch(levels)
 
     @property

@@ -41,7 +41,7 @@ class DealResult:
 
 def player_1(kind: str) -> Agent:
     """Information-set UCT or determinized UCT with 4,000 iterations a decision."""
-    return IsUctAgent(4000) if kind == "isuct" else DeterminizedUctAgent(20, 200)
+    return IsUctAgent(4000) if kind == "isuct" else DeterminizedUctAgent(200, trees=20)
 
 
 def run_mini_uct(
@@ -64,7 +64,7 @@ def run_mini_uct(
     table = ResultTable(path, {"experiment": "mini-uct", "games": games, "seed": seed}, COLUMNS)
     done = table.keys("deal")
     contenders = [player_1(kind) for kind in PLAYERS_1]
-    opponent = DeterminizedUctAgent(20, 200)
+    opponent = DeterminizedUctAgent(200, trees=20)
     for number, deal in enumerate(deals):
         on_progress(number, len(deals))
         if (str(deal.number),) not in done:

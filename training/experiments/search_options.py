@@ -1,0 +1,219 @@
+"""Options of the search at equal time: each against plain information-set UCT and against the rule agent.
+
+An option that costs time gets fewer iterations.  Before anything is played, the processor time of a decision is
+measured for every variant on the same positions, and iterations are set so that all cost what the plain search costs
+with ``base_iterations``; the numbers found are saved with the results and used again when a run is resumed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.protocol import Agent
+from agents.registry import make_agent
+from ddz_env import State, View
+from training.evaluation.arena import Arena, run_arena
+from training.evaluation.duplicate import GameRecord
+from training.evaluation.statistics import Interval, normal_interval, win_share
+from training.experiments.comparison import OnProgress, no_progress
+from training.experiments.result_table import ResultTable
+
+PLAIN = "isuct"
+RULES = "rules"
+VARIANTS: Mapping[str, str] = {
+    "plain": "isuct:iterations={}",
+    "availability counts": "isuct:iterations={},counts=availability",
+    "PUCT": "isuct:iterations={},selection=puct",
+    "PUCT, rules prior": "isuct:iterations={},selection=puct,prior=rules",
+    "choice by value": "isuct:iterations={},final=value",
+    "tree reuse": "isuct:iterations={},reuse=true",
+    "4 trees": "isuct:iterations={},trees=4",
+    "planned simulation": "isuct:iterations={},simulation=planned",
+    "rules simulation": "isuct:iterations={},simulation=rules",
+    "two levels": "isuct-moves:iterations={},levels=sets",
+    "flat": "isuct-moves:iterations={},levels=flat",
+    "re-determinizing": "isuct-redetermined:iterations={}",
+    "inference (100 particles)": "isuct:iterations={},particles=100",
+    "duplicate rollouts, random": "rollout:iterations={},simulation=random",
+    "duplicate rollouts, planned": "rollout:iterations={},simulation=planned",
+    "duplicate rollouts, rules": "rollout:iterations={},simulation=rules",
+}
+"""Specifications by name, with a place for the iterations."""
+
+BUDGET_COLUMNS = ("variant", "iterations", "microseconds")
+COLUMNS = ("variant", "opponent", "deal", "landlord", "peasants")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a variant may do.
+
+    Attributes:
+        iterations: Iterations a decision.
+        microseconds: Processor time that a decision took with them, on average.
+    """
+
+    iterations: int
+    microseconds: float
+
+
+@dataclass(frozen=True)
+class DealResult:
+    """A duplicate deal.
+
+    Attributes:
+        variant: Name of the variant.
+        opponent: Specification of the opponent.
+        deal: Number of the deal.
+        landlord: Whether the variant won as landlord.
+        peasants: Whether it won as peasants.
+    """
+
+    variant: str
+    opponent: str
+    deal: int
+    landlord: int
+    peasants: int
+
+
+def positions(count: int, seed: int) -> list[View]:
+    """Decisions with a choice, from games of the rule agent."""
+    rules, rng = make_agent(RULES), np.random.default_rng(seed)
+    views: list[View] = []
+    while len(views) < count:
+        state = State.new(seed=int(rng.integers(2**63)))
+        while not state.is_over:
+            if len(state.legal_moves()) > 1 and rng.random() < 0.1:
+                views.append(state.view())
+            state.step(rules.act(state.view(), rng))
+    return views[:count]
+
+
+def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
+    """Mean processor time of a decision, compilation not counted."""
+    rng = np.random.default_rng(0)
+    agent.act(views[0], rng)
+    start = time.process_time()
+    for view in views:
+        agent.act(view, rng)
+    return (time.process_time() - start) / len(views) * 1e6
+
+
+def calibrate(spec: str, target: float, views: Sequence[View]) -> Budget:
+    """Iterations with which a variant costs so many microseconds a decision.
+
+    Cost is nearly linear in iterations, with a fixed part (inference has a large one), so a few secant steps suffice.
+    """
+    low, high = 16, 256
+    cost_low = microseconds_a_decision(make_agent(spec.format(low)), views)
+    cost_high = microseconds_a_decision(make_agent(spec.format(high)), views)
+    for _ in range(3):
+        slope = max((cost_high - cost_low) / (high - low), 1e-3)
+        wanted = max(16, round(high + (target - cost_high) / slope))
+        if wanted == high:
+            break
+        low, cost_low = high, cost_high
+        high, cost_high = wanted, microseconds_a_decision(make_agent(spec.format(wanted)), views)
+    return Budget(high, cost_high)
+
+
+def budgets(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, Budget]:
+    """Budgets of equal time, from the file of an earlier run where it has them.
+
+    Args:
+        path: Where to save them; None saves nothing.
+        base_iterations: Iterations of the plain search.
+        names: Variants, of ``VARIANTS``.
+        seed: Seed of the positions that are timed.
+    """
+    table = ResultTable(path, {"experiment": "search-budgets", "base": base_iterations, "seed": seed}, BUDGET_COLUMNS)
+    known = {row["variant"]: Budget(int(row["iterations"]), float(row["microseconds"])) for row in table.rows}
+    views = positions(60, seed)
+    if "plain" not in known:
+        cost = microseconds_a_decision(make_agent(VARIANTS["plain"].format(base_iterations)), views)
+        known["plain"] = Budget(base_iterations, cost)
+        table.add("plain", base_iterations, f"{cost:.0f}")
+    for name in names:
+        if name not in known:
+            known[name] = calibrate(VARIANTS[name], known["plain"].microseconds, views)
+            table.add(name, known[name].iterations, f"{known[name].microseconds:.0f}")
+    return known
+
+
+def run_search_options(
+    path: Path | None = None,
+    on_progress: OnProgress = no_progress,
+    *,
+    names: Sequence[str] = tuple(VARIANTS),
+    opponents: Sequence[str] = (PLAIN, RULES),
+    base_iterations: int = 2500,
+    deals: int = 1000,
+    first_deal: int = 0,
+    processes: int = 1,
+    seed: int = 0,
+) -> list[DealResult]:
+    """Play every variant against every opponent on the same duplicate deals.
+
+    Args:
+        path: Where to save, one line a deal; a file of an earlier run is gone on with.  Budgets are saved beside it.
+        on_progress: Told how many deals are done.
+        names: Variants, of ``VARIANTS``.
+        opponents: ``isuct`` (the plain search with the base budget) or an agent's specification.
+        base_iterations: Iterations of the plain search.
+        deals: Duplicate deals a pair.
+        first_deal: Number of the first.
+        processes: Worker processes; the results do not depend on them.
+        seed: Seed of deals and agents.
+    """
+    beside = None if path is None else path.with_name(f"{path.stem}_budgets.csv")
+    known = budgets(beside, base_iterations, names)
+    settings = {"experiment": "search-options", "base": base_iterations, "seed": seed}
+    table = ResultTable(path, settings, COLUMNS)
+    done = table.keys("variant", "opponent", "deal")
+    wanted = range(first_deal, first_deal + deals)
+    pairs = [(name, opponent) for opponent in opponents for name in names if (name, opponent) != ("plain", PLAIN)]
+    finished = 0
+    for name, opponent in pairs:
+        missing = [deal for deal in wanted if (name, opponent, str(deal)) not in done]
+        finished += deals - len(missing)
+        on_progress(finished, deals * len(pairs))
+        if not missing:
+            continue
+        spec = VARIANTS[name].format(known[name].iterations)
+        other = VARIANTS["plain"].format(base_iterations) if opponent == PLAIN else opponent
+
+        def save(records: list[GameRecord], name: str = name, opponent: str = opponent) -> None:
+            nonlocal finished
+            finished += 1
+            table.add(name, opponent, records[0].deal, *(_won(records, side) for side in ("landlord", "peasants")))
+            on_progress(finished, deals * len(pairs))
+
+        arena = Arena((spec, other), seed=seed, timing=False)
+        run_arena(arena, len(missing), first_deal=missing[0], processes=processes, on_deal=save)
+    return [_result(row) for row in table.rows if int(row["deal"]) in wanted]
+
+
+def _won(records: Sequence[GameRecord], side: str) -> int:
+    """Whether the first agent won the game in which it was on this side."""
+    alone = next(record for record in records if (record.seats == "abb") == (side == "landlord"))
+    return int(win_share(alone, "a") > 0.5)
+
+
+def _result(row: Mapping[str, str]) -> DealResult:
+    return DealResult(row["variant"], row["opponent"], int(row["deal"]), int(row["landlord"]), int(row["peasants"]))
+
+
+def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Interval:
+    """A variant's win rate over both sides, with a 95 % interval over deals."""
+    return normal_interval(
+        [
+            (result.landlord + result.peasants) / 2
+            for result in results
+            if (result.variant, result.opponent) == (variant, opponent)
+        ]
+    )

@@ -27,6 +27,7 @@ BUILT_IN: dict[str, str] = {
     "random-staged": "agents.baselines.random:RandomStagedAgent",
     "rules": "agents.baselines.rules:RulesAgent",
     "isuct": "agents.mcts.agent:IsUctAgent",
+    "isuct-redetermined": "agents.mcts.redetermined:RedeterminizedUctAgent",
     "isuct-moves": "agents.mcts.whole_moves:WholeMoveUctAgent",
     "duct": "agents.mcts.agent:DeterminizedUctAgent",
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",

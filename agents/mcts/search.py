@@ -49,7 +49,7 @@ _U63 = np.uint64(63)
 
 
 @inline_kernel
-def _take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
+def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
     """List the children that the determinization allows and strike their actions from the mask."""
     first, found = np.int64(tree.first[node]), 0
     for record in range(first, first + np.int64(tree.used[node])):
@@ -240,7 +240,7 @@ def search(
                 node = best_child(tree, node, log_parent, settings.exploration)
             else:
                 legal_mask(row, rules, mask)
-                found = _take_tried(tree, node, mask, usable)
+                found = take_tried(tree, node, mask, usable)
                 fresh = count_legal(mask)
                 child = _select(tree, node, usable, found, fresh, log_parent, settings)
                 if child < 0:

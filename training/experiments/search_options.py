@@ -150,9 +150,9 @@ def run_search_options(
     *,
     names: Sequence[str] = tuple(VARIANTS),
     opponents: Sequence[str] = (PLAIN, RULES),
-    base_iterations: int = 2500,
+    base_iterations: int = 1500,
     deals: int = 1000,
-    first_deal: int = 0,
+    first_deal: int = 20_000,
     processes: int = 1,
     seed: int = 0,
 ) -> list[DealResult]:
@@ -216,3 +216,15 @@ def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Inte
             if (result.variant, result.opponent) == (variant, opponent)
         ]
     )
+
+
+def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
+    """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
+    lines = []
+    for variant, opponent in dict.fromkeys((result.variant, result.opponent) for result in results):
+        own = [result for result in results if (result.variant, result.opponent) == (variant, opponent)]
+        both = win_rate(own, variant, opponent)
+        sides = [sum(getattr(result, side) for result in own) / len(own) for side in ("landlord", "peasants")]
+        rates = [f"{100 * rate:.1f}" for rate in (*sides, both.mean)]
+        lines.append((variant, opponent, str(len(own)), *rates, f"{100 * both.low:.1f} to {100 * both.high:.1f}"))
+    return lines

@@ -28,6 +28,7 @@ from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.rules import PRESETS, Rules
 from training.experiments.full_reports import REPORTS
 from training.experiments.result_table import read_results
+from training.experiments.search_options import deal_result, option_cells
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -113,12 +114,30 @@ def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
         name: ``full-`` and a report of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
         results: Where the files are.
     """
+    if name in OPTION_TABLES:
+        return functools.partial(_search_options_table, results / f"{name.replace('-', '_')}.csv")
     prefix, _, rest = name.partition("-")
     kind, _, variant = rest.partition("-")
     if prefix != "full" or kind not in REPORTS:
         return None
     source = REPORTS[kind].source + (f"_{variant.replace('-', '_')}" if variant else "")
     return functools.partial(_experiment_table, kind, results / f"full_{source}.csv")
+
+
+def _search_options_table(path: Path) -> str:
+    """Options of the search at equal time, with the budgets that were calibrated."""
+    if not path.exists():
+        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
+    _, budget_rows = read_results(path.with_name(f"{path.stem}_budgets.csv"))
+    budgets = {row["variant"]: row for row in budget_rows}
+    _, rows = read_results(path)
+    lines = []
+    for variant, opponent, *cells in option_cells([deal_result(row) for row in rows]):
+        budget = budgets[variant]
+        milliseconds = f"{float(budget['microseconds']) / 1000:.2f}"
+        lines.append((variant, opponent, budget["iterations"], milliseconds, *cells))
+    header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
+    return _table(header, lines)
 
 
 def _experiment_table(kind: str, path: Path) -> str:
@@ -140,7 +159,10 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 """Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
 
-EXPERIMENT_TABLES: tuple[str, ...] = tuple(f"full-{name}" for name in REPORTS)
+OPTION_TABLES = ("search-options", "search-options-rules", "search-options-slow")
+"""Equal-time tables: small budgets against plain search, and against the rule agent; larger budgets."""
+
+EXPERIMENT_TABLES: tuple[str, ...] = (*(f"full-{name}" for name in REPORTS), *OPTION_TABLES)
 """Tables of experiments on the full game.  A page may add a variant to the name: ``full-landlord-plain`` is the table
 of ``results/full_landlord_plain.csv``."""
 

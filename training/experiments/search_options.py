@@ -194,7 +194,7 @@ def run_search_options(
 
         arena = Arena((spec, other), seed=seed, timing=False)
         run_arena(arena, len(missing), first_deal=missing[0], processes=processes, on_deal=save)
-    return [_result(row) for row in table.rows if int(row["deal"]) in wanted]
+    return [deal_result(row) for row in table.rows if int(row["deal"]) in wanted]
 
 
 def _won(records: Sequence[GameRecord], side: str) -> int:
@@ -203,7 +203,8 @@ def _won(records: Sequence[GameRecord], side: str) -> int:
     return int(win_share(alone, "a") > 0.5)
 
 
-def _result(row: Mapping[str, str]) -> DealResult:
+def deal_result(row: Mapping[str, str]) -> DealResult:
+    """A line of the results file."""
     return DealResult(row["variant"], row["opponent"], int(row["deal"]), int(row["landlord"]), int(row["peasants"]))
 
 

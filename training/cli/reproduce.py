@@ -67,12 +67,17 @@ def mini_uct(
     plot: Plot = None,
     games: Annotated[int, typer.Option(min=1, help="Games a deal and agent; the paper played 10.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all agents.")] = 0,
+    exploration: Annotated[float, typer.Option(min=0, help="Exploration constant of all agents.")] = 1.0,
+    finish: Annotated[
+        bool, typer.Option(help="Finishing moves at once (the paper: no).")
+    ] = True,
 ) -> None:
     """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
     from training.experiments import mini_plots
-    from training.experiments.mini_uct import compare_mini_uct, run_mini_uct
+    from training.experiments.mini_uct import Variant, compare_mini_uct, run_mini_uct
 
-    results = with_bar("deals", lambda tell: run_mini_uct(out, tell, games, seed))
+    variant = Variant(exploration, finish)
+    results = with_bar("deals", lambda tell: run_mini_uct(out, tell, games, seed, variant=variant))
     report("UCT on Mini against determinized UCT 20 × 200", compare_mini_uct(results, games))
     draw(plot, lambda path: mini_plots.plot_mini_uct(results, games, path))
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from agents.mcts.agent import DeterminizedUctAgent, IsUctAgent
 from agents.playing import play_game, seat_generators
@@ -39,9 +40,30 @@ class DealResult:
     wins: tuple[int, int]
 
 
-def player_1(kind: str) -> Agent:
-    """Information-set UCT or determinized UCT with 4,000 iterations a decision."""
-    return IsUctAgent(4000) if kind == "isuct" else DeterminizedUctAgent(200, trees=20)
+@dataclass(frozen=True)
+class Variant:
+    """What may differ from our searches as they are.
+
+    Attributes:
+        exploration: The exploration constant of all agents.
+        finish: Take finishing moves at once; without it the searches are the paper's to the letter.
+    """
+
+    exploration: float = 1.0
+    finish: bool = True
+
+    def settings(self) -> dict[str, Any]:
+        """What differs from the default, for the file's settings."""
+        return {name: value for name, value in asdict(self).items() if value != getattr(_DEFAULT, name)}
+
+    def agent(self, kind: str) -> Agent:
+        """Information-set UCT or determinized UCT with 4,000 iterations a decision."""
+        if kind == "isuct":
+            return IsUctAgent(4000, exploration=self.exploration, finish=self.finish)
+        return DeterminizedUctAgent(200, trees=20, exploration=self.exploration, finish=self.finish)
+
+
+_DEFAULT = Variant()
 
 
 def run_mini_uct(
@@ -50,6 +72,7 @@ def run_mini_uct(
     games: int = PAPER_GAMES,
     seed: int = 0,
     deals: Sequence[MiniDeal] | None = None,
+    variant: Variant = _DEFAULT,
 ) -> list[DealResult]:
     """Play every deal ``games`` times with each kind of player 1.
 
@@ -59,12 +82,13 @@ def run_mini_uct(
         games: Games a deal and kind.
         seed: Seed of all agents; a game's generators follow from seed, deal, repetition and kind.
         deals: The deals; all of Mini's if None.
+        variant: Exploration and finishing moves of all agents.
     """
     deals = mini_deals() if deals is None else deals
-    table = ResultTable(path, {"experiment": "mini-uct", "games": games, "seed": seed}, COLUMNS)
+    table = ResultTable(path, {"experiment": "mini-uct", "games": games, "seed": seed} | variant.settings(), COLUMNS)
     done = table.keys("deal")
-    contenders = [player_1(kind) for kind in PLAYERS_1]
-    opponent = DeterminizedUctAgent(200, trees=20)
+    contenders = [variant.agent(kind) for kind in PLAYERS_1]
+    opponent = variant.agent("duct")
     for number, deal in enumerate(deals):
         on_progress(number, len(deals))
         if (str(deal.number),) not in done:

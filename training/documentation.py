@@ -159,8 +159,8 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 """Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
 
-OPTION_TABLES = ("search-options", "search-options-rules", "search-options-slow")
-"""Equal-time tables: small budgets against plain search, and against the rule agent; larger budgets."""
+OPTION_TABLES = ("search-options",)
+"""Tables of options at equal time."""
 
 EXPERIMENT_TABLES: tuple[str, ...] = (*(f"full-{name}" for name in REPORTS), *OPTION_TABLES)
 """Tables of experiments on the full game.  A page may add a variant to the name: ``full-landlord-plain`` is the table

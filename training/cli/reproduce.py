@@ -68,9 +68,7 @@ def mini_uct(
     games: Annotated[int, typer.Option(min=1, help="Games a deal and agent; the paper played 10.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all agents.")] = 0,
     exploration: Annotated[float, typer.Option(min=0, help="Exploration constant of all agents.")] = 1.0,
-    finish: Annotated[
-        bool, typer.Option(help="Finishing moves at once (the paper: no).")
-    ] = True,
+    finish: Annotated[bool, typer.Option(help="Finishing moves at once (the paper: no).")] = True,
 ) -> None:
     """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
     from training.experiments import mini_plots

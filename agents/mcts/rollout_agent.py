@@ -36,6 +36,8 @@ class RolloutAgent:
         candidates: Moves compared, the rule agent's always among them.
         particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
             are (:mod:`agents.inference`); 0 for uniform ones.
+        caution: How far another candidate must beat the rule agent's move to be preferred, in standard deviations of
+            sorts: square roots of its rollouts are added to its wins so many times.
 
     Raises:
         InvalidBudgetError: If a number is out of range.
@@ -57,11 +59,14 @@ class RolloutAgent:
         simulation: str = "rules",
         candidates: int = 12,
         particles: int = 0,
+        caution: float = 0.0,
     ) -> None:
         check_budget("iterations", iterations, 1)
         check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)
         check_budget("candidates", candidates, 2)
         check_budget("particles", particles, 0)
+        check_budget("caution", caution, 0)
+        self.caution = float(caution)
         self.iterations, self.milliseconds = int(iterations), milliseconds
         self.candidates, self.particles = int(candidates), int(particles)
         index = check_choice("simulation", simulation, SIMULATIONS)
@@ -126,7 +131,8 @@ class RolloutAgent:
 
     def _play(self, view: View, arms: Arms, alive: int, worlds: int, pool: Pool, state: np.uint64) -> np.uint64:
         row, seat, rules = view.row, view.seat, view.rule_words
-        return np.uint64(play_worlds(row, seat, rules, arms, alive, worlds, self.settings, pool, self._plan, state))
+        settings, plan, caution = self.settings, self._plan, self.caution
+        return np.uint64(play_worlds(row, seat, rules, arms, alive, worlds, settings, pool, plan, caution, state))
 
 
 def _decision(arms: Arms) -> Decision:

@@ -8,6 +8,7 @@ candidates is dropped.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -49,11 +50,19 @@ def new_arms(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64]) -> 
 
 
 @inline_kernel
-def _sort(arms: Arms, alive: int) -> None:
-    """Order the candidates still alive by wins (they have equally many rollouts); ties keep their order."""
+def _score(arms: Arms, arm: int, caution: float) -> float:
+    """Wins; the first candidate's with a bonus that chance alone could give another."""
+    bonus = caution * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
+    return float(arms.wins[arm]) + bonus
+
+
+@inline_kernel
+def _sort(arms: Arms, alive: int, caution: float) -> None:
+    """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
     for place in range(1, alive):
         arm, back = arms.order[place], place
-        while back > 0 and arms.wins[arms.order[back - 1]] < arms.wins[arm]:
+        score = _score(arms, arm, caution)
+        while back > 0 and _score(arms, arms.order[back - 1], caution) < score:
             arms.order[back] = arms.order[back - 1]
             back -= 1
         arms.order[back] = arm
@@ -70,6 +79,7 @@ def play_worlds(
     settings: Settings,
     pool: Pool,
     plan: Plan | None,
+    caution: float,
     state: np.uint64,
 ) -> np.uint64:
     """Roll the best ``alive`` candidates out in so many worlds, then sort them.
@@ -84,6 +94,7 @@ def play_worlds(
         settings: The simulation.
         pool: Weighted determinizations to draw from; empty for uniform ones.
         plan: Memory of the planned and rules simulations; None for random ones.
+        caution: Bonus of the first candidate, in square roots of its rollouts: others must win by more than luck.
         state: The generator's state.
 
     Returns:
@@ -103,5 +114,5 @@ def play_worlds(
             state = simulate(row, rules, mask, state, settings, plan, None)
             arms.runs[arm] += 1
             arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
-    _sort(arms, alive)
+    _sort(arms, alive, caution)
     return state

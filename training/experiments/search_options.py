@@ -42,6 +42,9 @@ VARIANTS: Mapping[str, str] = {
     "duplicate rollouts, random": "rollout:iterations={},simulation=random",
     "duplicate rollouts, planned": "rollout:iterations={},simulation=planned",
     "duplicate rollouts, rules": "rollout:iterations={},simulation=rules",
+    "… caution 0.5": "rollout:iterations={},simulation=rules,caution=0.5",
+    "… caution 1": "rollout:iterations={},simulation=rules,caution=1",
+    "… caution 0.5, planned": "rollout:iterations={},simulation=planned,caution=0.5",
 }
 """Specifications by name, with a place for the iterations."""
 

@@ -119,20 +119,7 @@ class RolloutAgent:
             worlds = max(1, self.iterations // (rounds * alive)) if self.milliseconds is None else 1
             stop = start + (self.milliseconds or 0.0) / 1000 * number / rounds
             while True:
-                state = np.uint64(
-                    play_worlds(
-                        view.row,
-                        view.seat,
-                        view.rule_words,
-                        arms,
-                        alive,
-                        worlds,
-                        self.settings,
-                        pool,
-                        self._plan,
-                        state,
-                    )
-                )
+                state = self._play(view, arms, alive, worlds, pool, state)
                 if self.milliseconds is None or time.perf_counter() >= stop:
                     break
             alive = (alive + 1) // 2

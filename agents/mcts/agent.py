@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba.extending import is_jitted
 
 from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
-from agents.mcts.consistency import check_view
+from agents.mcts.consistency import check_start, check_view
 from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice
 from agents.mcts.reuse import Memory
@@ -93,7 +94,7 @@ class TreeSearchAgent:
         self.iterations, self.trees = int(self.iterations), int(self.trees)
         self.milliseconds = milliseconds
         self.threads = usable_threads(threads)
-        self._policy = simulation if callable(simulation) else _policy(simulation)
+        self._policy = _policy(simulation)
         puct = check_choice("selection", selection, SELECTIONS) == 1
         availability = check_choice("counts", counts, COUNTS) == 1
         guided = check_choice("prior", prior, PRIORS) == 1
@@ -134,7 +135,9 @@ class TreeSearchAgent:
 
     def _decide(self, view: View | State, rng: np.random.Generator) -> Decision:
         root, seat, rules = view.row, int(view.seat), view.rule_words
-        if not self.cheats:
+        if self.cheats:
+            check_start(root)
+        else:
             check_view(root, seat, rules)
         if int(root[SEAT]) != seat:
             raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
@@ -319,14 +322,19 @@ class CheatingUctAgent(TreeSearchAgent):
         return self._decide(state, rng)
 
 
-def _policy(simulation: str) -> Policy | None:
-    """A simulation policy of the user's own by its dotted name; None for one of ours."""
-    module, dot, name = simulation.rpartition(".")
-    if not dot:
+def _policy(simulation: str | Policy) -> Policy | None:
+    """A simulation policy of the user's own, itself or by its dotted name; None for one of ours."""
+    found = simulation
+    if isinstance(simulation, str) and "." in simulation:
+        module, _, name = simulation.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidSearchOptionError(f"simulation={simulation!r} names no function: {error}") from error
+    elif not callable(simulation):
         check_choice("simulation", simulation, SIMULATIONS)
         return None
-    try:
-        found: Policy = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InvalidSearchOptionError(f"simulation={simulation!r} names no function: {error}") from error
-    return found
+    if not is_jitted(found):
+        raise InvalidSearchOptionError(f"simulation={simulation!r} is no function compiled by Numba")
+    policy: Policy = found
+    return policy

@@ -12,6 +12,19 @@ from ddz_env.notation import word_to_counts
 from ddz_env.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
 
+def check_start(row: npt.NDArray[np.uint64]) -> None:
+    """Raise if a row stands in the middle of a move.
+
+    Args:
+        row: A view's row or a full row, shape ``[32]``.
+
+    Raises:
+        IllegalMoveError: If it does.
+    """
+    if int(row[STAGE]) == STAGE_KICKER:
+        raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
+
+
 def check_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
     """Raise unless some deal agrees with a view at the start of a decision.
 
@@ -29,8 +42,7 @@ def check_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uin
         >>> view = State.new(seed=1).view()
         >>> check_view(view.row, view.seat, view.rule_words)
     """
-    if int(row[STAGE]) == STAGE_KICKER:
-        raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
+    check_start(row)
     _check_sizes(row, seat, rules)
     _check_cards(row, seat, rules)
 

@@ -23,7 +23,7 @@ def guided_action(row: np.ndarray, rules: np.ndarray, mind: Mind) -> np.uint64:
         mind: The rule agent's memory; its prices are changed.
 
     Returns:
-        An action id; one that is not legal where an earlier kicker was not the rule agent's.
+        An action id; one that is not legal where an earlier kicker was not the rule agent's (0, pass, if none is left).
     """
     if row[STAGE] != STAGE_KICKER:
         main, _ = rules_move(row, rules, mind, WEIGHTS)

@@ -30,6 +30,7 @@ from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, add_hand, remove_hand
+from ddz_env.rules import R_OPEN_HANDS
 
 _NOBODY = np.uint64(3)
 _FINISH = np.bool_(True)
@@ -157,7 +158,7 @@ def search_redetermined(
 class RedeterminizedUctAgent(TreeSearchAgent):
     """Information-set UCT whose opponents do not know the searcher's hand.
 
-    Before the auction has ended it is plain information-set UCT with half the iterations.
+    Before the auction has ended, and where hands are open, it is plain information-set UCT.
 
     Args:
         iterations: Iterations a decision, both trees together.
@@ -179,7 +180,7 @@ class RedeterminizedUctAgent(TreeSearchAgent):
         self._own, self._public = new_tree(2 * self.iterations + 256), new_tree(2 * self.iterations + 256)
 
     def _search(self, view: View | State, rng: np.random.Generator) -> Decision:
-        if int(view.row[LANDLORD]) == NO_SEAT:
+        if int(view.row[LANDLORD]) == NO_SEAT or view.rule_words[R_OPEN_HANDS]:
             return super()._search(view, rng)
         for tree in (self._own, self._public):
             clear(tree)

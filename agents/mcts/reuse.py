@@ -8,19 +8,22 @@ import numpy as np
 
 from agents.mcts.tree import ROOT, Tree, arrays, children, new_tree, replant
 from ddz_env import Move, State, View
+from ddz_env.engine.layout import HANDS, PLAYED
+from ddz_env.engine.words import add_hand
 
 
 class Memory:
-    """The public history of the last search."""
+    """The public history of the last search, and the cards and rules it was about."""
 
     def __init__(self) -> None:
         self._seat = -1
         self._seen: list[tuple[int, Move]] = []
+        self._game: tuple[int, bytes] = (0, b"")
         self._spare: Tree | None = None
 
     def remember(self, view: View | State) -> None:
         """Note that the trees now stand at this position."""
-        self._seat, self._seen = int(view.seat), list(view.history)
+        self._seat, self._seen, self._game = int(view.seat), list(view.history), _game(view)
 
     def follow(self, trees: Sequence[Tree], view: View | State) -> bool:
         """Make each tree the part of it below the moves since the last search, in place.
@@ -30,10 +33,16 @@ class Memory:
             view: The position now.
 
         Returns:
-            False, trees untouched, if the game or the seat is another one or the moves lead out of a tree.
+            False, trees untouched, if the game or the seat is another one, if the seat has taken up landlord cards
+            since (the trees hold moves with cards that might have been them) or if the moves lead out of a tree.
         """
         seen, now = self._seen, list(view.history)
-        if int(view.seat) != self._seat or len(now) <= len(seen) or now[: len(seen)] != seen:
+        if (
+            _game(view) != self._game
+            or int(view.seat) != self._seat
+            or len(now) <= len(seen)
+            or now[: len(seen)] != seen
+        ):
             return False
         actions = [action for _, move in now[len(seen) :] for action in move.actions]
         nodes = [_descend(tree, actions) for tree in trees]
@@ -49,6 +58,12 @@ class Memory:
         replant(tree, node, self._spare)
         for mine, copied in zip(arrays(tree), arrays(self._spare), strict=True):
             mine[...] = copied[: mine.size]
+
+
+def _game(view: View | State) -> tuple[int, bytes]:
+    """All cards that the seat to act has had, and the rules: they stay the same from one move of a game to the next."""
+    seat = int(view.seat)
+    return int(add_hand(view.row[HANDS + seat], view.row[PLAYED + seat])), view.rule_words.tobytes()
 
 
 def _descend(tree: Tree, actions: Sequence[int]) -> int:

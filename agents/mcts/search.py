@@ -9,8 +9,9 @@ determinized and cheating UCT run.
 
 Two later forms are options.  With *availability counts* (Cowling, Powley and Whitehouse 2012) ``V(N)`` is replaced by
 the number of visits of the parent in which the child was legal.  *PUCT* (Silver et al. 2017) selects by ``R(M) / V(M) +
-k P(M) sqrt(V(N)) / (1 + V(M))``; moves not yet expanded stand for one another with the mean reward of their siblings
-and no visits, so that they need not all be tried first.
+k P(M) sqrt(V(N)) / (1 + V(M))``, ``V(N)`` being the visits of the children that are legal in the determinization and
+``P`` adding up to 1 over the legal moves; moves not yet expanded stand for one another with the mean reward of their
+siblings and no visits, so that they need not all be tried first.
 
 The main group and each kicker are consecutive levels of the tree (section II.C).
 """
@@ -27,7 +28,7 @@ from agents.mcts.settings import Settings
 from agents.mcts.simulate import reward_of, simulate_random
 from agents.mcts.simulate_planned import Plan, set_plan_prices, simulate_planned
 from agents.mcts.simulate_rules import simulate_rules
-from agents.mcts.tree import FULL, ROOT, Tree, add_child
+from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
 from agents.mcts.worlds import Pool, draw_world
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
@@ -46,6 +47,7 @@ PLANNED, RULES = np.int64(1), np.int64(2)
 _NO_SEAT = np.uint64(NO_SEAT)
 _U6 = np.uint64(6)
 _U63 = np.uint64(63)
+_NO_GUIDE = np.uint64(64 * MASK_WORDS - 1)  # no action has this id; 0 is pass
 
 
 @inline_kernel
@@ -151,7 +153,7 @@ def _expand(
     tree: Tree, node: int, row: np.ndarray, mask: np.ndarray, fresh: np.uint64, pick: np.uint64, first: np.uint64
 ) -> int:
     """Add a child for one of the moves left in the mask: ``first`` if it is among them, else the one picked."""
-    wanted = first != U0 and (mask[first >> _U6] >> (first & _U63)) & U1 == U1
+    wanted = (mask[first >> _U6] >> (first & _U63)) & U1 == U1
     child = add_child(tree, node, first if wanted else nth_legal(mask, below(pick, fresh)))
     if child != FULL:
         tree.available[child] = 1
@@ -226,6 +228,8 @@ def search(
         set_plan_prices(root, rules, plan)
     for iteration in range(iterations):
         begun = state
+        if settings.availability and not has_room(tree):  # an iteration cut short would have counted already
+            return iteration, begun
         if settings.fixed:
             row[:] = root
         else:
@@ -245,7 +249,7 @@ def search(
                 child = _select(tree, node, usable, found, fresh, log_parent, settings)
                 if child < 0:
                     state = advance(state)
-                    first = U0
+                    first = _NO_GUIDE
                     if plan is not None:
                         if settings.guided and found == 0:
                             first = guided_action(row, rules, plan.mind)

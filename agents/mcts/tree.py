@@ -17,6 +17,8 @@ from ddz_env.engine.words import U0
 
 ROOT = 0
 SIZE_CLASSES = 17
+MOST_CHILDREN = 512
+"""More than a node can have: there are 400 actions."""
 FULL = -1
 """What :func:`add_child` returns when the arrays have no room left."""
 
@@ -163,6 +165,12 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
     _reset(tree, record, action)
     tree.used[node] += 1
     return record
+
+
+@inline_kernel
+def has_room(tree: Tree) -> bool:
+    """Whether the next child finds room, whatever node it belongs to."""
+    return np.int64(tree.free[_TOP]) + MOST_CHILDREN <= tree.action.size
 
 
 @pure_kernel

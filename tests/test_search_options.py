@@ -1,0 +1,799 @@
+"""The options of the search, read as promises: what each does to the tree, and what none of them may change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.baselines.rules import RulesAgent, new_mind
+from agents.exact.errors import InconsistentViewError
+from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError
+from agents.mcts.guide import guided_action
+from agents.mcts.redetermined import RedeterminizedUctAgent
+from agents.mcts.reuse import Memory
+from agents.mcts.rollout_agent import RolloutAgent
+from agents.mcts.search import GUIDED_WEIGHT, search
+from agents.mcts.settings import Settings, plain
+from agents.mcts.simulate import simulate_random
+from agents.mcts.simulate_planned import new_plan
+from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
+from agents.mcts.worlds import Pool, draw_world, uniform
+from agents.protocol import Decision, sight
+from agents.registry import make_agent
+from ddz_env import Move, State
+from ddz_env.engine.compiling import kernel, pure_kernel
+from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_GAME, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
+from ddz_env.engine.random import key
+from ddz_env.engine.step import apply_action
+from ddz_env.errors import IllegalMoveError, InvalidOptionError
+from tests.test_mcts import drawn, midgame
+from tests.test_mcts_decisions import view_with
+from tests.test_mcts_oracle import Chance, Path, legal_actions, played
+from training.experiments.search_options import VARIANTS
+
+SEED = np.uint64(2011)
+ZERO, ONE = np.float32(0), np.float32(1)
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# --- Every variant of the experiment ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> str:
+    return VARIANTS[request.param]
+
+
+def thought(agent: Any, state: State, seed: int = 0) -> Decision:
+    decision: Decision = agent.decide(sight(agent, state), generator(seed))
+    return decision
+
+
+def test_a_seed_reproduces_the_decision(variant: str) -> None:
+    for state in (State.new(3), midgame(4, 9)):
+        first = thought(make_agent(variant.format(90)), state)
+        assert first.visits
+        assert thought(make_agent(variant.format(90)), state) == first
+
+
+def test_another_agent_and_an_earlier_decision_leave_no_trace(variant: str) -> None:
+    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen."""
+    used = make_agent(variant.format(60))
+    thought(used, midgame(8, 4))
+    assert thought(used, State.new(3)) == thought(make_agent(variant.format(60)), State.new(3))
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
+def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
+    state, rng = State.new(5, preset), generator(5)
+    agents = [make_agent(variant.format(16)) for _ in range(state.rules.players)]
+    while not state.is_over:
+        decision = agents[state.seat].decide(state.view(), rng)  # type: ignore[attr-defined]
+        assert set(decision.visits) <= set(state.legal_actions())
+        state.step(decision.move)  # raises if it is illegal
+
+
+def hidden_cards_dealt_otherwise(state: State) -> State:
+    other = state.copy()
+    for number in range(50):
+        other.row[:] = drawn(state, state.seat, number)
+        if other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3):
+            return other
+    pytest.fail("no other deal was drawn")
+
+
+@pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
+def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
+    state = played(seed, moves, preset)
+    other = hidden_cards_dealt_otherwise(state)
+    assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
+
+
+def test_a_win_in_one_is_found(variant: str) -> None:
+    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
+
+
+def test_a_control_is_kept_to_win_in_two(variant: str) -> None:
+    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
+    state = State.from_hands(["3R", "4", "5"], check_sizes=False)
+    assert str(thought(make_agent(variant.format(600)), state).move) == "R"
+
+
+def visits_expected(name: str, iterations: int) -> int:
+    """Of the searcher's tree or trees: half go to the public tree, four trees have as many each."""
+    return {"re-determinizing": iterations // 2, "4 trees": 4 * iterations}.get(name, iterations)
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if not name.startswith("duplicate")])
+def test_visits_add_up(name: str) -> None:
+    for state in (State.new(3), midgame(4, 9)):
+        decision = thought(make_agent(VARIANTS[name].format(200)), state)
+        assert sum(decision.visits.values()) == visits_expected(name, 200)
+        assert set(decision.visits) <= set(state.legal_actions())
+        assert decision.move in state.legal_moves()
+        assert all(0 <= value <= 1 for value in decision.values.values())
+
+
+# --- Root parallelism -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (IsUctAgent, {}),
+        (IsUctAgent, {"counts": "availability", "final": "value"}),
+        (IsUctAgent, {"selection": "puct", "prior": "rules"}),
+        (IsUctAgent, {"simulation": "planned"}),
+        (DeterminizedUctAgent, {}),
+        (CheatingUctAgent, {}),
+    ],
+)
+def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
+    state = State.new(9)
+    one, *more = [thought(kind(150, trees=4, threads=threads, **options), state) for threads in (1, 2, 4)]
+    assert sum(one.visits.values()) == 600
+    assert all(decision == one for decision in more)
+
+
+def test_threads_change_nothing_where_trees_are_kept() -> None:
+    games = []
+    for threads in (1, 3):
+        state, rng = State.new(2), generator(2)
+        agents = [IsUctAgent(60, trees=3, reuse=True, threads=threads) for _ in range(3)]
+        while not state.is_over:
+            state.step(agents[state.seat].act(state.view(), rng))
+        games.append(state.history)
+    assert games[0] == games[1]
+
+
+def test_the_statistics_are_the_sum_of_the_trees() -> None:
+    """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
+    state = midgame(4, 9)
+    seed = np.uint64(generator(7).integers(0, 2**64, dtype=np.uint64))
+    visits: dict[int, int] = {}
+    rewards: dict[int, float] = {}
+    for index in range(4):
+        tree = new_tree(10_000)
+        state_of_tree = np.uint64(key(seed, np.uint64(index)))
+        view = state.view()
+        search(tree, view.row, view.seat, view.rule_words, 150, plain(), uniform(), None, None, state_of_tree)
+        for record in range(children(tree).start, children(tree).stop):
+            action = int(tree.action[record])
+            visits[action] = visits.get(action, 0) + int(tree.visits[record])
+            rewards[action] = rewards.get(action, 0) + float(tree.reward[record])
+    decision = thought(IsUctAgent(150, trees=4), state, seed=7)
+    assert decision.visits == visits
+    assert decision.values == {action: rewards[action] / visits[action] for action in visits}
+    assert decision.move.main == max(visits, key=lambda action: (visits[action], -action))
+
+
+# --- Selection: the formulas in plain Python --------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A node and the edge to it."""
+
+    visits: int = 0
+    reward: np.float32 = ZERO
+    available: int = 1
+    prior: np.float32 = ONE
+    tried: list[int] = field(default_factory=list)
+
+
+Book = dict[Path, Node]
+
+
+def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
+    """R / V + k sqrt(ln A / V), A being the visits of the parent in which the child was legal, this one included."""
+
+    def value(action: int) -> np.float32:
+        child = book[(*path, action)]
+        share = np.float32(1) / np.float32(child.visits)
+        return child.reward * share + np.float32(k) * np.sqrt(np.float32(math.log(child.available)) * share)
+
+    return max(usable, key=value)  # the first of the largest
+
+
+def by_parent_visits(book: Book, path: Path, usable: list[int], k: float) -> int:
+    """Figure 2."""
+    logarithm = np.float32(math.log(book[path].visits))
+
+    def value(action: int) -> np.float32:
+        child = book[(*path, action)]
+        share = np.float32(1) / np.float32(child.visits)
+        return child.reward * share + np.float32(k) * np.sqrt(logarithm * share)
+
+    return max(usable, key=value)
+
+
+def by_puct(book: Book, path: Path, usable: list[int], untried: int, k: float) -> int | None:
+    """R / V + k P sqrt(N) / (1 + V), N being the visits of the legal children; None for a move not yet expanded."""
+    nodes = {action: book[(*path, action)] for action in usable}
+    visits = np.float32(sum(node.visits for node in nodes.values()))
+    if not visits:
+        return None
+    weight = np.float32(untried + sum(float(node.prior) for node in nodes.values()))
+    scale = np.float32(k) * np.sqrt(visits) / weight
+    values: dict[int | None, np.float32] = {}
+    if untried:
+        values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
+    for action, node in nodes.items():
+        count = np.float32(node.visits)
+        values[action] = node.reward / count + scale * node.prior / (np.float32(1) + count)
+    return max(values, key=lambda action: values[action])
+
+
+def rule_agents_action(row: np.ndarray, state: State) -> int:
+    """Main group, bid or pass by the rule agent as people call it; kickers by the guide."""
+    game = State(row.copy(), state.rules)
+    if game.stage == "kicker":
+        return int(guided_action(row, state.rule_words, new_mind()))
+    return RulesAgent().act(game.view(), generator()).main
+
+
+def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str]) -> Book:
+    """Information-set UCT with one of the later forms of selection."""
+    chance, rules = Chance(), state.rule_words
+    tree: Book = {(): Node()}
+    for _ in range(iterations):
+        row = chance.game(state, fixed=False)
+        path: Path = ()
+        movers: list[int] = []
+        expanded = False
+        while not expanded and row[STAGE] != STAGE_OVER:
+            legal = legal_actions(row, rules)
+            usable = [action for action in tree[path].tried if action in legal]
+            untried = [action for action in legal if action not in usable]
+            action: int | None = None
+            if options.get("counts") == "availability":
+                for tried in usable:
+                    tree[(*path, tried)].available += 1
+            if options.get("selection") == "puct":
+                action = by_puct(tree, path, usable, len(untried), k)
+            elif not untried:
+                choose = by_availability if options.get("counts") == "availability" else by_parent_visits
+                action = choose(tree, path, usable, k)
+            if action is None:
+                action, prior = chance.choose(untried), np.float32(1)
+                if options.get("prior") == "rules" and not usable:
+                    guided = rule_agents_action(row, state)
+                    if guided in untried:
+                        action, prior = guided, GUIDED_WEIGHT
+                tree[path].tried.append(action)
+                tree[(*path, action)] = Node(prior=prior)
+                expanded = True
+            movers.append(int(row[SEAT]))
+            apply_action(row, np.uint64(action), rules)
+            path = (*path, action)
+        won = chance.landlord_wins(row, rules)
+        tree[()].visits += 1
+        for length, mover in enumerate(movers, start=1):
+            side = np.float32((mover == int(row[LANDLORD])) == won)  # the side at the end, whoever bid at the time
+            tree[path[:length]].visits += 1
+            tree[path[:length]].reward += np.float32(0.5) if int(row[WINNER]) == NO_GAME else side
+    return tree
+
+
+def options_of(k: float, options: Mapping[str, str]) -> Settings:
+    return plain(k)._replace(
+        puct=np.bool_(options.get("selection") == "puct"),
+        availability=np.bool_(options.get("counts") == "availability"),
+        guided=np.bool_(options.get("prior") == "rules"),
+    )
+
+
+def compiled(state: State, iterations: int, settings: Settings, capacity: int = 20_000) -> Tree:
+    """The tree of the search that the agents run, grown whenever it is full."""
+    tree, left, chance = new_tree(capacity), iterations, SEED
+    plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()
+    while left:
+        done, after = search(
+            tree, view.row, view.seat, view.rule_words, left, settings, uniform(), plan, None, np.uint64(chance)
+        )
+        chance, left = np.uint64(after), left - done
+        if left:
+            tree = grown(tree)
+    return tree
+
+
+Statistics = dict[Path, tuple[int, float, int, float]]
+
+
+def statistics_of(tree: Tree, record: int = ROOT, path: Path = ()) -> Statistics:
+    """Visits, reward, availability and prior of every node."""
+    numbers = (tree.visits[record], tree.reward[record], tree.available[record], tree.prior[record])
+    found: Statistics = {path: (int(numbers[0]), float(numbers[1]), int(numbers[2]), float(numbers[3]))}
+    block = children(tree, record)
+    for child in range(block.start, block.stop):
+        found |= statistics_of(tree, child, (*path, int(tree.action[child])))
+    return found
+
+
+AVAILABILITY = {"counts": "availability"}
+PUCT = {"selection": "puct"}
+GUIDED = {"selection": "puct", "prior": "rules"}
+FORMS: dict[str, Mapping[str, str]] = {"plain": {}, "availability": AVAILABILITY, "puct": PUCT, "guided": GUIDED}
+
+POSITIONS = {
+    "landlord leads": (State.new(1), 400, 1.0),
+    "peasant down follows": (played(3, 1), 500, 1.0),
+    "landlord in the middle, with kickers": (played(10, 12), 500, 1.0),
+    "peasant in the middle": (played(5, 13), 800, 2.0),
+    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 700, 0.5),
+    "mini follows": (played(6, 3, "mini"), 700, 0.5),
+    "an auction opens": (State.new(1, "bidding"), 400, 1.0),
+    "an auction goes on": (played(2, 1, "botzone"), 400, 0.7),
+}
+"""Positions with iterations and constant."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
+    state, iterations, k = POSITIONS[name]
+    book = by_hand(state, iterations, k, FORMS[form])
+    found = statistics_of(compiled(state, iterations, options_of(k, FORMS[form])))
+    assert {path: numbers[:2] for path, numbers in found.items()} == {
+        path: (node.visits, float(node.reward)) for path, node in book.items()
+    }
+    assert max(map(len, found)) > 2
+    if form == "availability":
+        assert all(found[path][2] == node.available for path, node in book.items() if path)
+    if form == "guided":
+        assert all(found[path][3] == node.prior for path, node in book.items())
+
+
+def test_the_forms_differ() -> None:
+    """The oracle tells them apart: no two of them grow the same tree."""
+    state, iterations, k = POSITIONS["peasant in the middle"]
+    trees = [statistics_of(compiled(state, iterations, options_of(k, form))) for form in FORMS.values()]
+    outlines = [{path: numbers[:2] for path, numbers in tree.items()} for tree in trees]
+    assert all(outlines[a] != outlines[b] for a in range(4) for b in range(a))
+
+
+def test_a_child_is_available_as_often_as_visited_or_oftener_but_not_oftener_than_its_parent_is_visited() -> None:
+    state, iterations, k = POSITIONS["peasant in the middle"]
+    found = statistics_of(compiled(state, 4 * iterations, options_of(k, AVAILABILITY)))
+    rarely = 0
+    for path, (visits, _, available, _) in found.items():
+        if path:
+            parent = found[path[:-1]][0]
+            assert visits <= available <= parent
+            rarely += available < parent / 2
+    assert rarely > 20, "there are moves that few determinizations allow"
+
+
+def test_with_a_known_game_everything_is_available_once_it_is_there() -> None:
+    """Where nothing is hidden the two counts differ only by the visits before a child existed."""
+    tree, state = new_tree(20_000), played(10, 12)
+    settings = options_of(1.0, AVAILABILITY)._replace(fixed=np.bool_(True))
+    search(tree, state.row, state.seat, state.rule_words, 800, settings, uniform(), None, None, SEED)
+    block = children(tree)
+    counts = tree.available[block].tolist()
+    assert counts == [800 - place for place in range(len(counts))]
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_rule_agents_move_is_expanded_first(name: str) -> None:
+    """All of it, kickers too; under the prior of ten others."""
+    state, _, k = POSITIONS[name]
+    tree = compiled(state, 300, options_of(k, GUIDED))
+    node = ROOT
+    for action in RulesAgent().act(state.view(), generator()).actions:
+        node = children(tree, node).start
+        assert int(tree.action[node]) == action
+        assert tree.prior[node] == GUIDED_WEIGHT
+
+
+def test_a_pass_of_the_rule_agent_is_expanded_first_too() -> None:
+    passes = 0
+    for seed in range(4):
+        state = State.new(seed)
+        while not state.is_over:
+            move = RulesAgent().act(state.view(), generator())
+            if move.is_pass and len(state.legal_actions()) > 3:
+                tree = compiled(state, 1, options_of(1.0, GUIDED))
+                assert int(tree.action[children(tree).start]) == 0
+                assert tree.prior[children(tree).start] == GUIDED_WEIGHT
+                passes += 1
+            state.step(move)
+    assert passes > 8
+
+
+# --- Capacity ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("simulation", [0, 1])
+def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
+    for state in (midgame(4, 6), State.new(1, "bidding")):
+        settings = options_of(1.0, FORMS[form])._replace(simulation=np.int64(simulation))
+        roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
+        assert roomy == tiny
+
+
+# --- Auctions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["bidding", "botzone"])
+def test_a_long_search_of_an_auction_ends(preset: str) -> None:
+    """The winner takes up cards that nobody has seen: its own moves differ from one determinization to the next."""
+    for seat in range(3):
+        state = State.new(1, preset)
+        for _ in range(seat):
+            state.step(state.legal_moves()[0])
+        decision = thought(IsUctAgent(10_000), state)
+        assert sum(decision.visits.values()) == 10_000
+        assert set(decision.visits) == set(state.legal_actions())
+
+
+def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
+    """Who bids three is the landlord at once: with the best of hands that wins, whoever was what at the time."""
+    hands = ["RB 2222 AAAA KKKK QQQ", "3333 4444 5555 666 77", "6 77 8888 9999 TTTT JJ"]
+    opener = State.from_hands(hands, bottom="QJJ", rules="bidding").seat
+    state = State.from_hands([*hands[-opener:], *hands[:-opener]], bottom="QJJ", rules="bidding")
+    assert str(state.hand()) == "QQQKKKKAAAA2222BR"
+    decision = thought(IsUctAgent(2000), state)
+    three = state.legal_moves()[-1].main
+    assert decision.values[three] > 0.9
+    assert str(decision.move) != "no bid"
+
+
+# --- Tree reuse -------------------------------------------------------------------------------------------------------
+
+
+def outline(tree: Tree, node: int) -> list[Any]:
+    """Everything that is kept of a node's children, wherever the records lie."""
+    block = children(tree, node)
+    kept = (tree.action, tree.visits, tree.reward, tree.used, tree.settled, tree.available, tree.prior)
+    return [
+        (*(array[record].item() for array in kept), outline(tree, record)) for record in range(block.start, block.stop)
+    ]
+
+
+def down(tree: Tree, node: int, action: int) -> int:
+    block = children(tree, node)
+    return block.start + tree.action[block].tolist().index(action)
+
+
+def follow_the_tree(tree: Tree, state: State, moves: int) -> int:
+    """Play the most visited legal moves; the record that they lead to."""
+    node = ROOT
+    for _ in range(moves):
+        block = children(tree, node)
+        visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
+        while True:
+            action = max(set(visits) & set(state.legal_actions()), key=lambda a: visits[a])
+            state.step_action(action)
+            node = down(tree, node, action)
+            if state.stage != "kicker":
+                break
+            block = children(tree, node)
+            visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
+    return node
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [1, 4, 12])
+def test_the_tree_that_is_kept_is_the_old_one_below_the_moves_played(form: str, seed: int) -> None:
+    state, memory = State.new(seed), Memory()
+    trees = [compiled(state, 4000, options_of(1.0, FORMS[form])) for _ in range(2)]
+    memory.remember(state.view())
+    node = follow_the_tree(trees[0], state, 3)
+    visits, below = int(trees[0].visits[node]), outline(trees[0], node)
+    assert below
+    assert memory.follow(trees, state.view())
+    for tree in trees:
+        assert int(tree.visits[ROOT]) == visits
+        assert outline(tree, ROOT) == below
+
+
+def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
+    """The first position again and again: visits add up in the kept tree as in a fresh one."""
+    state, memory = State.new(4), Memory()
+    tree = compiled(state, 4000, plain())
+    memory.remember(state.view())
+    follow_the_tree(tree, state, 3)
+    assert memory.follow([tree], state.view())
+    kept, view = int(tree.visits[ROOT]), state.view()
+    done, _ = search(tree, view.row, view.seat, view.rule_words, 500, plain(), uniform(), None, None, SEED)
+    assert done == 500
+    assert int(tree.visits[ROOT]) == kept + 500
+    free = sum(int(tree.used[record]) for record in range(int(tree.free[-1])))
+    assert free + 1 <= int(tree.free[-1])
+
+
+def test_nothing_is_kept_for_another_seat_position_or_line() -> None:
+    state, memory = State.new(4), Memory()
+    tree = compiled(state, 20, plain())
+    before = outline(tree, ROOT)
+    assert not memory.follow([tree], state.view()), "nothing was searched yet"
+    memory.remember(state.view())
+    assert not memory.follow([tree], state.view()), "the same position is no later one"
+    childless = [record for record in range(children(tree).start, children(tree).stop) if tree.used[record] == 0]
+    state.step(next(move for move in state.legal_moves() if move.main in tree.action[childless] and not move.kickers))
+    assert not memory.follow([tree], state.view()), "another seat"
+    while state.seat != 0:
+        state.step("pass")
+    assert not memory.follow([tree], state.view()), "moves that the tree does not hold"
+    assert outline(tree, ROOT) == before
+
+
+def pair_of_games() -> tuple[State, State]:
+    """Two deals whose landlord can lead the red joker: the history of either fits both."""
+    games = [State.new(seed) for seed in range(20)]
+    with_joker = [state for state in games if "R" in map(str, state.legal_moves())]
+    return with_joker[0], with_joker[1]
+
+
+def test_nothing_is_kept_for_another_game() -> None:
+    """Not even without ``reset``, where the moves of the new game happen to lie in the tree of the old one."""
+    first, second = pair_of_games()
+    agent = IsUctAgent(3000, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        second.step(move)
+    decision = thought(agent, second)
+    assert decision == thought(IsUctAgent(3000, reuse=True), second)
+    assert set(decision.visits) <= set(second.legal_actions())
+
+
+def test_reset_forgets() -> None:
+    first, _ = pair_of_games()
+    agent = IsUctAgent(500, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        first.step(move)
+    agent.reset(0, first.rules)
+    assert sum(thought(agent, first).visits.values()) == 500
+
+
+def test_reuse_adds_to_what_is_known() -> None:
+    first, _ = pair_of_games()
+    agent = IsUctAgent(3000, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        first.step(move)
+    assert sum(thought(agent, first).visits.values()) > 3000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_landlord_cards_end_what_an_auction_knew(seed: int) -> None:
+    """The tree of an auction holds leads with cards that the landlord turns out not to have: none may be chosen."""
+    state = State.new(seed, "bidding")
+    agent = IsUctAgent(2000, reuse=True)
+    thought(agent, state)
+    state.step(state.legal_moves()[-1])
+    assert state.stage == "play"
+    assert state.view().landlord == state.seat
+    decision = thought(agent, state)
+    assert set(decision.visits) <= set(state.legal_actions())
+    assert decision.move in state.legal_moves()
+
+
+def test_memory_does_not_grow_over_a_game() -> None:
+    agents = [IsUctAgent(400, reuse=True) for _ in range(3)]
+    state, rng, sizes = State.new(11), generator(11), []
+    while not state.is_over:
+        state.step(agents[state.seat].act(state.view(), rng))
+        sizes.append(max(tree.action.size for agent in agents for tree in agent._grown))
+    assert len(sizes) > 20
+    assert max(sizes) <= 4 * (2 * 400 + 256)
+
+
+# --- Worlds -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _draw(view: np.ndarray, seat: int, rules: np.ndarray, pool: Pool, state: np.uint64, row: np.ndarray) -> np.uint64:
+    return draw_world(view, np.uint64(seat), rules, pool, state, row)
+
+
+def worlds(state: State, pool: Pool, number: int) -> list[np.ndarray]:
+    rows, chance, view = [], SEED, state.view()
+    for _ in range(number):
+        row = np.empty(ROW_WORDS, np.uint64)
+        chance = np.uint64(_draw(view.row, view.seat, view.rule_words, pool, chance, row))
+        rows.append(row)
+    return rows
+
+
+def pool_of(state: State, weights: list[float]) -> Pool:
+    """Determinizations of a position, all different."""
+    where = HIDDEN if state.view().landlord is not None else BOTTOM
+    rows = [drawn(state, state.seat, number) for number in range(len(weights))]
+    hands = np.array([[*row[HANDS : HANDS + 3], row[where]] for row in rows], np.uint64)
+    assert len(set(map(bytes, hands))) == len(weights)
+    return Pool(hands, np.cumsum(np.array(weights) / sum(weights)))
+
+
+@pytest.mark.parametrize(("moves", "preset"), [(0, "standard"), (9, "standard"), (0, "bidding"), (5, "half-deck")])
+def test_a_pool_of_one_is_the_world(moves: int, preset: str) -> None:
+    state = midgame(3, moves, preset)
+    expected = drawn(state, state.seat, 0)
+    for row in worlds(state, pool_of(state, [1.0]), 5):
+        assert row[HANDS : HANDS + 3].tolist() == expected[HANDS : HANDS + 3].tolist()
+        assert (row[HIDDEN], row[BOTTOM]) == (expected[HIDDEN], expected[BOTTOM])
+        game, other = State(row, state.rules), State(expected, state.rules)
+        assert game.legal_actions() == other.legal_actions()
+
+
+def test_draws_follow_the_weights() -> None:
+    """Chi-square of 9,000 draws, 2 degrees of freedom; the wrong weights stand out."""
+    state = midgame(3, 9)
+    weights = np.array([0.6, 0.3, 0.1])
+    pool = pool_of(state, weights.tolist())
+    draws = [row[HANDS : HANDS + 3].tolist() for row in worlds(state, pool, 9000)]
+    counts = np.array([draws.count(hands[:3].tolist()) for hands in pool.hands])
+    assert counts.sum() == 9000
+    assert ((counts - 9000 * weights) ** 2 / (9000 * weights)).sum() < 20
+    assert ((counts - 3000) ** 2 / 3000).sum() > 1000
+
+
+def test_worlds_without_weight_are_never_drawn() -> None:
+    state = midgame(3, 9)
+    pool = pool_of(state, [0.0, 1.0, 0.0])
+    only = pool.hands[1, :3].tolist()
+    assert all(row[HANDS : HANDS + 3].tolist() == only for row in worlds(state, pool, 300))
+
+
+def test_without_a_pool_worlds_are_plain_determinizations() -> None:
+    """Uniform over cards: a lone hidden card is each rank as often as there are unseen cards of it."""
+    state = State.from_hands(["5", "3", "334"], check_sizes=False)
+    ranks = np.zeros(15)
+    for row in worlds(state, uniform(), 3000):
+        ranks += np.array(State(row, state.rules).hand(1).counts)
+    unseen = np.array(state.view(0).unseen.counts)
+    expected = 3000 * unseen / unseen.sum()
+    assert ((ranks - expected) ** 2 / expected).sum() < 45
+
+
+def test_a_pool_decides_what_the_search_sees() -> None:
+    """In the only world of the pool nobody can beat the lead of 4 and the next move wins."""
+    state = State.from_hands(["44 K", "55", "3"], check_sizes=False)
+    low, high = state.copy(), state.copy()
+    for game, hands in ((low, ("33", "3")), (high, ("AA", "2"))):
+        for seat, cards in enumerate(hands, start=1):
+            game.row[HANDS + seat] = State.from_hands(["4", cards, "5"], check_sizes=False).row[HANDS + 1]
+    values = []
+    for game in (low, high):
+        pool = Pool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
+        tree, view = new_tree(20_000), state.view()
+        search(tree, view.row, 0, view.rule_words, 400, plain(), pool, None, None, SEED)
+        values.append(float(tree.reward[children(tree)].sum() / 400))
+    assert values[0] == 1.0
+    assert values[1] < 0.5
+
+
+# --- A simulation policy of the user's own ----------------------------------------------------------------------------
+
+
+@pure_kernel
+def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
+    """A policy by which every simulated game is the landlord's."""
+    state = simulate_random(row, rules, mask, state, True)
+    row[WINNER] = row[LANDLORD] + np.uint64(1)
+    return state
+
+
+def not_compiled(row: Any, rules: Any, mask: Any, state: Any) -> Any:
+    return state
+
+
+A_NUMBER = 3
+
+
+@pytest.mark.parametrize("policy", [landlord_always_wins, f"{__name__}.landlord_always_wins"])
+def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
+    decision = thought(IsUctAgent(120, simulation=policy), State.new(3))
+    assert set(decision.values.values()) == {1.0}
+    state = midgame(4, 8)
+    assert state.role() != "landlord"
+    lost = thought(IsUctAgent(120, simulation=policy), state)
+    assert set(lost.values.values()) == {0.0}
+
+
+# --- Borders ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"simulation": "clever"},
+        {"simulation": 3},
+        {"simulation": "no.such.module"},
+        {"simulation": ".relative"},
+        {"simulation": f"{__name__}.no_such_policy"},
+        {"simulation": f"{__name__}.A_NUMBER"},
+        {"simulation": f"{__name__}.not_compiled"},
+        {"simulation": not_compiled},
+        {"selection": "thompson"},
+        {"counts": "all"},
+        {"selection": "puct", "prior": "network"},
+        {"final": "loudest"},
+        {"selection": "puct", "counts": "availability"},
+        {"prior": "rules"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
+def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidSearchOptionError):
+        kind(10, **options)
+
+
+def test_a_rollout_agent_knows_its_simulations_only() -> None:
+    with pytest.raises(InvalidSearchOptionError, match="simulation='clever' must be one of random, planned, rules"):
+        RolloutAgent(simulation="clever")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (IsUctAgent, {"particles": -1}),
+        (IsUctAgent, {"trees": 0}),
+        (IsUctAgent, {"iterations": True}),
+        (IsUctAgent, {"exploration": float("inf")}),
+        (IsUctAgent, {"milliseconds": float("nan")}),
+        (DeterminizedUctAgent, {"iterations": 0}),
+        (CheatingUctAgent, {"milliseconds": -5}),
+        (RolloutAgent, {"iterations": 0}),
+        (RolloutAgent, {"iterations": "many"}),
+        (RolloutAgent, {"milliseconds": 0}),
+        (RolloutAgent, {"candidates": 1}),
+        (RolloutAgent, {"particles": -1}),
+        (RedeterminizedUctAgent, {"iterations": 0}),
+        (RedeterminizedUctAgent, {"exploration": -0.1}),
+    ],
+    ids=str,
+)
+def test_bad_budgets_are_named(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidBudgetError, match=next(iter(options))):
+        kind(**options)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert IsUctAgent(np.int64(25), exploration=np.float32(0.5)).iterations == 25  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
+def test_bad_numbers_of_threads_are_named(threads: Any) -> None:
+    with pytest.raises(InvalidOptionError, match="threads"):
+        IsUctAgent(10, threads=threads)
+
+
+SIGHTED = ["isuct", "duct", "rollout", "isuct-redetermined", "isuct:reuse=true", "isuct:particles=20"]
+
+
+@pytest.mark.parametrize("spec", SIGHTED)
+@pytest.mark.parametrize(("changes", "message"), [({"hidden": 0}, "no deal agrees"), ({"next": 1}, "the deck is")])
+def test_views_that_no_deal_agrees_with_are_named(spec: str, changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InconsistentViewError, match=message):
+        make_agent(spec).act(view_with(State.new(1), **changes), generator())
+
+
+@pytest.mark.parametrize("spec", SIGHTED)
+def test_half_built_moves_turns_of_others_and_ended_games_are_named(spec: str) -> None:
+    agent = make_agent(spec)
+    state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+    with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
+        agent.act(state.view(1), generator())
+    state.step_action(Move.parse("333+4").main)
+    for one in (agent, CheatingUctAgent(10)):
+        with pytest.raises(IllegalMoveError, match="half built"):
+            one.act(sight(one, state), generator())
+    over = State.from_hands(["3", "4", "5"], check_sizes=False)
+    over.step("3")
+    with pytest.raises(IllegalMoveError, match="game is over"):
+        agent.act(over.view(0), generator())

@@ -6,7 +6,7 @@ import importlib
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -324,7 +324,7 @@ class CheatingUctAgent(TreeSearchAgent):
 
 def _policy(simulation: str | Policy) -> Policy | None:
     """A simulation policy of the user's own, itself or by its dotted name; None for one of ours."""
-    found = simulation
+    found: object = simulation
     if isinstance(simulation, str) and "." in simulation:
         module, _, name = simulation.rpartition(".")
         try:
@@ -336,5 +336,4 @@ def _policy(simulation: str | Policy) -> Policy | None:
         return None
     if not is_jitted(found):
         raise InvalidSearchOptionError(f"simulation={simulation!r} is no function compiled by Numba")
-    policy: Policy = found
-    return policy
+    return cast("Policy", found)

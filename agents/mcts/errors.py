@@ -15,7 +15,7 @@ class InvalidSearchOptionError(DouDizhuError):
     """An option of a search that does not exist, or that another one contradicts."""
 
 
-def check_budget(name: str, value: float, least: float) -> None:
+def check_budget(name: str, value: object, least: float) -> None:
     """Check a number.
 
     Args:
@@ -26,7 +26,7 @@ def check_budget(name: str, value: float, least: float) -> None:
     Raises:
         InvalidBudgetError: If it is none, or not finite, or too small.
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not value >= least or value == float("inf"):
+    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < float("inf"):
         raise InvalidBudgetError(f"{name}={value!r} must be a number of at least {least}")
 
 

@@ -59,7 +59,7 @@ class RolloutAgent:
         simulation: str = "rules",
         candidates: int = 12,
         particles: int = 0,
-        caution: float = 0.0,
+        caution: float = 0.5,
     ) -> None:
         check_budget("iterations", iterations, 1)
         check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)

@@ -27,14 +27,14 @@ def search_options(
 
     First measures how many iterations each gets; then 3 CPU minutes an option by default.
     """
-    from training.experiments.search_options import PLAIN, VARIANTS, option_cells, run_search_options
+    from training.experiments.search_options import PLAIN, QUICK, option_cells, run_search_options
 
     results = with_bar(
         "duplicate deals",
         lambda tell: run_search_options(
             out,
             tell,
-            names=tuple(only or VARIANTS),
+            names=tuple(only or QUICK),
             opponents=tuple(against or (PLAIN,)),
             base_iterations=iterations,
             deals=deals,

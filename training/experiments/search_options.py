@@ -39,14 +39,18 @@ VARIANTS: Mapping[str, str] = {
     "flat": "isuct-moves:iterations={},levels=flat",
     "re-determinizing": "isuct-redetermined:iterations={}",
     "inference (100 particles)": "isuct:iterations={},particles=100",
-    "duplicate rollouts, random": "rollout:iterations={},simulation=random",
-    "duplicate rollouts, planned": "rollout:iterations={},simulation=planned",
-    "duplicate rollouts, rules": "rollout:iterations={},simulation=rules",
-    "… caution 0.5": "rollout:iterations={},simulation=rules,caution=0.5",
-    "… caution 1": "rollout:iterations={},simulation=rules,caution=1",
-    "… caution 0.5, planned": "rollout:iterations={},simulation=planned,caution=0.5",
+    "duplicate rollouts, random": "rollout:iterations={},simulation=random,caution=0",
+    "duplicate rollouts, planned": "rollout:iterations={},simulation=planned,caution=0",
+    "duplicate rollouts, rules": "rollout:iterations={},caution=0",
+    "cautious rollouts, planned": "rollout:iterations={},simulation=planned,caution=0.5",
+    "cautious rollouts, rules": "rollout:iterations={},caution=0.5",
+    "more cautious rollouts, rules": "rollout:iterations={},caution=1",
+    "cautious rollouts, inference (100 particles)": "rollout:iterations={},caution=0.5,particles=100",
 }
 """Specifications by name, with a place for the iterations."""
+
+QUICK = tuple(name for name in VARIANTS if "inference" not in name)
+"""Variants without a large fixed cost a decision.  The others need a larger budget, and are measured if named."""
 
 BUDGET_COLUMNS = ("variant", "iterations", "microseconds")
 COLUMNS = ("variant", "opponent", "deal", "landlord", "peasants")
@@ -151,7 +155,7 @@ def run_search_options(
     path: Path | None = None,
     on_progress: OnProgress = no_progress,
     *,
-    names: Sequence[str] = tuple(VARIANTS),
+    names: Sequence[str] = QUICK,
     opponents: Sequence[str] = (PLAIN, RULES),
     base_iterations: int = 1500,
     deals: int = 1000,

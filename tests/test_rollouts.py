@@ -363,7 +363,7 @@ def test_wins_in_one_and_in_two_tricks_are_found(name: str, problems: list[Probl
 
 def test_the_auction_and_doubling_are_the_rule_agents() -> None:
     """No generator is drawn from: nothing is rolled out."""
-    for preset in ("bidding", "botzone"):
+    for preset in ("bidding", "openspiel", "botzone"):
         for seed in range(4):
             state, rng = State.new(seed, preset), generator(seed)
             before = rng.bit_generator.state

@@ -145,9 +145,11 @@ def test_every_pair_plays_every_deal_but_plain_against_itself(found: Path) -> No
 
 
 def test_results_do_not_depend_on_processes(found: Path, tmp_path: Path) -> None:
-    path = with_budgets_of(found, tmp_path)
-    run_search_options(path, **TINY, processes=2)
-    assert path.read_bytes() == found.read_bytes()
+    one, two = with_budgets_of(found, tmp_path, "one.csv"), with_budgets_of(found, tmp_path, "two.csv")
+    options: dict[str, Any] = {**TINY, "names": ("choice by value",), "opponents": ("rules",), "deals": 3}
+    results = run_search_options(one, **options)
+    assert run_search_options(two, **options, processes=2) == results
+    assert two.read_bytes() == one.read_bytes()
 
 
 def test_a_run_killed_at_any_byte_goes_on_to_the_same_file(found: Path, tmp_path: Path) -> None:

@@ -363,9 +363,9 @@ def test_wins_in_one_and_in_two_tricks_are_found(name: str, problems: list[Probl
 
 def test_the_auction_and_doubling_are_the_rule_agents() -> None:
     """No generator is drawn from: nothing is rolled out."""
-    for preset in ("bidding", "botzone"):
+    for rules in (PRESETS["bidding"], PRESETS["openspiel"], PRESETS["bidding"].replace(doubling=True)):
         for seed in range(4):
-            state, rng = State.new(seed, preset), generator(seed)
+            state, rng = State.new(seed, rules), generator(seed)
             before = rng.bit_generator.state
             while state.stage not in ("play", "over"):
                 move = RolloutAgent(50).act(state.view(), rng)

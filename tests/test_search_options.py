@@ -333,7 +333,7 @@ POSITIONS = {
     "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 700, 0.5),
     "mini follows": (played(6, 3, "mini"), 700, 0.5),
     "an auction opens": (State.new(1, "bidding"), 400, 1.0),
-    "an auction goes on": (played(2, 1, "botzone"), 400, 0.7),
+    "an auction goes on": (played(2, 1, "openspiel"), 400, 0.7),
 }
 """Positions with iterations and constant."""
 
@@ -426,7 +426,7 @@ def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int)
 # --- Auctions ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("preset", ["bidding", "botzone"])
+@pytest.mark.parametrize("preset", ["bidding", "openspiel"])
 def test_a_long_search_of_an_auction_ends(preset: str) -> None:
     """The winner takes up cards that nobody has seen: its own moves differ from one determinization to the next."""
     for seat in range(3):

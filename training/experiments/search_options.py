@@ -7,6 +7,7 @@ with ``base_iterations``; the numbers found are saved with the results and used 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,18 +115,29 @@ def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
 def calibrate(spec: str, target: float, views: Sequence[View]) -> Budget:
     """Iterations with which a variant costs so many microseconds a decision, to 4 per cent if the clock allows it.
 
-    Each step scales the iterations by what the last ones cost, at most fourfold: cost is nearly proportional to them,
-    except for a fixed part (inference has a large one).
+    Cost is nearly a fixed part (inference has a large one) and so much an iteration: after the first step, which takes
+    it as proportional, each step follows the line through what was measured, at most fourfold.
     """
     iterations, best = 64, Budget(64, float("inf"))
+    measured: list[tuple[int, float]] = []
     for _ in range(8):
         cost = microseconds_a_decision(make_agent(spec.format(iterations)), views)
+        measured.append((iterations, cost))
         if abs(cost - target) < abs(best.microseconds - target):
             best = Budget(iterations, cost)
         if abs(cost / target - 1) < 0.04:
             break
-        iterations = max(16, round(iterations * min(4.0, max(0.25, target / cost))))
+        wanted = iterations + (target - cost) / _cost_of_an_iteration(measured)
+        iterations = max(16, round(min(4.0 * iterations, max(0.25 * iterations, wanted))))
     return best
+
+
+def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
+    """Slope of the line of least squares through iterations and costs; the last cost per iteration if it does not rise."""
+    iterations, costs = np.array(measured, np.float64).T
+    spread = iterations - iterations.mean()
+    rise = float(spread @ costs)
+    return rise / float(spread @ spread) if rise > 0 else float(costs[-1] / iterations[-1])
 
 
 def budgets(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, Budget]:
@@ -188,8 +200,6 @@ def run_search_options(
         missing = [deal for deal in wanted if (name, opponent, str(deal)) not in done]
         finished += deals - len(missing)
         on_progress(finished, deals * len(pairs))
-        if not missing:
-            continue
         spec = VARIANTS[name].format(known[name].iterations)
         other = VARIANTS["plain"].format(base_iterations) if opponent == PLAIN else opponent
 
@@ -200,8 +210,15 @@ def run_search_options(
             on_progress(finished, deals * len(pairs))
 
         arena = Arena((spec, other), seed=seed, timing=False)
-        run_arena(arena, len(missing), first_deal=missing[0], processes=processes, on_deal=save)
+        for first, count in _stretches(missing):
+            run_arena(arena, count, first_deal=first, processes=processes, on_deal=save)
     return [deal_result(row) for row in table.rows if int(row["deal"]) in wanted]
+
+
+def _stretches(deals: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending deals as stretches without a gap: the first of each and how many there are."""
+    starts = [index for index in range(len(deals)) if index == 0 or deals[index] != deals[index - 1] + 1]
+    return [(deals[start], stop - start) for start, stop in itertools.pairwise([*starts, len(deals)])]
 
 
 def _won(records: Sequence[GameRecord], side: str) -> int:

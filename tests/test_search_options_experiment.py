@@ -1,0 +1,260 @@
+"""The experiment on search options: budgets of equal time, resuming, and what its columns mean."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.baselines.rules import RulesAgent
+from agents.registry import make_agent
+from ddz_env import Move, View
+from training.evaluation.errors import SettingsMismatchError
+from training.experiments import search_options
+from training.experiments.result_table import read_results
+from training.experiments.search_options import (
+    VARIANTS,
+    Budget,
+    DealResult,
+    budgets,
+    calibrate,
+    option_cells,
+    positions,
+    run_search_options,
+    win_rate,
+)
+
+TINY: dict[str, Any] = {"names": ("plain", "choice by value"), "base_iterations": 4, "deals": 2}
+PAIRS = 3  # plain v rules, and the other variant v plain and v rules
+
+
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+class RulesAsLandlord:
+    """Plays well as landlord; as a peasant it passes whenever it may."""
+
+    name = "rules as landlord"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        moves = view.legal_moves()
+        return RulesAgent().act(view, rng) if view.role == "landlord" else moves[0]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A complete run; its budgets lie beside it."""
+    path = tmp_path_factory.mktemp("options") / "options.csv"
+    run_search_options(path, **TINY)
+    return path
+
+
+def beside(path: Path) -> Path:
+    return path.with_name(f"{path.stem}_budgets.csv")
+
+
+def with_budgets_of(found: Path, folder: Path, name: str = "again.csv") -> Path:
+    """Where another run with the same budgets may be saved."""
+    path = folder / name
+    shutil.copy(beside(found), beside(path))
+    return path
+
+
+# --- Budgets ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_variant_is_an_agent_with_its_iterations() -> None:
+    for name, spec in VARIANTS.items():
+        assert make_agent(spec.format(33)).iterations == 33, name  # type: ignore[attr-defined]
+    assert len(set(VARIANTS.values())) == len(VARIANTS)
+
+
+def test_the_positions_that_are_timed_are_decisions_with_a_choice() -> None:
+    views = positions(12, seed=7)
+    assert len(views) == 12
+    assert all(len(view.legal_moves()) > 1 and view.acting_seat == view.seat for view in views)
+    assert len({view.role for view in views}) == 3
+    assert [view.row.tolist() for view in positions(12, 7)] == [view.row.tolist() for view in views]
+    assert [view.row.tolist() for view in positions(12, 8)] != [view.row.tolist() for view in views]
+
+
+def costing(fixed: float, each: float) -> Any:
+    """A clock by which a decision costs so much and so much an iteration."""
+    return lambda agent, views: fixed + each * agent.iterations
+
+
+@pytest.mark.parametrize(("fixed", "each"), [(0, 1), (10, 0.02), (900, 0.5), (0, 40)])
+def test_calibration_finds_equal_time(fixed: float, each: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_options, "microseconds_a_decision", costing(fixed, each))
+    budget = calibrate(VARIANTS["plain"], 1000.0, [])
+    assert abs(budget.microseconds / 1000 - 1) < 0.04
+    assert budget.microseconds == fixed + each * budget.iterations
+
+
+def test_calibration_of_what_costs_too_much_at_any_number_takes_the_fewest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_options, "microseconds_a_decision", costing(5000, 1))
+    assert calibrate(VARIANTS["plain"], 1000.0, []) == Budget(16, 5016)
+
+
+def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, timed = tmp_path / "budgets.csv", []
+
+    def clock(agent: Any, views: Any) -> float:
+        timed.append(agent.iterations)
+        return 100.0 + agent.iterations
+
+    monkeypatch.setattr(search_options, "microseconds_a_decision", clock)
+    first = budgets(path, 500, ["plain", "PUCT"])
+    assert first["plain"] == Budget(500, 600.0)
+    assert abs(first["PUCT"].microseconds / 600 - 1) < 0.04
+    seen = len(timed)
+    assert budgets(path, 500, ["PUCT", "plain"]) == first
+    assert len(timed) == seen, "nothing is timed again"
+    more = budgets(path, 500, ["flat"])
+    assert {name: more[name] for name in first} == first
+    assert len(timed) > seen
+    with pytest.raises(SettingsMismatchError):
+        budgets(path, 501, ["plain"])
+
+
+def test_a_budget_that_was_cut_off_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_options, "microseconds_a_decision", costing(100, 1))
+    path = tmp_path / "budgets.csv"
+    budgets(path, 500, ["PUCT", "flat"])
+    whole = path.read_bytes()
+    for length in range(whole.index(b"microseconds\n") + len(b"microseconds\n"), len(whole), 7):
+        path.write_bytes(whole[:length])
+        budgets(path, 500, ["PUCT", "flat"])
+        assert path.read_bytes() == whole
+
+
+# --- Playing ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_pair_plays_every_deal_but_plain_against_itself(found: Path) -> None:
+    rows = read_results(found)[1]
+    keys = [(row["variant"], row["opponent"], row["deal"]) for row in rows]
+    pairs = [("choice by value", "isuct"), ("plain", "rules"), ("choice by value", "rules")]
+    assert keys == [(name, other, str(deal)) for name, other in pairs for deal in (20_000, 20_001)]
+    assert {row["landlord"] for row in rows} | {row["peasants"] for row in rows} <= {"0", "1"}
+
+
+def test_results_do_not_depend_on_processes(found: Path, tmp_path: Path) -> None:
+    one, two = with_budgets_of(found, tmp_path, "one.csv"), with_budgets_of(found, tmp_path, "two.csv")
+    options: dict[str, Any] = {**TINY, "names": ("choice by value",), "opponents": ("rules",), "deals": 3}
+    results = run_search_options(one, **options)
+    assert run_search_options(two, **options, processes=2) == results
+    assert two.read_bytes() == one.read_bytes()
+
+
+def test_a_run_killed_at_any_byte_goes_on_to_the_same_file(found: Path, tmp_path: Path) -> None:
+    def kill(done: int, total: int) -> None:
+        if done == 3:
+            raise Killed
+
+    path = with_budgets_of(found, tmp_path)
+    with pytest.raises(Killed):
+        run_search_options(path, kill, **TINY)
+    assert len(read_results(path)[1]) == 3
+    run_search_options(path, **TINY)
+    whole = found.read_bytes()
+    assert path.read_bytes() == whole
+    body = whole.index(b"peasants\n") + len(b"peasants\n")
+    for length in random.Random(0).sample(range(body, len(whole)), 6):
+        path.write_bytes(whole[:length])
+        run_search_options(path, **TINY)
+        assert path.read_bytes() == whole
+
+
+def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise AssertionError("a game was begun")
+
+    monkeypatch.setattr(search_options, "run_arena", refuse)
+    told: list[tuple[int, int]] = []
+    results = run_search_options(found, lambda done, total: told.append((done, total)), **TINY)
+    assert len(results) == 2 * PAIRS
+    assert told[-1] == (2 * PAIRS, 2 * PAIRS)
+
+
+def test_progress_counts_every_deal_once(found: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    path = with_budgets_of(found, tmp_path)
+    run_search_options(path, lambda done, total: told.append((done, total)), **TINY)
+    done = [number for number, _ in told]
+    assert done == sorted(done)
+    assert set(done) >= set(range(1, 2 * PAIRS + 1))
+    assert {total for _, total in told} == {2 * PAIRS}
+
+
+def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_path: Path) -> None:
+    """First the deals in the middle, then all: each is there once, as in a run of all at once."""
+    parts, at_once = with_budgets_of(found, tmp_path), with_budgets_of(found, tmp_path, "at_once.csv")
+    options = {**TINY, "names": ("plain",), "opponents": ("rules",)}
+    run_search_options(parts, **{**options, "first_deal": 11, "deals": 2})
+    results = run_search_options(parts, **{**options, "first_deal": 10, "deals": 5})
+    expected = run_search_options(at_once, **{**options, "first_deal": 10, "deals": 5})
+    assert sorted(results, key=lambda result: result.deal) == expected
+    assert [result.deal for result in expected] == [10, 11, 12, 13, 14]
+
+
+def test_files_of_another_base_or_seed_are_refused(found: Path, tmp_path: Path) -> None:
+    path = with_budgets_of(found, tmp_path)
+    shutil.copy(found, path)
+    with pytest.raises(SettingsMismatchError):
+        run_search_options(path, **TINY, seed=1)
+    with pytest.raises(SettingsMismatchError):
+        run_search_options(path, **{**TINY, "base_iterations": 5})
+
+
+def test_the_least_budget_there_is() -> None:
+    """One iteration: whatever costs more than that gets its fewest, and all games are played."""
+    names = ("plain", "re-determinizing", "duplicate rollouts, planned")
+    results = run_search_options(names=names, opponents=("rules",), base_iterations=1, deals=1)
+    assert [result.variant for result in results] == list(names)
+
+
+# --- Columns ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
+    mine = {"plain": VARIANTS["plain"], "one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
+    monkeypatch.setattr(search_options, "VARIANTS", mine)
+    known = {name: Budget(4, 100.0) for name in mine}
+    monkeypatch.setattr(search_options, "budgets", lambda *arguments: known)
+    options: dict[str, Any] = {"opponents": ("rules",), "base_iterations": 4, "deals": 12}
+    results = run_search_options(names=("one-sided",), **options)
+    assert sum(result.peasants for result in results) == 0
+    assert sum(result.landlord for result in results) >= 3
+    even = run_search_options(names=("rules",), **options)
+    assert all(result.landlord + result.peasants == 1 for result in even), "the rule agent against itself"
+
+
+RESULTS = [
+    DealResult("PUCT", "rules", 1, 1, 1),
+    DealResult("PUCT", "rules", 2, 1, 0),
+    DealResult("PUCT", "rules", 3, 0, 0),
+    DealResult("PUCT", "rules", 4, 1, 0),
+    DealResult("flat", "rules", 1, 0, 0),
+]
+
+
+def test_win_rates_are_means_over_deals_of_both_sides() -> None:
+    interval = win_rate(RESULTS, "PUCT", "rules")
+    shares = np.array([1, 0.5, 0, 0.5])
+    assert interval.mean == pytest.approx(0.5)
+    half = 1.96 * shares.std(ddof=1) / 2
+    assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.01)
+
+
+def test_lines_of_the_report_by_hand() -> None:
+    lines = option_cells(RESULTS)
+    assert lines[0][:6] == ("PUCT", "rules", "4", "75.0", "25.0", "50.0")
+    assert lines[1][:6] == ("flat", "rules", "1", "0.0", "0.0", "0.0")
+    assert len(lines) == 2

@@ -30,6 +30,7 @@ BUILT_IN: dict[str, str] = {
     "duct": "agents.mcts.agent:DeterminizedUctAgent",
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
     "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
+    "policy": "agents.neural.agent:PolicyAgent",
 }
 """Agents of this distribution, as ``module:factory``; a plain checkout has no entry points."""
 

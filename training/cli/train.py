@@ -70,6 +70,69 @@ def selfplay(
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
+@app.command()
+def imitate(
+    out: Annotated[Path, typer.Option(help="File for the weights; start from them with selfplay --init.")],
+    decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
+    visits: Annotated[
+        Path | None, typer.Option(help="Imitate these recorded visits instead of the rule agent.")
+    ] = None,
+    init: Annotated[Path | None, typer.Option(help="With --visits: go on with these weights.")] = None,
+    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")] = None,
+) -> None:
+    """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
+    from agents.neural.network import Architecture
+    from agents.neural.weights import Weights, load_weights, save_weights
+    from training.ppo.errors import InvalidTrainingError
+    from training.ppo.imitation import ImitationConfig, ImitationProgress, RulesImitation, imitate_visits
+    from training.ppo.visits import load_visits
+
+    if init is not None and visits is None:
+        raise InvalidTrainingError("--init goes with --visits: the rule agent is imitated from the start")
+    start = load_weights(init).policy if init is not None else None
+    architecture = start.architecture if start is not None else Architecture()
+    config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
+    last = ImitationProgress(0, 0.0, 0.0, 0.0)
+    with Progress(console=error_console()) as progress:
+        bar = progress.add_task("imitating", total=decisions)
+
+        def on_step(now: ImitationProgress) -> None:
+            nonlocal last
+            last = now
+            text = f"imitating: agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
+            progress.update(bar, completed=now.decisions, description=text)
+
+        if visits is None:
+            policy = RulesImitation(config, threads).run(on_step)
+        else:
+            policy = imitate_visits(load_visits(visits), config, threads, start, on_step)
+    notes = {"imitates": str(visits.name) if visits else "rules", "decisions": last.decisions, "seed": seed}
+    save_weights(out, Weights(policy, None, rules, "win", notes))
+    console().print(f"{out} after {last.decisions} decisions", markup=False, soft_wrap=True)
+
+
+@app.command()
+def record(
+    agent: Annotated[str, typer.Argument(help="A search agent (isuct:iterations=2000).")],
+    out: Annotated[Path, typer.Option(help="File for its decisions; learn from them with imitate --visits.")],
+    games: Annotated[int, typer.Option(min=1, help="Games that it plays against itself.")] = 100,
+    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
+) -> None:
+    """Record the decisions of a search agent with its visit counts."""
+    from training.ppo.visits import record_visits, save_visits
+
+    with Progress(console=error_console()) as progress:
+        bar = progress.add_task("games", total=games)
+        found = record_visits(
+            agent, games, rules=rules, seed=seed, on_game=lambda done: progress.update(bar, completed=done)
+        )
+    save_visits(out, found, {"agent": agent, "games": games, "rules": rules, "seed": seed})
+    console().print(f"{out}: {len(found.observations)} decisions", markup=False, soft_wrap=True)
+
+
 def _new(out: Path, threads: int | None, settings: dict[str, Any], init: Path | None) -> SelfPlay:
     from training.ppo.run import refuse_to_overwrite
     from training.ppo.selfplay import SelfPlay

@@ -33,6 +33,7 @@ BUILT_IN: dict[str, str] = {
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
     "rollout": "agents.mcts.rollout_agent:RolloutAgent",
     "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
+    "policy": "agents.neural.agent:PolicyAgent",
 }
 """Agents of this distribution, as ``module:factory``; a plain checkout has no entry points."""
 

@@ -13,7 +13,7 @@ from agents.registry import BUILT_IN, InvalidAgentOptionError, agent_names, make
 from ddz_env.errors import UnknownAgentError
 
 
-@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "rlcard-rule"])
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in ("rlcard-rule", "policy")])
 def test_every_built_in_name_makes_an_agent(name: str) -> None:
     agent = make_agent(name)
     assert isinstance(agent, Agent)

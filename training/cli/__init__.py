@@ -15,6 +15,7 @@ from training.cli.friendly import FriendlyGroup
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.reproduce import app as reproduce
+from training.cli.train import app as train
 
 __all__ = ["app", "main"]
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 for command in (arena, bench, demo, play, rules, actions, agents, docs, version):
     app.command()(command)
 app.add_typer(reproduce, name="reproduce")
+app.add_typer(train, name="train")
 
 
 @app.callback()

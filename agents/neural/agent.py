@@ -1,0 +1,169 @@
+"""The agent that plays by a learned policy alone: whole moves, stage by stage, many games at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural.errors import MissingTorchError, NoPolicyError
+from agents.registry import InvalidAgentOptionError
+from ddz_env import Move, View
+from ddz_env.actions import KICKER_BASE
+from ddz_env.engine.history import apply_and_record
+from ddz_env.engine.layout import STAGE, STAGE_KICKER
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.errors import IllegalMoveError
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+
+if TYPE_CHECKING:
+    from agents.neural.policy import Bytes, Floats, PolicyModel
+
+
+def choose_actions(
+    log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
+) -> npt.NDArray[np.int64]:
+    """An action for each row.
+
+    Args:
+        log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
+        temperature: 0 takes the most probable action, the lowest id of equals; 1 draws by the probabilities; less
+            than 1 favours the probable ones more.
+        rngs: One generator a row; not used at temperature 0.
+
+    Returns:
+        Action ids, shape ``[n]``, int64.
+    """
+    actions: npt.NDArray[np.int64]
+    if temperature == 0:
+        actions = log_probabilities.argmax(axis=1).astype(np.int64)
+        return actions
+    scaled = log_probabilities.astype(np.float64) / temperature
+    weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    totals = weights.cumsum(axis=1)
+    draws = np.array([rng.random() for rng in rngs]) * totals[:, -1]
+    # The first action whose running total exceeds the draw; illegal ones add nothing and are never first.
+    actions = (totals > draws[:, None]).argmax(axis=1).astype(np.int64)
+    return actions
+
+
+class _Thinking:
+    """One move in the making: a private copy of the view, played on stage by stage."""
+
+    def __init__(self, view: View) -> None:
+        if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
+            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+        self.actions: list[int] = []
+        self._view = view
+        self._row, self._ring = view.row.copy(), view.ring.copy()
+
+    def write(self, observation: npt.NDArray[np.uint64], mask: npt.NDArray[np.uint64]) -> None:
+        """Write what the seat sees at this stage, as words."""
+        view = self._view
+        write_observation(self._row, self._ring, view.rule_words, np.uint64(view.seat), observation)
+        write_mask(self._row, view.rule_words, np.empty(MASK_WORDS, np.uint64), mask)
+
+    def take(self, action: int) -> bool:
+        """Play one stage; whether another follows."""
+        self.actions.append(action)
+        apply_and_record(self._row, self._ring, np.uint64(action), self._view.rule_words)
+        return int(self._row[STAGE]) == STAGE_KICKER
+
+    @property
+    def move(self) -> Move:
+        """The whole move."""
+        return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
+
+
+class ModelAgent:
+    """Plays by any :class:`~agents.neural.policy.PolicyModel`.
+
+    Args:
+        model: The policy.
+        temperature: See :func:`choose_actions`.
+        name: The agent's name.
+
+    Raises:
+        InvalidAgentOptionError: If the temperature is negative or no number.
+    """
+
+    cheats = False
+
+    def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
+        if isinstance(temperature, bool) or not isinstance(temperature, (int, float)) or not 0 <= temperature < np.inf:
+            raise InvalidAgentOptionError(f"temperature={temperature!r} must be a number of at least 0")
+        self.model = model
+        self.temperature = float(temperature)
+        self.name = name
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Choose a move.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+        """
+        return self.act_batch([view], [rng])[0]
+
+    def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """Choose a move in each of several games; each stage is one evaluation for all that have a choice.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn in one of them.
+        """
+        moves = [_Thinking(view) for view in views]
+        unfinished = list(range(len(moves)))
+        while unfinished:
+            actions = self._choose([moves[i] for i in unfinished], [rngs[i] for i in unfinished])
+            unfinished = [i for i, action in zip(unfinished, actions, strict=True) if moves[i].take(action)]
+        return [move.move for move in moves]
+
+    def _choose(self, moves: Sequence[_Thinking], rngs: Sequence[np.random.Generator]) -> list[int]:
+        """The next action of each move; the model is not asked where there is only one."""
+        observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
+        masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
+        for move, observation, mask in zip(moves, observations, masks, strict=True):
+            move.write(observation, mask)
+        legal: Bytes = masks.view(np.int8)
+        actions = legal.argmax(axis=1)
+        open_rows = np.flatnonzero(legal.sum(axis=1) > 1).tolist()
+        if open_rows:
+            log_probabilities, _ = self.model.evaluate(observations.view(np.int8)[open_rows], legal[open_rows])
+            actions[open_rows] = choose_actions(log_probabilities, self.temperature, [rngs[row] for row in open_rows])
+        return [int(action) for action in actions]
+
+
+class PolicyAgent(ModelAgent):
+    """Plays by a file of trained weights: ``policy:path=FILE``.
+
+    Args:
+        path: The file (:mod:`agents.neural.weights`).
+        temperature: See :func:`choose_actions`.
+        threads: PyTorch's threads, for the whole process.
+
+    Raises:
+        NoPolicyError: If no file is named.
+        MissingTorchError: If PyTorch or safetensors is not installed.
+        TensorFileError: If the file cannot be read or does not fit this package.
+        InvalidAgentOptionError: If the temperature is out of range.
+    """
+
+    def __init__(self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1) -> None:
+        if path is None:
+            raise NoPolicyError("which weights should the policy play by?  Name a file: policy:path=FILE")
+        super().__init__(_load(path, threads), temperature)
+
+
+def _load(path: str | Path, threads: int) -> PolicyModel:
+    """The policy of a file.  PyTorch is imported here: the agent's name must be known without it."""
+    try:
+        from agents.neural.policy import NetworkPolicy
+        from agents.neural.weights import load_weights
+    except ImportError as error:
+        raise MissingTorchError(
+            f'policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
+        ) from error
+    weights = load_weights(path)
+    return NetworkPolicy(weights.policy, weights.critic, threads)

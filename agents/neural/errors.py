@@ -1,0 +1,25 @@
+"""Named errors of the learned policies."""
+
+from __future__ import annotations
+
+from ddz_env.errors import DouDizhuError
+
+
+class InvalidPolicyInputError(DouDizhuError):
+    """Observations or masks of the wrong shape or type, or a row without a legal action."""
+
+
+class TensorFileError(DouDizhuError):
+    """A file of tensors cannot be read: it is missing, truncated, corrupt or something else altogether."""
+
+
+class TensorFileMismatchError(TensorFileError):
+    """A file of tensors is sound, but was written for something else: another format, layout or architecture."""
+
+
+class NoPolicyError(DouDizhuError):
+    """The policy agent was not told which weights to play by."""
+
+
+class MissingTorchError(DouDizhuError, ImportError):
+    """PyTorch or safetensors is not installed."""

@@ -1,0 +1,212 @@
+"""The networks: a policy over the 400 actions for all three roles, and a critic that sees every hand.
+
+The policy reads the observation and the mask, in which role and seats are relative to the observer, so that one
+network plays landlord and peasants.  An action's logit is a row of weights, as usual, plus what the state makes of the
+hand that the action leaves: how well the rest can be played out is the same question after every action, so the part
+that looks at the rest is shared by all of them.  The critic reads the concealed cards as well and is used in training
+(and on determinizations, where nothing is concealed); the policy never sees them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from agents.neural.columns import (
+    CONCEALED_COLUMNS,
+    HAND_COLUMNS,
+    describe_leavings,
+    describe_observations,
+    observation_columns,
+)
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.errors import DouDizhuError
+from ddz_env.observation import HISTORY
+
+_LARGEST = 8192
+_MOST_BLOCKS = 64
+
+
+class InvalidArchitectureError(DouDizhuError):
+    """The size of a network is out of range, or it is described by something that is no architecture."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The sizes of the networks.
+
+    Attributes:
+        width: Units of the policy's layers.
+        blocks: Residual blocks of the policy.
+        rest_width: Units of the layer that looks at the hand an action leaves.
+        rest_features: How many numbers it makes of it; the state weighs them.
+        critic_width: Units of the critic's layers.
+        critic_blocks: Residual blocks of the critic.
+        history: Completed moves that both see, 0 to 15.
+
+    Raises:
+        InvalidArchitectureError: If a size is out of range.
+    """
+
+    width: int = 256
+    blocks: int = 2
+    rest_width: int = 128
+    rest_features: int = 64
+    critic_width: int = 256
+    critic_blocks: int = 2
+    history: int = 6
+
+    def __post_init__(self) -> None:
+        limits = {"blocks": (0, _MOST_BLOCKS), "critic_blocks": (0, _MOST_BLOCKS), "history": (0, HISTORY)}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            low, high = limits.get(field.name, (1, _LARGEST))
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise InvalidArchitectureError(f"{field.name}={value!r} must be an integer in {low}..{high}")
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain values, for files."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Architecture:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            InvalidArchitectureError: If fields are missing, unknown or out of range.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(values, dict) or set(values) != names:
+            raise InvalidArchitectureError(f"an architecture has the fields {', '.join(sorted(names))}; got {values!r}")
+        return cls(**values)
+
+
+class Block(nn.Module):
+    """A residual block: normalize, multiply, rectify, add.
+
+    Args:
+        width: Units.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape ``[n, width]`` to the same."""
+        return x + torch.relu(self.linear(self.norm(x)))
+
+
+def _trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
+    layers = [nn.Linear(columns, width), nn.ReLU(), *(Block(width) for _ in range(blocks))]
+    return nn.Sequential(*layers, nn.LayerNorm(width), nn.ReLU())
+
+
+def _quiet(layer: nn.Linear, gain: float) -> nn.Linear:
+    """An output layer that begins near zero: an untrained policy is nearly uniform, an untrained value nearly 0."""
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class PolicyNetwork(nn.Module):
+    """Logits of the actions, and the value of an information set.
+
+    Args:
+        architecture: The sizes.
+    """
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        columns = observation_columns(architecture.history)
+        self.trunk = _trunk(columns, architecture.width, architecture.blocks)
+        self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
+        self.value = _quiet(nn.Linear(architecture.width, 1), 0.01)
+        self.rest = nn.Sequential(
+            nn.Linear(HAND_COLUMNS, architecture.rest_width),
+            nn.ReLU(),
+            nn.Linear(architecture.rest_width, architecture.rest_features),
+        )
+        self.weigh = nn.Linear(architecture.width, architecture.rest_features)
+        self.scale = float(architecture.rest_features) ** -0.5
+
+    def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
+        """Evaluate observations (:mod:`agents.neural.columns` describes them).
+
+        Args:
+            columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
+            rows: The observation of each pair of observation and legal action, shape ``[pairs]``, int64.
+            actions: The action, shape ``[pairs]``, int64.
+            rests: Columns of the hand that it leaves, shape ``[pairs, HAND_COLUMNS]``, float32.
+
+        Returns:
+            Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
+        """
+        state = self.trunk(columns)
+        scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
+        logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
+        return logits, self.value(state).squeeze(1)
+
+
+class Critic(nn.Module):
+    """The value of a game in which nothing is concealed.
+
+    Args:
+        architecture: The sizes.
+    """
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        columns = observation_columns(architecture.history) + CONCEALED_COLUMNS
+        self.trunk = _trunk(columns, architecture.critic_width, architecture.critic_blocks)
+        self.value = _quiet(nn.Linear(architecture.critic_width, 1), 0.01)
+
+    def forward(self, columns: Tensor, concealed: Tensor) -> Tensor:
+        """Evaluate games.
+
+        Args:
+            columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
+            concealed: Columns of what they conceal, shape ``[n, CONCEALED_COLUMNS]``, float32.
+
+        Returns:
+            Values for the observers, shape ``[n]``.
+        """
+        value: Tensor = self.value(self.trunk(torch.cat([columns, concealed], 1)))
+        return value.squeeze(1)
+
+
+class PolicyInput(NamedTuple):
+    """What :meth:`PolicyNetwork.forward` takes, for observations as bytes.
+
+    Attributes:
+        columns: Of the observations.
+        rows: The observation of each pair.
+        actions: Its action.
+        rests: Columns of the hand that it leaves.
+    """
+
+    columns: Tensor
+    rows: Tensor
+    actions: Tensor
+    rests: Tensor
+
+
+def policy_input(observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], history: int) -> PolicyInput:
+    """Describe observations for a policy.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+        history: Of the policy's architecture.
+    """
+    columns = describe_observations(observations, masks, history)
+    return PolicyInput(*map(torch.from_numpy, (columns, *describe_leavings(observations, masks))))

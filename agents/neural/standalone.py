@@ -1,0 +1,136 @@
+"""The policy with its columns as tensor operations: bytes in, logits out, so that it can be exported as it is.
+
+The columns are those of :mod:`agents.neural.columns`, equal to the bit; that module's compiled code is several times
+faster and is what training and agents use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.neural.columns import (
+    CHAINS,
+    HAND,
+    HEAD,
+    KEY,
+    KICKER_SIZE,
+    KICKERS,
+    LEFT,
+    MOST,
+    MOST_CARDS,
+    OBSERVATION_SCALES,
+    PENDING,
+    PLANES,
+    SPENT,
+    TAIL,
+    TARGET,
+    UNSEEN,
+)
+from agents.neural.network import PolicyNetwork
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.cards import NUM_RANKS
+
+
+def cards_at(vectors: Tensor, offset: int) -> Tensor:
+    """The fifteen counts of a field, shape ``[n, 15]``."""
+    return vectors[:, offset : offset + NUM_RANKS]
+
+
+def thresholds(counts: Tensor, most: int = MOST) -> Tensor:
+    """Which of ``1 .. most`` each count reaches.
+
+    Args:
+        counts: Shape ``[n, columns]``, int8.
+        most: The highest threshold.
+
+    Returns:
+        Shape ``[n, columns * most]``, float32.
+
+    Example:
+        >>> thresholds(torch.tensor([[0, 3]], dtype=torch.int8)).tolist()
+        [[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]]
+    """
+    steps = torch.arange(1, most + 1, dtype=torch.int8, device=counts.device)
+    return (counts.unsqueeze(2) >= steps).flatten(1).to(torch.float32)
+
+
+def _chain_weights() -> tuple[Tensor, Tensor]:
+    """Weights and biases that turn the thresholds of a hand into chains: 1 where every link is there, else 0.
+
+    Returns:
+        Shapes ``[PLANES, len(CHAINS)]`` and ``[len(CHAINS)]``.
+    """
+    weights = np.zeros((NUM_RANKS, MOST, len(CHAINS)), np.float32)
+    for column, chain in enumerate(CHAINS):
+        for rank, copies in enumerate(chain.need):
+            if copies:
+                weights[rank, copies - 1, column] = 1.0
+    return torch.from_numpy(weights.reshape(PLANES, len(CHAINS))), torch.tensor([1.0 - c.length for c in CHAINS])
+
+
+class StandalonePolicy(nn.Module):
+    """A policy network that reads bytes.
+
+    Args:
+        network: The network.
+    """
+
+    scales: Tensor
+    chain_weights: Tensor
+    chain_biases: Tensor
+    spent: Tensor
+
+    def __init__(self, network: PolicyNetwork) -> None:
+        super().__init__()
+        self.network = network
+        weights, biases = _chain_weights()
+        self.register_buffer("scales", torch.from_numpy(OBSERVATION_SCALES), persistent=False)
+        self.register_buffer("chain_weights", weights, persistent=False)
+        self.register_buffer("chain_biases", biases, persistent=False)
+        self.register_buffer("spent", torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)), persistent=False)
+
+    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Evaluate observations.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+
+        Returns:
+            Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
+        """
+        rows, actions = masks.nonzero(as_tuple=True)
+        rests = self.describe_hands(self.leave(observations, rows, actions))
+        logits, values = self.network(self.describe(observations, masks), rows, actions, rests)
+        return logits, values
+
+    def describe_hands(self, counts: Tensor) -> Tensor:
+        """Thresholds and chains of hands: shape ``[n, 15]``, int8, to ``[n, HAND_COLUMNS]``, float32."""
+        planes = thresholds(counts)
+        return torch.cat([planes, torch.relu(torch.addmm(self.chain_biases, planes, self.chain_weights))], 1)
+
+    def describe(self, observations: Tensor, masks: Tensor) -> Tensor:
+        """The columns of observations, shape ``[n, observation_columns(history)]``, float32."""
+        scaled = observations * self.scales
+        stop = HEAD + (NUM_RANKS + 1) * self.network.architecture.history
+        return torch.cat(
+            [
+                scaled[:, :stop],
+                scaled[:, TAIL:],
+                masks.to(torch.float32),
+                self.describe_hands(cards_at(observations, HAND)),
+                self.describe_hands(cards_at(observations, UNSEEN)),
+                thresholds(cards_at(observations, TARGET)),
+                *(thresholds(observations[:, place : place + 1], MOST_CARDS) for place in LEFT),
+                thresholds(observations[:, KEY : KEY + 1], NUM_RANKS),
+            ],
+            1,
+        )
+
+    def leave(self, observations: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        """The hand that each legal action leaves, shape ``[pairs, 15]``, int8."""
+        hands = cards_at(observations, HAND) - cards_at(observations, PENDING) - cards_at(observations, KICKERS)
+        pair_kickers = (observations[:, KICKER_SIZE] == 2).to(torch.int64) * NUM_ACTIONS
+        return hands[rows] - self.spent[actions + pair_kickers[rows]]

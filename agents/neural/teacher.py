@@ -1,0 +1,116 @@
+"""The rule agent as a teacher: what it would do at every stage of many games, in one compiled call."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.baselines.rules import WEIGHTS, Mind, choose_kickers, look_around, new_mind, rules_move, set_prices
+from ddz_env.engine.compiling import pure_kernel
+from ddz_env.engine.layout import CHOSEN, HANDS, PENDING, SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.tables import KICKER_ID
+from ddz_env.engine.words import PLANE, U0, lowest, remove_hand
+from ddz_env.errors import InvalidOptionError
+from ddz_env.rules import Rules
+from ddz_env.stepping import marked
+
+NO_LABEL = -1
+"""The answer where the teacher has none: a half-built move that it would never have built."""
+
+_KICKER = np.uint64(STAGE_KICKER)
+_OVER = np.uint64(STAGE_OVER)
+_KICKER_BASE = np.uint64(KICKER_ID)
+
+
+@pure_kernel
+def teach_kicker(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> int:
+    """The next kicker of a half-built move: of the teacher's plan, or of what it would give another group.
+
+    Args:
+        row: The game, at a kicker stage, shape ``[32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The teacher's memory.
+        w: Its weights.
+        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
+
+    Returns:
+        An action id, or ``NO_LABEL``.
+    """
+    main = row[PENDING]
+    if plan[0] != main:
+        look_around(row, rules, mind)
+        set_prices(mind, w)
+        plan[0] = main
+        plan[1] = choose_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, mind)
+    # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
+    if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
+        return NO_LABEL
+    legal_mask(row, rules, mind.mask)
+    action = _KICKER_BASE + lowest(remove_hand(plan[1], row[CHOSEN]) & PLANE)
+    return int(action) if marked(mind.mask, action) else NO_LABEL
+
+
+@pure_kernel
+def teach(
+    rows: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
+) -> None:
+    """Write the teacher's action for every game.
+
+    Args:
+        rows: The games, shape ``[n, 32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The teacher's memory.
+        w: Its weights.
+        plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64; changed in place.
+        actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
+    """
+    for index in range(rows.shape[0]):
+        row, plan = rows[index], plans[index]
+        if row[STAGE] == _OVER:
+            actions[index] = NO_LABEL
+        elif row[STAGE] == _KICKER:
+            actions[index] = teach_kicker(row, rules, mind, w, plan)
+        else:
+            main, kickers = rules_move(row, rules, mind, w)
+            plan[0] = main
+            plan[1] = kickers
+            actions[index] = np.int64(main)
+
+
+class RulesTeacher:
+    """Labels the decisions of ``n`` games that advance together, stage by stage.
+
+    The kickers of a move that the teacher chose itself are those of its plan; if the game took another main group,
+    they are those that the rule agent would give that group.
+
+    Args:
+        num_games: How many games.
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+
+    Raises:
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    def __init__(self, num_games: int, rules: str | Rules = "standard") -> None:
+        self._rule_words = Rules.preset(rules).words()
+        self._mind = new_mind()
+        self._plans = np.zeros((num_games, 2), np.uint64)
+
+    def actions(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """The action the teacher would take in every game.
+
+        Args:
+            rows: The games as they stand, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
+
+        Returns:
+            Shape ``[n]``, int64, a new array: action ids, ``NO_LABEL`` where the teacher has no answer.
+
+        Raises:
+            InvalidOptionError: If the number of games is not the one the teacher was made for.
+        """
+        if rows.shape[0] != self._plans.shape[0]:
+            raise InvalidOptionError(f"the teacher follows {self._plans.shape[0]} games, not {rows.shape[0]}")
+        actions = np.empty(rows.shape[0], np.int64)
+        teach(rows, self._rule_words, self._mind, WEIGHTS, self._plans, actions)
+        return actions

@@ -1,0 +1,127 @@
+"""Trained weights on disk: safetensors with what they are for; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from agents.neural.errors import TensorFileMismatchError
+from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork
+from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
+
+KIND = "ddz-policy"
+VERSION = 1
+
+_POLICY, _CRITIC = "policy.", "critic."
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Networks and what they are for.
+
+    Attributes:
+        policy: The policy.
+        critic: The critic, None where it was not saved.
+        rules: The preset that they were trained under.
+        objective: What their values mean: ``win`` or ``stake``.
+        notes: Plain values for people: seeds, decisions, hours.
+    """
+
+    policy: PolicyNetwork
+    critic: Critic | None = None
+    rules: str = "standard"
+    objective: str = "win"
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def module_arrays(module: nn.Module, prefix: str) -> Arrays:
+    """The weights of a module as arrays that share its memory.
+
+    Args:
+        module: The module.
+        prefix: Stands before each name.
+    """
+    return {prefix + name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+
+
+def load_module(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str, where: str) -> None:
+    """Copy arrays into a module.
+
+    Args:
+        module: The module.
+        arrays: The arrays; those without the prefix are ignored.
+        prefix: Stands before each name.
+        where: Names the file in messages.
+
+    Raises:
+        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
+    """
+    found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    wanted = module.state_dict()
+    if found.keys() != wanted.keys():
+        names = ", ".join(prefix + name for name in sorted(found.keys() ^ wanted.keys()))
+        raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
+    for name, tensor in wanted.items():
+        array = found[name]
+        if array.shape != tuple(tensor.shape) or array.dtype != tensor.numpy().dtype:
+            raise TensorFileMismatchError(
+                f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
+                f"its architecture needs {tensor.numpy().dtype} of shape {list(tensor.shape)}"
+            )
+    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
+
+
+def save_weights(path: str | Path, weights: Weights) -> None:
+    """Write networks to a file, replacing it at one stroke.
+
+    Args:
+        path: The file.
+        weights: The networks and what they are for.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    arrays = module_arrays(weights.policy, _POLICY)
+    if weights.critic is not None:
+        arrays |= module_arrays(weights.critic, _CRITIC)
+    about = {
+        "architecture": weights.policy.architecture.as_dict(),
+        "rules": weights.rules,
+        "objective": weights.objective,
+        "notes": dict(weights.notes),
+    }
+    write_tensor_file(path, KIND, VERSION, arrays, about)
+
+
+def load_weights(path: str | Path) -> Weights:
+    """Read networks from a file; they are in evaluation mode.
+
+    Args:
+        path: The file.
+
+    Raises:
+        TensorFileError: If the file is missing, truncated, corrupt or of another format.
+        TensorFileMismatchError: If it was written for other observations, actions or another architecture.
+    """
+    arrays, about = read_tensor_file(path, KIND, VERSION)
+    try:
+        architecture = Architecture.from_dict(about["architecture"])
+        rules, objective, notes = str(about["rules"]), str(about["objective"]), dict(about["notes"])
+    except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
+        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+    policy = PolicyNetwork(architecture)
+    load_module(policy, arrays, _POLICY, str(path))
+    critic = None
+    if any(name.startswith(_CRITIC) for name in arrays):
+        critic = Critic(architecture)
+        load_module(critic, arrays, _CRITIC, str(path))
+        critic.eval()
+    policy.eval()
+    return Weights(policy, critic, rules, objective, notes)

@@ -1,0 +1,233 @@
+"""The networks: what they read, and what never reaches the policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from agents.neural.columns import (  # noqa: E402
+    CHAINS,
+    HAND_COLUMNS,
+    PLANES,
+    describe_concealed,
+    describe_leavings,
+    describe_observations,
+    observation_columns,
+)
+from agents.neural.errors import InvalidPolicyInputError  # noqa: E402
+from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork, policy_input  # noqa: E402
+from agents.neural.policy import NetworkPolicy, PolicyModel  # noqa: E402
+from agents.neural.standalone import StandalonePolicy  # noqa: E402
+from ddz_env import State  # noqa: E402
+from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN  # noqa: E402
+from ddz_env.engine.words import add_hand, remove_hand  # noqa: E402
+from ddz_env.notation import Hand, word_to_counts  # noqa: E402
+from ddz_env.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
+
+SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
+
+
+def small_networks(seed: int = 0) -> tuple[PolicyNetwork, Critic]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+        for weight in (*policy.parameters(), *critic.parameters()):
+            torch.nn.init.normal_(weight, std=0.3)  # not near zero: every input shows in the output
+    return policy, critic
+
+
+def concealed_of(state: State) -> np.ndarray:
+    words = np.empty(CONCEALED_WORDS, np.uint64)
+    write_concealed(state.row, state.rule_words, np.uint64(state.seat), words)
+    return words.view(np.int8)
+
+
+def shuffled(state: State, rng: np.random.Generator) -> State:
+    """The same game for the seat to act: the cards that it cannot place dealt anew."""
+    twin = state.copy()
+    row = twin.row
+    places = [HANDS + seat for seat in range(state.rules.players) if seat != state.seat] + [HIDDEN]
+    landlord = state.view().landlord
+    fixed = {} if landlord is None else {HANDS + landlord: row[KNOWN]}
+    loose = {place: remove_hand(row[place], fixed.get(place, np.uint64(0))) for place in places}
+    cards = [r for word in loose.values() for r, n in enumerate(word_to_counts(int(word))) for _ in range(n)]
+    rng.shuffle(cards)
+    for place, word in loose.items():
+        size = int(word).bit_count()
+        counts = [cards[:size].count(rank) for rank in range(15)]
+        cards = cards[size:]
+        row[place] = add_hand(np.uint64(Hand(tuple(counts)).word), fixed.get(place, np.uint64(0)))
+    return twin
+
+
+def positions(rules: str, games: int, seed: int = 0) -> list[State]:
+    """Positions at every stage of random games."""
+    rng, found = np.random.default_rng(seed), []
+    for game in range(games):
+        state = State.new(seed, rules, game)
+        while not state.is_over:
+            found.append(state.copy())
+            state.step_action(int(rng.choice(state.legal_actions())))
+    return found
+
+
+@pytest.mark.parametrize("rules", ["standard", "mini", "half-deck"])
+def test_concealed_cards_never_reach_the_policy_but_they_do_reach_the_critic(rules: str) -> None:
+    policy, critic = small_networks()
+    model, rng = NetworkPolicy(policy, critic), np.random.default_rng(3)
+    states = positions(rules, 4)
+    twins = [shuffled(state, rng) for state in states]
+    moved = np.array([(concealed_of(a) != concealed_of(b)).any() for a, b in zip(states, twins, strict=True)])
+    assert moved.mean() > 0.8
+    inputs = [
+        (np.stack([observe(s) for s in side]), np.stack([action_mask(s) for s in side])) for side in (states, twins)
+    ]
+    (here, here_values), (there, there_values) = (model.evaluate(*side) for side in inputs)
+    assert here.tobytes() == there.tobytes()
+    assert here_values.tobytes() == there_values.tobytes()
+    games = [
+        model.value_of_games(*side, np.stack([concealed_of(s) for s in group]))
+        for side, group in zip(inputs, (states, twins), strict=True)
+    ]
+    assert ((games[0] != games[1]) == moved).all()
+
+
+def test_the_policys_inputs_do_not_include_the_concealed_cards() -> None:
+    policy, critic = small_networks()
+    assert policy.trunk[0].in_features == observation_columns(SMALL.history)
+    assert critic.trunk[0].in_features > policy.trunk[0].in_features
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect"])
+def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
+    batch = SelfPlayBatch(100, rules, seed=3, threads=1)
+    network = PolicyNetwork(SMALL)
+    standalone = StandalonePolicy(network)
+    kickers = 0
+    for step in range(60):
+        batch.step(batch.sample_actions())
+        if step % 3:
+            continue
+        seen = policy_input(batch.observation, batch.mask, SMALL.history)
+        kickers += int(((seen.actions >= 379) & (seen.actions < 394)).sum())
+        observations, masks = torch.from_numpy(batch.observation), torch.from_numpy(batch.mask)
+        with torch.inference_mode():
+            assert torch.equal(standalone.describe(observations, masks), seen.columns)
+            rests = standalone.leave(observations, seen.rows, seen.actions)
+            assert torch.equal(standalone.describe_hands(rests), seen.rests)
+            for one, other in zip(standalone(observations, masks), network(*seen), strict=True):
+                assert torch.equal(one, other)
+    assert kickers > 0 or rules in ("mini",)
+
+
+def test_every_leaving_is_the_hand_without_the_cards() -> None:
+    """A pass leaves all, a main group takes its body, a finished move what it played."""
+    checked = 0
+    for state in positions("standard", 3):
+        observation, mask = observe(state)[None], action_mask(state)[None]
+        leavings = describe_leavings(observation, mask)
+        for action, columns in zip(leavings.actions.tolist(), leavings.columns, strict=True):
+            counts = columns[:PLANES].reshape(15, 4).sum(1)
+            seat, after = state.seat, state.copy()
+            after.step_action(action)
+            if after.stage != "kicker":  # the move is complete: the engine knows what is left
+                assert counts.tolist() == list(after.hand(seat).counts)
+                checked += 1
+    assert checked > 200
+
+
+def test_a_hand_is_described_by_its_thresholds_and_chains() -> None:
+    state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
+    hand = describe_leavings(observe(state)[None], np.eye(1, 400, dtype=np.int8)).columns[0]  # what a pass would leave
+    assert hand[: 4 * 3].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0]
+    held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:], strict=True) if there}
+    assert held == {"solo chain 34567", "solo chain 45678", "solo chain 345678", "plane 333444"}
+    assert len(hand) == HAND_COLUMNS
+
+
+def test_moves_beyond_the_history_are_not_read() -> None:
+    observation = np.zeros((1, 512), np.int8)
+    mask = np.ones((1, 400), np.int8)
+    before = describe_observations(observation, mask, 2)
+    observation[0, 256 + 2 * 16 : 496] = 1
+    assert (describe_observations(observation, mask, 2) == before).all()
+    assert (describe_observations(observation, mask, 3) != describe_observations(observation * 0, mask, 3)).any()
+    assert before.shape == (1, observation_columns(2))
+
+
+def test_columns_lie_between_zero_and_one() -> None:
+    batch = SelfPlayBatch(200, "bidding", seed=5, threads=1, concealed=True)
+    for _ in range(40):
+        batch.step(batch.sample_actions())
+        for columns in (
+            describe_observations(batch.observation, batch.mask),
+            describe_concealed(batch.concealed),
+            describe_leavings(batch.observation, batch.mask).columns,
+        ):
+            assert columns.min() >= 0
+            assert columns.max() <= 1
+
+
+def test_the_model_answers_with_probabilities_that_sum_to_one_over_the_legal_actions() -> None:
+    policy, _ = small_networks()
+    model = NetworkPolicy(policy)
+    assert isinstance(model, PolicyModel)
+    batch = SelfPlayBatch(50, seed=1, threads=1)
+    log_probabilities, values = model.evaluate(batch.observation, batch.mask)
+    assert (np.exp(log_probabilities)[batch.mask == 0] == 0).all()
+    np.testing.assert_allclose(np.exp(log_probabilities).sum(1), 1, atol=1e-5)
+    assert values.shape == (50,)
+
+
+def test_a_batch_is_evaluated_like_its_rows() -> None:
+    policy, _ = small_networks()
+    model, batch = NetworkPolicy(policy), SelfPlayBatch(20, seed=1, threads=1)
+    together, _ = model.evaluate(batch.observation, batch.mask)
+    for row in range(20):
+        alone, _ = model.evaluate(batch.observation[row : row + 1], batch.mask[row : row + 1])
+        legal = batch.mask[row] == 1
+        np.testing.assert_allclose(alone[0, legal], together[row, legal], rtol=1e-4, atol=1e-4)
+
+
+def test_an_untrained_policy_is_nearly_uniform() -> None:
+    batch = SelfPlayBatch(50, seed=1, threads=1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = NetworkPolicy(PolicyNetwork(Architecture()))
+    log_probabilities, values = model.evaluate(batch.observation, batch.mask)
+    uniform = 1 / batch.mask.sum(1)
+    assert (np.exp(log_probabilities.max(1)) < 1.5 * uniform).all()
+    assert (np.abs(values) < 0.1).all()
+
+
+def test_wrong_inputs_have_a_named_error() -> None:
+    policy, _ = small_networks()
+    model = NetworkPolicy(policy)
+    good, mask = np.zeros((2, 512), np.int8), np.ones((2, 400), np.int8)
+    for observations, masks, message in (
+        (good[:, :511], mask, r"observations must be int8 of shape \[2, 512\]"),
+        (good.astype(np.float32), mask, "observations must be int8"),
+        (good, mask[:1], r"masks must be int8 of shape \[2, 400\]"),
+        (good, np.eye(2, 400, k=0, dtype=np.int8) * [[1], [0]], "masks must be int8"),
+        (good, np.eye(1, 400, dtype=np.int8).repeat(2, 0) * np.array([[1], [0]], np.int8), "row 1 has no legal action"),
+    ):
+        with pytest.raises(InvalidPolicyInputError, match=message):
+            model.evaluate(observations, masks)
+    with pytest.raises(InvalidPolicyInputError, match="hold no critic"):
+        model.value_of_games(good, mask, np.zeros((2, 48), np.int8))
+
+
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"blocks": -1}, {"history": 16}, {"width": 2.5}, {"width": True}])
+def test_sizes_out_of_range_have_a_named_error(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidArchitectureError, match=next(iter(wrong))):
+        Architecture(**wrong)
+
+
+def test_architectures_are_read_as_they_are_written() -> None:
+    assert Architecture.from_dict(SMALL.as_dict()) == SMALL
+    for wrong in (None, {}, SMALL.as_dict() | {"depth": 3}):
+        with pytest.raises(InvalidArchitectureError, match="has the fields"):
+            Architecture.from_dict(wrong)

@@ -1,0 +1,148 @@
+"""Weights on disk: what is written is read, and what is broken is refused by name."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from agents.neural import tensor_file  # noqa: E402
+from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
+from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
+from agents.neural.tensor_file import read_tensor_file, write_tensor_file  # noqa: E402
+from agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights  # noqa: E402
+
+SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=8, critic_blocks=0, history=0)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.safetensors"
+    save_weights(path, Weights(PolicyNetwork(SMALL), Critic(SMALL), "rlcard", "stake", {"seed": 3}))
+    return path
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+    save_weights(tmp_path / "a" / "w.safetensors", Weights(policy, critic, "rlcard", "stake", {"seed": 3}))
+    loaded = load_weights(tmp_path / "a" / "w.safetensors")
+    assert loaded.critic is not None
+    for one, other in ((policy, loaded.policy), (critic, loaded.critic)):
+        assert one.state_dict().keys() == other.state_dict().keys()
+        assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
+    assert (loaded.rules, loaded.objective, loaded.notes) == ("rlcard", "stake", {"seed": 3})
+    save_weights(tmp_path / "w.safetensors", Weights(policy))
+    assert load_weights(tmp_path / "w.safetensors").critic is None
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_else(saved: Path) -> None:
+    save_weights(saved, Weights(PolicyNetwork(SMALL)))
+    assert load_weights(saved).critic is None
+    assert [file.name for file in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_file_that_was_cut_off_anywhere_is_refused(saved: Path) -> None:
+    data = saved.read_bytes()
+    for length in (0, 4, 8, 100, len(data) // 2, len(data) - 1):
+        saved.write_bytes(data[:length])
+        with pytest.raises(TensorFileError, match="truncated"):
+            load_weights(saved)
+
+
+def test_a_flipped_bit_is_refused_wherever_it_is(saved: Path) -> None:
+    data = bytearray(saved.read_bytes())
+    rng = np.random.default_rng(0)
+    for place in (*rng.integers(0, len(data), 40).tolist(), len(data) - 1):
+        broken = bytearray(data)
+        broken[place] ^= 1 << int(rng.integers(8))
+        saved.write_bytes(broken)
+        with pytest.raises(TensorFileError):
+            load_weights(saved)
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "sprung",))
+
+    path = tmp_path / "policy.safetensors"
+    path.write_bytes(pickle.dumps(Trap()))
+    with pytest.raises(TensorFileError):
+        load_weights(path)
+    torch.save({"weights": Trap()}, path)
+    with pytest.raises(TensorFileError):
+        load_weights(path)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_files_of_another_kind_are_refused_by_name(
+    tmp_path: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TensorFileError, match="there is no such file"):
+        load_weights(tmp_path / "nothing.safetensors")
+    with pytest.raises(TensorFileError, match="there is no such file"):
+        load_weights(tmp_path)
+    with pytest.raises(TensorFileMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
+        read_tensor_file(saved, "ddz-selfplay-checkpoint", VERSION)
+    with pytest.raises(TensorFileMismatchError, match="this package reads 2"):
+        read_tensor_file(saved, KIND, VERSION + 1)
+    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
+    with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
+        load_weights(saved)
+
+
+def arrays_and_about() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    about = {"architecture": SMALL.as_dict(), "rules": "standard", "objective": "win", "notes": {}}
+    return module_arrays(PolicyNetwork(SMALL), "policy."), about
+
+
+@pytest.mark.parametrize("case", ["missing", "extra", "shape", "type", "architecture", "field", "about"])
+def test_weights_that_do_not_fit_their_architecture_are_refused(case: str, tmp_path: Path) -> None:
+    arrays, about = arrays_and_about()
+    if case == "missing":
+        del arrays["policy.logits.bias"]
+    elif case == "extra":
+        arrays["policy.surprise"] = np.zeros(3, np.float32)
+    elif case == "shape":
+        arrays["policy.logits.bias"] = np.zeros(399, np.float32)
+    elif case == "type":
+        arrays["policy.logits.bias"] = np.zeros(400, np.float64)
+    elif case == "architecture":
+        about["architecture"] = SMALL.as_dict() | {"width": 16}
+    elif case == "field":
+        about["architecture"] = {"width": 8}
+    else:
+        del about["rules"]
+    write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about)
+    with pytest.raises(TensorFileMismatchError, match=r"architecture|does not say"):
+        load_weights(tmp_path / "w")
+
+
+def test_arrays_of_every_type_and_shape_survive(tmp_path: Path) -> None:
+    arrays = {
+        "words": np.arange(6, dtype=np.uint64).reshape(2, 3) + np.uint64(2**63),
+        "bytes": np.arange(-3, 3, dtype=np.int8),
+        "flags": np.array([True, False]),
+        "number": np.array(2.5, np.float32),
+        "empty": np.zeros((0, 4), np.float32),
+        "strided": np.arange(12, dtype=np.int64).reshape(3, 4).T,
+    }
+    write_tensor_file(tmp_path / "file", "things", 1, arrays, {"big": 2**100, "text": "斗地主"})
+    found, about = read_tensor_file(tmp_path / "file", "things", 1)
+    assert about == {"big": 2**100, "text": "斗地主"}
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+        assert (found[name] == array).all()
+
+
+def test_where_nothing_can_be_written_the_error_has_a_name(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(TensorFileError, match="cannot write"):
+        write_tensor_file(tmp_path / "file" / "below", "things", 1, {}, {})

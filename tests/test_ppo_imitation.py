@@ -1,0 +1,172 @@
+"""The warm start: a teacher that answers as its agent does, and students that come to agree with their teachers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from agents.baselines.rules import RulesAgent  # noqa: E402
+from agents.neural.agent import ModelAgent  # noqa: E402
+from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
+from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
+from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.teacher import NO_LABEL, RulesTeacher  # noqa: E402
+from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from agents.protocol import StagedAdapter  # noqa: E402
+from ddz_env import Move, State  # noqa: E402
+from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.errors import InvalidOptionError  # noqa: E402
+from training.cli import app  # noqa: E402
+from training.ppo.errors import InvalidTrainingError  # noqa: E402
+from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits, one_hot  # noqa: E402
+from training.ppo.strength import measure_strength  # noqa: E402
+from training.ppo.visits import load_visits, record_visits, save_visits  # noqa: E402
+
+SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
+def test_the_teacher_does_at_every_stage_what_the_rule_agent_does(rules: str) -> None:
+    games, rng = 20, np.random.default_rng(0)
+    states = [State.new(1, rules, game) for game in range(games)]
+    agents = [StagedAdapter(RulesAgent()) for _ in states]
+    teacher, kickers = RulesTeacher(games, rules), 0
+    for _ in range(80):
+        labels = teacher.actions(np.stack([state.row for state in states]))
+        for state, agent, label in zip(states, agents, labels.tolist(), strict=True):
+            if state.is_over:
+                assert label == NO_LABEL
+            else:
+                assert label == agent.action(state.view(), rng)
+                kickers += state.stage == "kicker"
+                state.step_action(label)
+    assert all(state.is_over for state in states)
+    assert kickers > 5 or rules == "mini"
+
+
+def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> None:
+    batch, teacher = SelfPlayBatch(200, "rlcard", seed=2, threads=1), RulesTeacher(200, "rlcard")
+    answered = silent = 0
+    for _ in range(100):
+        labels = teacher.actions(batch.state_dict()["rows"])
+        known = labels != NO_LABEL
+        assert batch.mask[np.flatnonzero(known), labels[known]].all()  # every answer is legal
+        kicker = batch.observation[:, 502] == 1
+        assert known[~kicker].all()
+        answered, silent = answered + int((kicker & known).sum()), silent + int((kicker & ~known).sum())
+        batch.step(batch.sample_actions())
+    assert answered > silent > 0  # after a random kicker its own plan may have no continuation
+
+
+def test_the_number_of_games_is_checked() -> None:
+    with pytest.raises(InvalidOptionError, match="follows 3 games, not 4"):
+        RulesTeacher(3).actions(SelfPlayBatch(4).state_dict()["rows"])
+
+
+def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
+    config = ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
+    agreement: list[float] = []
+    policy = RulesImitation(config, threads).run(lambda progress: agreement.append(progress.agreement))
+    return policy, agreement
+
+
+def test_a_student_comes_to_agree_with_the_rules() -> None:
+    _, agreement = imitated(1, decisions=24_000)
+    assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
+
+
+def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
+    states = [imitated(threads, seed=seed)[0].state_dict() for threads, seed in ((1, 1), (2, 1), (1, 2))]
+    assert all(torch.equal(weight, states[1][name]) for name, weight in states[0].items())
+    assert not torch.equal(states[0]["logits.weight"], states[2]["logits.weight"])
+
+
+def test_what_has_no_label_is_not_learned_from() -> None:
+    shares = one_hot(np.array([3, NO_LABEL, 399]))
+    assert shares.sum(1).tolist() == [1, 0, 1]
+    assert (shares[0, 3], shares[2, 399]) == (1, 1)
+
+
+def test_visits_are_recorded_with_the_positions_that_they_belong_to() -> None:
+    """The same agent on the same games decides the same again."""
+    visits = record_visits("isuct:iterations=50", 2, rules="mini", seed=4)
+    again = record_visits("isuct:iterations=50", 2, rules="mini", seed=4)
+    for name, array in vars(visits).items():
+        assert (array == vars(again)[name]).all()
+    rows = np.arange(len(visits.observations))
+    shares, masks = visits.shares(rows), visits.masks(rows)
+    np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
+    assert (shares[masks == 0] == 0).all()
+    assert (masks.sum(1) > 1).all()
+    assert len(rows) > 5
+
+
+def test_kickers_are_recorded_as_they_were_chosen() -> None:
+    visits = record_visits("isuct:iterations=30", 3, rules="rlcard", seed=1)
+    kicker = visits.observations[:, 502] == 1
+    shares = visits.shares(np.flatnonzero(kicker))
+    assert kicker.any()
+    assert (shares.max(1) == 1).all()
+    assert (shares.argmax(1) >= Move.parse("333+4").actions[1] - 15).all()
+
+
+def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
+    visits = record_visits("isuct:iterations=50", 6, rules="mini", seed=4)
+    save_visits(tmp_path / "visits", visits, {"agent": "isuct"})
+    loaded = load_visits(tmp_path / "visits")
+    config = ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
+    losses: list[float] = []
+    imitate_visits(loaded, config, 1, on_step=lambda progress: losses.append(progress.loss))
+    shares = visits.shares(np.arange(len(visits.observations)))
+    entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
+    assert np.mean(losses[-5:]) < (losses[0] + entropy) / 2  # most of what can be learned has been
+    assert np.mean(losses[-5:]) > entropy - 0.1  # and no more than that
+
+
+def test_what_cannot_be_imitated_has_a_named_error(tmp_path: Path) -> None:
+    for spec in ("rules", "cheating-uct"):
+        with pytest.raises(InvalidTrainingError, match="cannot be imitated"):
+            record_visits(spec, 1)
+    with pytest.raises(InvalidTrainingError, match="games=0"):
+        record_visits("isuct", 0)
+    with pytest.raises(TensorFileError, match="no such file"):
+        load_visits(tmp_path / "nothing")
+    save_weights(tmp_path / "weights", Weights(PolicyNetwork(SMALL)))
+    with pytest.raises(TensorFileMismatchError, match="is no ddz-visits file"):
+        load_visits(tmp_path / "weights")
+    for settings in ({"decisions": 0}, {"student_share": 1.5}, {"learning_rate": 0.0}, {"num_games": 2.5}):
+        with pytest.raises(InvalidTrainingError, match=next(iter(settings))):
+            ImitationConfig(**settings)  # type: ignore[arg-type]
+
+
+def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
+    def ddz(*arguments: str | Path) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["train", *map(str, arguments)])
+        return result.exit_code, result.output
+
+    first, second, visits = tmp_path / "first", tmp_path / "second", tmp_path / "visits"
+    code, output = ddz("imitate", "--out", first, "--decisions", "500", "--threads", "1")
+    assert code == 0, output
+    assert load_weights(first).notes["imitates"] == "rules"
+    code, output = ddz("record", "isuct:iterations=20", "--games", "1", "--out", visits)
+    assert code == 0, output
+    code, output = ddz("imitate", "--out", second, "--visits", visits, "--init", first, "--decisions", "50")
+    assert code == 0, output
+    assert load_weights(second).notes["imitates"] == "visits"
+    code, output = ddz("imitate", "--out", second, "--init", first)
+    assert (code, "goes with --visits" in output) == (2, True)
+
+
+@pytest.mark.long
+def test_a_short_imitation_beats_random_by_a_wide_margin() -> None:
+    policy = RulesImitation(ImitationConfig(decisions=200_000)).run()
+    (result,) = measure_strength(NetworkPolicy(policy), ["random"], 100)
+    assert result.wins.low > 0.8
+    assert ModelAgent(NetworkPolicy(policy)).name == "policy"

@@ -1,0 +1,408 @@
+"""Self-play: what a rollout holds, and that a run is its settings, however it is interrupted."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
+from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
+from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
+from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_env import State  # noqa: E402
+from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.errors import DouDizhuError, InvalidRulesError, UnknownAgentError  # noqa: E402
+from training.ppo import checkpoint  # noqa: E402
+from training.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from training.ppo.config import SelfPlayConfig  # noqa: E402
+from training.ppo.curves import CurveFile  # noqa: E402
+from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from training.ppo.pool import Pool  # noqa: E402
+from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
+from training.ppo.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, refuse_to_overwrite, train  # noqa: E402
+from training.ppo.selfplay import Progress, SelfPlay  # noqa: E402
+from training.ppo.settings import configure, parse_settings  # noqa: E402
+from training.ppo.strength import measure_strength  # noqa: E402
+
+SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
+
+
+def small_config(**changes: Any) -> SelfPlayConfig:
+    settings: dict[str, Any] = {
+        "architecture": SMALL,
+        "num_games": 24,
+        "steps": 48,
+        "minibatch": 256,
+        "shard": 100,
+        "snapshot_every": 1,
+        "opponent_share": 0.5,
+        "average": 0.5,
+        "epochs": 2,
+        "anneal_updates": 10,
+        "checkpoint_every": 2,
+        "evaluate_every": 0,
+    }
+    return SelfPlayConfig(**settings | changes)
+
+
+def uniform(observations: Bytes, masks: Bytes) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
+
+
+def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, objective: str = "win") -> Rollout:
+    batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
+    rollout = Rollout.allocate(steps, 20)
+    collector = Collector(batch, objective, share, np.random.default_rng(0))
+    collector.collect(rollout, uniform, uniform if share else None)
+    return rollout
+
+
+@pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
+def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
+    """Replaying the actions in plain states shows every row to be the position of its step."""
+    rollout = collected(rules)
+    ended = 0
+    for game in range(20):
+        number, state = game, State.new(5, rules, game)
+        for step in range(len(rollout.actions)):
+            assert rollout.seats[step, game] == state.seat
+            legal = state.legal_actions()
+            assert np.flatnonzero(unpack_masks(rollout.masks[step, game : game + 1])[0]).tolist() == legal
+            assert rollout.decides[step, game] == (len(legal) > 1)
+            assert rollout.begins[step, game] == (state.stage != "kicker")
+            if len(legal) > 1:
+                assert rollout.log_probabilities[step, game] == pytest.approx(-np.log(len(legal)), abs=1e-5)
+            landlord = next((seat for seat in range(state.rules.players) if state.role(seat) == "landlord"), None)
+            state.step_action(int(rollout.actions[step, game]))
+            assert rollout.done[step, game] == state.is_over
+            expected = [0.0, 0.0, 0.0]
+            if state.is_over and landlord is not None:
+                won = state.returns("win")[landlord]
+                for seat in range(state.rules.players):
+                    expected[seat] = won if seat == landlord else -won
+            assert rollout.rewards[step, game].tolist() == expected
+            if state.is_over:
+                ended += 1
+                number += 20
+                state = State.new(5, rules, number)
+    assert ended > 20
+
+
+def test_stakes_are_those_of_the_game_and_shared() -> None:
+    rollout = collected(objective="stake", steps=400)
+    stakes = np.abs(rollout.rewards[rollout.done])
+    assert set(np.unique(stakes)) <= {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}
+    assert len(np.unique(stakes)) > 1
+    assert (stakes == stakes[:, :1]).all()
+
+
+def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> None:
+    batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
+    collector = Collector(batch, "win", 0.5, np.random.default_rng(0))
+    asked: dict[str, list[np.ndarray]] = {"learner": [], "past": []}
+
+    def player(name: str) -> Callable[[Bytes, Bytes], Floats]:
+        def evaluate(observations: Bytes, masks: Bytes) -> Floats:
+            asked[name].append(observations.copy())
+            return uniform(observations, masks)
+
+        return evaluate
+
+    counts = np.zeros(3, int)
+    seen_sides = set()
+    for _ in range(200):
+        sides = collector.past_sides.copy()
+        counts += np.bincount(sides, minlength=3)
+        rollout = Rollout.allocate(1, 60)
+        asked["learner"].clear()
+        asked["past"].clear()
+        collector.collect(rollout, player("learner"), player("past"))
+        choice = unpack_masks(rollout.masks[0]).sum(1) > 1
+        landlord = rollout.roles[0] == 0
+        past = np.where(landlord, sides == LANDLORD_SIDE, sides == PEASANT_SIDE)
+        assert (rollout.decides[0] == (choice & ~past)).all()
+        for name, rows in (("learner", choice & ~past), ("past", choice & past)):
+            found = np.concatenate(asked[name]) if asked[name] else np.zeros((0, 512), np.int8)
+            assert (found == rollout.observations[0][rows]).all()
+        going_on = ~rollout.done[0]
+        assert (collector.past_sides[going_on] == sides[going_on]).all()  # sides change with the game only
+        seen_sides |= set(collector.past_sides[rollout.done[0]].tolist())
+    assert seen_sides == {NOBODY, LANDLORD_SIDE, PEASANT_SIDE}
+    assert counts / counts.sum() == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
+
+
+def test_without_a_past_self_the_learner_plays_every_side() -> None:
+    batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
+    rollout = Rollout.allocate(30, 60)
+    Collector(batch, "win", 1.0, np.random.default_rng(0)).collect(rollout, uniform, None)
+    choice = np.stack([unpack_masks(words).sum(1) > 1 for words in rollout.masks])
+    assert (rollout.decides == choice).all()
+
+
+def test_the_pool_is_a_uniform_sample_of_the_past() -> None:
+    network, rng = PolicyNetwork(SMALL), np.random.default_rng(0)
+    kept = np.zeros(20)
+    for _ in range(300):
+        pool = Pool(4)
+        assert not pool.draw(PolicyNetwork(SMALL), rng)
+        for number in range(20):
+            torch.nn.init.constant_(network.value.bias, number)
+            pool.offer(network, rng)
+        kept += np.bincount([int(member["value.bias"][0]) for member in pool.members], minlength=20)
+    assert kept.sum() == 1200
+    assert np.abs(kept - 60).max() < 30
+    assert pool.draw(network, rng)
+    assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in pool.members}
+
+
+def everything(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
+    arrays, about = run.state()
+    about["counters"].pop("seconds")
+    return {name: array.copy() for name, array in arrays.items()}, about
+
+
+def assert_same(one: tuple[Arrays, dict[str, Any]], other: tuple[Arrays, dict[str, Any]]) -> None:
+    assert one[1] == other[1]
+    assert one[0].keys() == other[0].keys()
+    for name, array in one[0].items():
+        assert array.tobytes() == other[0][name].tobytes(), name
+
+
+def finished(config: SelfPlayConfig, threads: int, updates: int) -> SelfPlay:
+    run = SelfPlay(config, threads)
+    for _ in range(updates):
+        run.step()
+    run.close()
+    return run
+
+
+def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> None:
+    runs = [everything(finished(small_config(seed=3), threads, 3)) for threads in (1, 2, 1)]
+    assert_same(runs[0], runs[1])
+    assert_same(runs[0], runs[2])
+    other = everything(finished(small_config(seed=4), 1, 3))
+    assert (other[0]["policy.logits.weight"] != runs[0][0]["policy.logits.weight"]).any()
+
+
+def without_times(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return [{name: cell for name, cell in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+class Killed(Exception):
+    """The run was killed."""
+
+
+def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
+    config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",))
+    whole = SelfPlay(config, 1)
+    train(whole, tmp_path / "whole", Budget(updates=5))
+
+    def kill(progress: Progress) -> None:
+        if progress.update == 3:  # one update after the checkpoint, its line in the curves already written
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(SelfPlay(config, 1), tmp_path / "cut", Budget(updates=5), on_update=kill)
+    assert len(without_times(tmp_path / "cut" / CURVES)) == 3
+    resumed = load_checkpoint(tmp_path / "cut" / CHECKPOINT, 1)
+    assert resumed.counters.update == 2
+    train(resumed, tmp_path / "cut", Budget(updates=5))
+    assert_same(everything(whole), everything(resumed))
+    for name in (CURVES, EVALUATIONS):
+        assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
+    assert [int(row["update"]) for row in without_times(tmp_path / "cut" / CURVES)] == [1, 2, 3, 4, 5]
+    one, other = (load_weights(tmp_path / run / POLICY).policy.state_dict() for run in ("whole", "cut"))
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def test_a_run_stops_when_asked_with_everything_saved(tmp_path: Path) -> None:
+    run = SelfPlay(small_config(checkpoint_every=100), 1)
+    train(run, tmp_path, Budget(updates=50), stop=lambda: run.counters.update == 2)
+    assert run.counters.update == 2
+    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+    with pytest.raises(CheckpointError, match="add --resume"):
+        refuse_to_overwrite(tmp_path)
+    refuse_to_overwrite(tmp_path / "elsewhere")
+
+
+def test_a_budget_counts_what_was_done_before() -> None:
+    run = SelfPlay(small_config(), 1)
+    assert Budget(updates=4).share(run) == 0
+    run.counters.update, run.counters.seconds = 1, 90.0
+    assert Budget(updates=4).share(run) == 0.25
+    assert Budget(minutes=3).share(run) == 0.5
+    assert Budget(updates=4, minutes=1).share(run) == 1
+    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}):
+        with pytest.raises(InvalidTrainingError):
+            Budget(**wrong)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / CHECKPOINT
+    save_checkpoint(path, finished(small_config(), 1, 2))
+    return path
+
+
+def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
+    data, path = saved.read_bytes(), tmp_path / CHECKPOINT
+    with pytest.raises(CheckpointError, match="no such file"):
+        load_checkpoint(path)
+    for length in (0, 7, 1000, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(CheckpointError, match="truncated"):
+            load_checkpoint(path)
+    broken = bytearray(data)
+    broken[len(data) * 3 // 4] ^= 4
+    path.write_bytes(broken)
+    with pytest.raises(CheckpointError, match="corrupt"):
+        load_checkpoint(path)
+    save_weights(path, Weights(PolicyNetwork(SMALL)))
+    with pytest.raises(CheckpointMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
+        load_checkpoint(path)
+
+
+@pytest.mark.parametrize("case", ["weight", "games", "config", "counters", "pool"])
+def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Path) -> None:
+    arrays, about = finished(small_config(), 1, 2).state()
+    if case == "weight":
+        del arrays["critic.value.bias"]
+    elif case == "games":
+        arrays["games.rows"] = arrays["games.rows"][:-1]
+    elif case == "config":
+        about["config"] = about["config"] | {"dropout": 0.5}
+    elif case == "counters":
+        del about["counters"]
+    else:
+        about["pool"]["members"] += 1
+    write_tensor_file(tmp_path / "file", checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    with pytest.raises(CheckpointMismatchError, match="does not fit"):
+        load_checkpoint(tmp_path / "file")
+
+
+def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
+    same = parse_settings(["num_games=24", "architecture.width=16", "opponents=random,rules"])
+    assert load_checkpoint(saved, 1, same).counters.update == 2
+    for text, message in (
+        ("num_games=32", "num_games: the checkpoint has 24, this run 32"),
+        ("architecture.width=32", "architecture: .*'width': 32"),
+        ("lam=0.5", "lam: the checkpoint has 0.95, this run 0.5"),
+    ):
+        with pytest.raises(CheckpointMismatchError, match=message):
+            load_checkpoint(saved, 1, parse_settings([text]))
+    arrays, about = load_checkpoint(saved, 1).state()
+    with pytest.raises(CheckpointMismatchError, match="other settings"):
+        SelfPlay(small_config(seed=9), 1).restore(arrays, about, "it")
+
+
+def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "curve.csv"
+    curve = CurveFile(path, ["update", "loss"])
+    for update in range(1, 5):
+        curve.append({"update": update, "loss": update / 3})
+    path.write_text(path.read_text() + "5")
+    resumed = CurveFile(path, ["update", "loss"], keep=2)
+    resumed.append({"update": 3, "loss": 0.0})
+    assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
+    with pytest.raises(CheckpointError, match="no curve of this version"):
+        CurveFile(path, ["update", "gain"], keep=2)
+    CurveFile(path, ["update", "gain"])
+    assert path.read_text() == "update,gain\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "elo"}, "unknown objective 'elo'; choose from win, stake"),
+        ({"num_games": 0}, "num_games=0 must be an integer of at least 1"),
+        ({"epochs": 1.5}, "epochs=1.5 must be an integer"),
+        ({"lam": 1.1}, r"lam=1.1 must be a number in 0\.\.1"),
+        ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
+        ({"entropy": float("nan")}, "entropy=nan must be a number at least 0"),
+        ({"clip": "wide"}, "clip='wide' must be a number above 0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"evaluate_every": True}, "evaluate_every=True"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        SelfPlayConfig(**settings)
+
+
+def test_settings_are_read_as_they_are_written() -> None:
+    config = configure(parse_settings(["lam=0.9", "architecture.width=64", "opponents=rules", "rules=rlcard"]))
+    assert (config.lam, config.architecture.width, config.opponents, config.rules) == (0.9, 64, ("rules",), "rlcard")
+    assert SelfPlayConfig.from_dict(config.as_dict()) == config
+    assert configure({"architecture.width": 8}, SMALL).architecture.rest_width == SMALL.rest_width
+    for text, message in (
+        ("lam", "is not name=value"),
+        ("lamb=1", "did you mean 'lam'"),
+        ("epochs=1.5", "must be an integer"),
+        ("lam=much", "must be a number"),
+    ):
+        with pytest.raises(InvalidTrainingError, match=message):
+            parse_settings([text])
+    with pytest.raises(InvalidRulesError):
+        configure(parse_settings(["rules=texas"]))
+
+
+def test_starting_from_weights_begins_where_they_ended() -> None:
+    start = Weights(PolicyNetwork(SMALL), Critic(SMALL))
+    run = SelfPlay(small_config(critic_updates=1), 1, start)
+    run.step()
+    learned, _ = run.state()
+    before = start.policy.state_dict()
+    assert all(np.array_equal(learned[f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
+    assert start.critic is not None
+    weight = start.critic.value.weight.detach().numpy()
+    assert (learned["critic.value.weight"] != weight).any()  # in the first update only the critic learned
+    run.step()
+    assert any(not np.array_equal(run.state()[0][f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
+    other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
+    with pytest.raises(InvalidTrainingError, match="architecture"):
+        SelfPlay(small_config(), 1, other)
+
+
+def test_every_decision_counts_once() -> None:
+    run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
+    progress = run.step()
+    assert progress.steps == 24 * 48
+    assert 0 < progress.decisions < progress.steps
+    rollout = run._rollout
+    assert progress.decisions <= rollout.decides.sum()
+    assert progress.decisions >= rollout.decides.sum() - 3 * 24  # at most one a seat is still open
+    assert progress.games == rollout.done.sum()
+
+
+def test_an_unknown_opponent_has_a_named_error() -> None:
+    model = NetworkPolicy(PolicyNetwork(SMALL))
+    with pytest.raises(UnknownAgentError):
+        measure_strength(model, ["nobody"], 1)
+    with pytest.raises(InvalidTrainingError, match="deals=0"):
+        measure_strength(model, ["random"], 0)
+
+
+def test_errors_of_training_are_errors_of_the_package() -> None:
+    for error in (CheckpointMismatchError, InvalidTrainingError, TensorFileMismatchError):
+        assert issubclass(error, DouDizhuError)
+
+
+@pytest.mark.long
+def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
+    run = SelfPlay(SelfPlayConfig(num_games=256, steps=64, minibatch=1024, learning_rate=1e-3, evaluate_every=0))
+    while run.counters.decisions < 200_000:
+        run.step()
+    run.close()
+    (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 100)
+    assert result.wins.low > 0.8

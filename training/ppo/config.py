@@ -1,0 +1,142 @@
+"""The settings of a self-play run, checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from agents.neural.network import Architecture
+from ddz_env.rules import Rules
+from training.ppo.errors import InvalidTrainingError
+
+OBJECTIVES = ("win", "stake")
+
+_COUNTS = ("num_games", "steps", "epochs", "minibatch", "shard", "pool_size", "snapshot_every", "checkpoint_every")
+_NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
+_SHARES = ("gamma", "lam", "opponent_share", "average", "final_learning_rate")
+_POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
+_NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig:
+    """Everything that the result of a run depends on, besides how long it runs.
+
+    Attributes:
+        rules: A preset's name.
+        objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
+        seed: Seed of deals, actions and weights.
+        architecture: The sizes of the networks.
+        num_games: Games that are played side by side.
+        steps: Steps of every game between two updates.
+        epochs: How often an update goes through the decisions.
+        minibatch: Decisions a gradient step.
+        shard: Decisions a forward pass; shards of a minibatch are shared among threads.
+        learning_rate: Adam's step size at first.
+        final_learning_rate: The share of it that is left after ``anneal_updates``.
+        anneal_updates: Updates over which step size and entropy bonus go down in a straight line; 0: they stay.
+        adam_epsilon: Adam's ε.
+        max_gradient: Norm at which the gradient of either network is clipped.
+        clip: ε of the clipped objective.
+        gamma: Discount a move.
+        lam: λ a move.
+        entropy: Weight of the entropy bonus at first.
+        final_entropy: Weight of it after ``anneal_updates``.
+        value_weight: Weight of the policy's own value in its loss.
+        critic_updates: Updates at first in which only the critic learns (after a warm start).
+        opponent_share: Share of the games in which one side is played by a past self.
+        pool_size: Past selves that are kept.
+        snapshot_every: Updates between two of them.
+        average: Weight of the past in the running average of the policy's weights that is saved and evaluated; 0 saves
+            the weights themselves.
+        checkpoint_every: Updates between two checkpoints.
+        evaluate_every: Updates between two evaluations; 0 for none.
+        evaluate_deals: Duplicate deals an opponent.
+        opponents: Whom the policy is evaluated against.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    rules: str = "standard"
+    objective: str = "win"
+    seed: int = 0
+    architecture: Architecture = dataclasses.field(default_factory=Architecture)
+    num_games: int = 512
+    steps: int = 128
+    epochs: int = 1
+    minibatch: int = 4096
+    shard: int = 1024
+    learning_rate: float = 3e-4
+    final_learning_rate: float = 0.1
+    anneal_updates: int = 0
+    adam_epsilon: float = 1e-5
+    max_gradient: float = 1.0
+    clip: float = 0.2
+    gamma: float = 1.0
+    lam: float = 0.95
+    entropy: float = 0.01
+    final_entropy: float = 0.003
+    value_weight: float = 0.25
+    critic_updates: int = 0
+    opponent_share: float = 0.2
+    pool_size: int = 8
+    snapshot_every: int = 20
+    average: float = 0.0
+    checkpoint_every: int = 10
+    evaluate_every: int = 50
+    evaluate_deals: int = 100
+    opponents: tuple[str, ...] = ("random", "rules")
+
+    def __post_init__(self) -> None:
+        Rules.preset(self.rules)
+        if self.objective not in OBJECTIVES:
+            raise InvalidTrainingError(f"unknown objective {self.objective!r}; choose from {', '.join(OBJECTIVES)}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            raise InvalidTrainingError(f"seed={self.seed!r} must be an integer in 0..2**63-1")
+        for name in _COUNTS:
+            self._check_integer(name, 1)
+        for name in _NATURALS:
+            self._check_integer(name, 0)
+        for name in _SHARES:
+            self._check_number(name, 0.0, 1.0)
+        for name in _POSITIVES:
+            self._check_number(name, 0.0, math.inf, positive=True)
+        for name in _NOT_NEGATIVE:
+            self._check_number(name, 0.0, math.inf)
+
+    def _check_integer(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InvalidTrainingError(f"{name}={value!r} must be an integer of at least {least}")
+
+    def _check_number(self, name: str, low: float, high: float, *, positive: bool = False) -> None:
+        value = getattr(self, name)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not low <= value <= high or (positive and value == 0):
+            span = f"in {low:g}..{high:g}" if high < math.inf else ("above 0" if positive else "at least 0")
+            raise InvalidTrainingError(f"{name}={value!r} must be a number {span}")
+
+    def progress(self, update: int) -> float:
+        """The share of the annealing that lies behind an update, 0 to 1."""
+        return min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for files."""
+        return dataclasses.asdict(self) | {"opponents": list(self.opponents)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SelfPlayConfig:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            InvalidTrainingError: If fields are missing, unknown or out of range.
+        """
+        names = {field.name for field in dataclasses.fields(cls)}
+        if set(values) != names:
+            raise InvalidTrainingError(f"settings differ in {', '.join(sorted(set(values) ^ names))}")
+        architecture = Architecture.from_dict(values["architecture"])
+        return cls(**{**values, "architecture": architecture, "opponents": tuple(values["opponents"])})

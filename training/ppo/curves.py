@@ -1,0 +1,64 @@
+"""Training curves as CSV: a line an update and a line an evaluation, in step with the checkpoint."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from training.ppo.errors import CheckpointError
+
+
+class CurveFile:
+    """A CSV file that is appended to and whose first column is the number of the update.
+
+    Args:
+        path: The file.
+        columns: The columns, ``update`` first.
+        keep: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
+            last checkpoint, and will be written again.  -1 begins anew.
+
+    Raises:
+        CheckpointError: If the file has other columns or cannot be read.
+    """
+
+    def __init__(self, path: str | Path, columns: Sequence[str], keep: int = -1) -> None:
+        self._path = Path(path)
+        self._columns = list(columns)
+        kept = self._kept(keep) if keep >= 0 and self._path.exists() else []
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._path.with_name(self._path.name + ".tmp")
+        temporary.write_text("".join(map(_line, [self._columns, *kept])), encoding="utf-8", newline="")
+        os.replace(temporary, self._path)
+
+    def append(self, values: dict[str, Any]) -> None:
+        """Append a line and hand it to the operating system."""
+        cells = [_cell(values[column]) for column in self._columns]
+        with self._path.open("a", encoding="utf-8", newline="") as file:
+            file.write(_line(cells))
+
+    def _kept(self, last: int) -> list[list[str]]:
+        lines = list(csv.reader(self._path.read_text(encoding="utf-8").splitlines()))
+        if not lines or lines[0] != self._columns:
+            raise CheckpointError(f"{self._path} is no curve of this version: its first line is {lines[:1]}")
+        whole = [line for line in lines[1:] if len(line) == len(self._columns)]
+        return [line for line in whole if line[0].isdigit() and int(line[0]) <= last]
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _line(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def columns_of(kind: type) -> list[str]:
+    """The fields of a dataclass, as columns."""
+    return [field.name for field in dataclasses.fields(kind)]

@@ -1,0 +1,252 @@
+"""A warm start: imitating the rule agent, or the visit counts of a search.
+
+The rule agent labels positions as they arise (:class:`RulesImitation`).  In some games it also plays; in the others
+the student plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
+imitation learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice,
+so there is nothing to overfit.  A search is too slow for that; its decisions are recorded once
+(:mod:`training.ppo.visits`) and gone through several times (:func:`imitate_visits`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from agents.neural.network import Architecture, PolicyNetwork, policy_input
+from agents.neural.policy import Bytes, Floats
+from agents.neural.teacher import NO_LABEL, RulesTeacher
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.rules import Rules
+from training.ppo.errors import InvalidTrainingError
+from training.ppo.losses import masked_log_probabilities, soft_cross_entropies
+from training.ppo.sampling import draw_actions
+from training.ppo.visits import VisitSet
+from training.ppo.workers import Workers, shards
+
+_SHARD = 256
+_LAST_RATE = 0.02
+
+
+@dataclass(frozen=True)
+class ImitationConfig:
+    """The settings of a warm start.
+
+    Attributes:
+        decisions: Decisions to learn from; the step size goes down in a straight line over them.
+        rules: A preset's name.
+        seed: Seed of deals, actions and weights.
+        architecture: The sizes of the networks.
+        num_games: Games that are played side by side; a gradient step takes one decision of each that has a choice.
+        student_share: Share of the games that the student plays.
+        learning_rate: Adam's step size at first.
+        max_gradient: Norm at which the gradient is clipped.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    decisions: int = 2_000_000
+    rules: str = "standard"
+    seed: int = 0
+    architecture: Architecture = field(default_factory=Architecture)
+    num_games: int = 1024
+    student_share: float = 0.5
+    learning_rate: float = 4e-3
+    max_gradient: float = 1.0
+
+    def __post_init__(self) -> None:
+        Rules.preset(self.rules)
+        for name, least in (("decisions", 1), ("num_games", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
+                raise InvalidTrainingError(f"{name}={value!r} must be an integer of at least {least}")
+        if not 0.0 <= self.student_share <= 1.0:
+            raise InvalidTrainingError(f"student_share={self.student_share!r} must be in 0..1")
+        for name in ("learning_rate", "max_gradient"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise InvalidTrainingError(f"{name}={getattr(self, name)!r} must be above 0")
+
+
+@dataclass
+class ImitationProgress:
+    """How far a student is.
+
+    Attributes:
+        decisions: Decisions learned from so far.
+        loss: Cross-entropy of the last step, in nats.
+        agreement: Share of its decisions in which the student's first choice was the teacher's.
+        seconds: Seconds so far.
+    """
+
+    decisions: int
+    loss: float
+    agreement: float
+    seconds: float
+
+
+class Student:
+    """A policy that learns from distributions over actions.
+
+    Args:
+        config: The settings.
+        threads: Threads; None for one a core.  Results do not depend on it.
+        policy: A policy to go on with; a random one by the seed if None.
+
+    Attributes:
+        policy: The policy.
+        decisions: Decisions learned from so far.
+    """
+
+    def __init__(
+        self, config: ImitationConfig, threads: int | None = None, policy: PolicyNetwork | None = None
+    ) -> None:
+        self._config = config
+        self._workers = Workers(threads)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.policy = policy or PolicyNetwork(config.architecture)
+        self.policy.train()
+        self._weights = list(self.policy.parameters())
+        self._optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
+        self.decisions = 0
+
+    def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:
+        """One gradient step.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+            shares: What to imitate, shape ``[n, 400]``, float32; a row of zeros is not learned from.
+
+        Returns:
+            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement.
+        """
+        taught = shares.any(axis=1)
+        count = max(int(taught.sum()), 1)
+
+        def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
+            seen = policy_input(observations[rows], masks[rows], self.policy.architecture.history)
+            logits, values = self.policy(*seen)
+            log_probabilities = masked_log_probabilities(logits, torch.from_numpy(masks[rows]))
+            loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
+            # The value is not taught: it enters with weight zero so that every weight has a gradient.
+            parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
+            return parts, log_probabilities.detach().numpy(), loss.item()
+
+        results = self._workers.map(gradient, shards(len(observations), _SHARD))
+        for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
+            weight.grad = torch.stack(parts).sum(0)
+        torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
+        left = max(_LAST_RATE, 1.0 - self.decisions / self._config.decisions)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._config.learning_rate * left
+        self._optimizer.step()
+        self.decisions += int(taught.sum())
+        log_probabilities = np.concatenate([result[1] for result in results])
+        agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
+        return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+
+    def close(self) -> None:
+        """End the threads."""
+        self._workers.close()
+
+
+class RulesImitation:
+    """Learns from the rule agent, position by position.
+
+    Args:
+        config: The settings.
+        threads: Threads; None for one a core.  Results do not depend on it.
+
+    Attributes:
+        student: Who learns.
+    """
+
+    def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
+        self._config = config
+        self.student = Student(config, threads)
+        self._batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
+        self._teacher = RulesTeacher(config.num_games, config.rules)
+        self._rng = np.random.default_rng([config.seed, 2])
+        self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
+        self._seconds = 0.0
+
+    def step(self) -> ImitationProgress:
+        """Label every game's decision, learn from them, and play on."""
+        began = time.perf_counter()
+        batch = self._batch
+        labels = self._teacher.actions(batch.state_dict()["rows"])
+        actions = np.where(labels == NO_LABEL, batch.mask.argmax(axis=1), labels)
+        rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
+        loss = agreement = 0.0
+        if len(rows):
+            shares = one_hot(labels[rows])
+            found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
+            drawn, chosen = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
+            draw_actions(found, self._rng.random(len(rows)), drawn, chosen)
+            actions[rows] = np.where(self._student_plays[rows], drawn, actions[rows])
+        batch.step(actions)
+        self._seconds += time.perf_counter() - began
+        return ImitationProgress(self.student.decisions, loss, agreement, self._seconds)
+
+    def run(self, on_step: Callable[[ImitationProgress], None] | None = None) -> PolicyNetwork:
+        """Learn until the decisions of the settings are reached; the policy."""
+        while self.student.decisions < self._config.decisions:
+            progress = self.step()
+            if on_step:
+                on_step(progress)
+        self.student.close()
+        return self.student.policy
+
+
+def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
+    """Shares that are all one action's, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
+    shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
+    known = np.flatnonzero(actions != NO_LABEL)
+    shares[known, actions[known]] = 1.0
+    return shares
+
+
+def imitate_visits(
+    visits: VisitSet,
+    config: ImitationConfig,
+    threads: int | None = None,
+    policy: PolicyNetwork | None = None,
+    on_step: Callable[[ImitationProgress], None] | None = None,
+) -> PolicyNetwork:
+    """Learn from the recorded decisions of a search, in random order, as often as the settings' decisions take.
+
+    Args:
+        visits: The decisions.
+        config: The settings; ``num_games`` is the number of decisions a gradient step.
+        threads: Threads; None for one a core.  Results do not depend on it.
+        policy: A policy to go on with; a random one by the seed if None.
+        on_step: Called after every gradient step.
+
+    Raises:
+        InvalidTrainingError: If there is nothing to learn from.
+    """
+    if not len(visits.observations):
+        raise InvalidTrainingError("the file of visits holds no decisions")
+    student, rng = Student(config, threads, policy), np.random.default_rng([config.seed, 3])
+    began = time.perf_counter()
+    while student.decisions < config.decisions:
+        order = rng.permutation(len(visits.observations))
+        for piece in shards(len(order), config.num_games):
+            rows = order[piece]
+            _, loss, agreement = student.learn(visits.observations[rows], visits.masks(rows), visits.shares(rows))
+            if on_step:
+                on_step(ImitationProgress(student.decisions, loss, agreement, time.perf_counter() - began))
+            if student.decisions >= config.decisions:
+                break
+    student.close()
+    return student.policy

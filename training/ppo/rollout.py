@@ -1,0 +1,203 @@
+"""Collecting decisions: many games are played on by the learner and, in some, one side by a past self."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural.policy import Bytes, Floats
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
+from training.ppo.returns import shared_rewards
+from training.ppo.sampling import draw_actions
+
+Evaluate = Callable[[Bytes, Bytes], Floats]
+"""Logarithms of the probabilities, shape ``[n, 400]``, from observations and masks."""
+
+NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
+"""Which side of a game a past self plays."""
+
+_KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
+_NO_ROLE = 3
+
+
+@dataclass
+class Rollout:
+    """Some steps of some games, time first.
+
+    Attributes:
+        observations: Shape ``[steps, games, OBSERVATION_SIZE]``, int8.
+        masks: As bits, shape ``[steps, games, 7]``, uint64 (:func:`unpack_masks`).
+        concealed: Shape ``[steps, games, CONCEALED.size]``, int8.
+        actions: Shape ``[steps, games]``, int64.
+        log_probabilities: Of the learner's decisions, shape ``[steps, games]``, float32.
+        seats: Who acted, shape ``[steps, games]``, int8.
+        roles: In which role, shape ``[steps, games]``, int8.
+        rewards: What each seat got, both peasants alike, shape ``[steps, games, 3]``, float32.
+        done: Whether the game ended, shape ``[steps, games]``, bool.
+        decides: Whether the learner had a choice, shape ``[steps, games]``, bool.
+        begins: Whether a move began, shape ``[steps, games]``, bool.
+    """
+
+    observations: npt.NDArray[np.int8]
+    masks: npt.NDArray[np.uint64]
+    concealed: npt.NDArray[np.int8]
+    actions: npt.NDArray[np.int64]
+    log_probabilities: npt.NDArray[np.float32]
+    seats: npt.NDArray[np.int8]
+    roles: npt.NDArray[np.int8]
+    rewards: npt.NDArray[np.float32]
+    done: npt.NDArray[np.bool_]
+    decides: npt.NDArray[np.bool_]
+    begins: npt.NDArray[np.bool_]
+
+    @classmethod
+    def allocate(cls, steps: int, games: int) -> Rollout:
+        """Zeroed arrays."""
+        shape = (steps, games)
+        return cls(
+            observations=np.zeros((*shape, OBSERVATION_SIZE), np.int8),
+            masks=np.zeros((*shape, -(-NUM_ACTIONS // 64)), np.uint64),
+            concealed=np.zeros((*shape, CONCEALED.size), np.int8),
+            actions=np.zeros(shape, np.int64),
+            log_probabilities=np.zeros(shape, np.float32),
+            seats=np.zeros(shape, np.int8),
+            roles=np.zeros(shape, np.int8),
+            rewards=np.zeros((*shape, 3), np.float32),
+            done=np.zeros(shape, np.bool_),
+            decides=np.zeros(shape, np.bool_),
+            begins=np.zeros(shape, np.bool_),
+        )
+
+
+def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
+    """Masks as bytes.
+
+    Args:
+        words: Shape ``[n, 7]``, uint64.
+
+    Returns:
+        Shape ``[n, 400]``, int8.
+    """
+    bits = np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little")
+    return bits.view(np.int8)
+
+
+class Collector:
+    """Plays the games of a batch on.
+
+    Args:
+        batch: The games; it must write observations, masks and concealed cards.
+        objective: ``win`` or ``stake``.
+        opponent_share: Share of the games in which a past self plays one side, once there is one.
+        rng: The generator of every choice made here.
+
+    Attributes:
+        past_sides: Which side a past self plays, shape ``[games]``, int8.
+    """
+
+    def __init__(self, batch: SelfPlayBatch, objective: str, opponent_share: float, rng: np.random.Generator) -> None:
+        self.batch = batch
+        self._objective = objective
+        self._share = opponent_share
+        self._rng = rng
+        self.past_sides = np.zeros(batch.num_games, np.int8)
+        self._draw_sides(np.ones(batch.num_games, np.bool_))
+
+    def collect(self, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
+        """Fill a rollout.
+
+        Args:
+            rollout: The arrays to fill.
+            learner: The policy that learns.
+            past: A past self; None where there is none yet, and the learner plays every side.
+        """
+        for step in range(len(rollout.actions)):
+            self._note(rollout, step, has_past=past is not None)
+            actions = self._choose(rollout, step, learner, past)
+            rollout.actions[step] = actions
+            self.batch.step(actions)
+            self._settle(rollout, step)
+
+    def _note(self, rollout: Rollout, step: int, *, has_past: bool) -> None:
+        """Write down what is seen before the step."""
+        batch = self.batch
+        rollout.observations[step] = batch.observation
+        rollout.masks[step] = batch.mask_words
+        rollout.concealed[step] = batch.concealed
+        rollout.seats[step] = batch.seat
+        rollout.roles[step] = batch.role
+        rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
+        rollout.decides[step] = np.count_nonzero(batch.mask, axis=1) > 1
+        if has_past:
+            rollout.decides[step] &= ~self._is_past()
+
+    def _is_past(self) -> npt.NDArray[np.bool_]:
+        """Where a past self is to act."""
+        role, side = self.batch.role, self.past_sides
+        landlord = (role == 0) & (side == LANDLORD_SIDE)
+        peasant = (role != 0) & (role != _NO_ROLE) & (side == PEASANT_SIDE)
+        past: npt.NDArray[np.bool_] = landlord | peasant
+        return past
+
+    def _choose(self, rollout: Rollout, step: int, learner: Evaluate, past: Evaluate | None) -> npt.NDArray[np.int64]:
+        """Actions of all games: the only legal one, the learner's or the past self's."""
+        actions: npt.NDArray[np.int64] = self.batch.mask.argmax(axis=1).astype(np.int64)
+        chosen = np.zeros(len(actions), np.float32)
+        draws = self._rng.random(len(actions))
+        mine = rollout.decides[step]
+        self._draw(learner, np.flatnonzero(mine), draws, actions, chosen)
+        if past is not None:
+            theirs = self._is_past() & (np.count_nonzero(self.batch.mask, axis=1) > 1)
+            self._draw(past, np.flatnonzero(theirs), draws, actions, chosen)
+        rollout.log_probabilities[step] = np.where(mine, chosen, 0.0)
+        return actions
+
+    def _draw(
+        self,
+        evaluate: Evaluate,
+        rows: npt.NDArray[np.intp],
+        draws: npt.NDArray[np.float64],
+        actions: npt.NDArray[np.int64],
+        chosen: npt.NDArray[np.float32],
+    ) -> None:
+        if not len(rows):
+            return
+        log_probabilities = evaluate(self.batch.observation[rows], self.batch.mask[rows])
+        drawn, value = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
+        draw_actions(log_probabilities, draws[rows], drawn, value)
+        actions[rows], chosen[rows] = drawn, value
+
+    def _settle(self, rollout: Rollout, step: int) -> None:
+        """Write down what the step brought, and decide who plays the games that begin."""
+        batch = self.batch
+        players = batch.rules.players
+        seats, roles = rollout.seats[step].astype(np.int64), rollout.roles[step].astype(np.int64)
+        landlords = np.where(roles == _NO_ROLE, -1, (seats - roles) % players)
+        rollout.rewards[step] = shared_rewards(batch.reward, landlords, players, self._objective)
+        rollout.done[step] = batch.done
+        self._draw_sides(batch.done)
+
+    def _draw_sides(self, begun: npt.NDArray[np.bool_]) -> None:
+        count = int(begun.sum())
+        shared = self._rng.random(count) < self._share
+        sides = self._rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
+        self.past_sides[begun] = np.where(shared, sides, NOBODY)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What :meth:`load_state_dict` needs, besides the generator: the batch and the sides."""
+        return {**self.batch.state_dict(), "past_sides": self.past_sides.copy()}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Raises:
+            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+        """
+        self.batch.load_state_dict(saved)
+        self.past_sides[:] = saved["past_sides"]

@@ -1,0 +1,161 @@
+"""A self-play run on disk: updates, curves, evaluations and checkpoints, until the budget is spent."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.neural.policy import NetworkPolicy
+from agents.neural.weights import save_weights
+from training.evaluation.statistics import AgentResult
+from training.ppo.checkpoint import save_checkpoint
+from training.ppo.curves import CurveFile, columns_of
+from training.ppo.errors import CheckpointError, InvalidTrainingError
+from training.ppo.selfplay import Progress, SelfPlay
+from training.ppo.strength import measure_strength
+
+CHECKPOINT = "checkpoint.safetensors"
+POLICY = "policy.safetensors"
+CURVES = "curves.csv"
+EVALUATIONS = "evaluations.csv"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long a run goes on, from its very beginning; a resumed run counts what it did before.
+
+    Attributes:
+        updates: Updates; None for no limit.
+        minutes: Minutes of training, evaluations not counted; None for no limit.
+
+    Raises:
+        InvalidTrainingError: If there is no limit at all or one is not positive.
+    """
+
+    updates: int | None = None
+    minutes: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.updates is None and self.minutes is None:
+            raise InvalidTrainingError("say how long to train: a number of updates or of minutes")
+        for name in ("updates", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InvalidTrainingError(f"{name}={value!r} must be above 0")
+
+    def share(self, run: SelfPlay) -> float:
+        """The share of the budget that a run has spent, 0 to 1."""
+        spent = [0.0]
+        if self.updates is not None:
+            spent.append(run.counters.update / self.updates)
+        if self.minutes is not None:
+            spent.append(run.counters.seconds / 60 / self.minutes)
+        return min(1.0, max(spent))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The policy's strength against one opponent, a line of ``evaluations.csv``.
+
+    Attributes:
+        update: Updates before it.
+        opponent: The opponent.
+        deals: Duplicate deals.
+        wins: Win rate over both sides.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        landlord: Win rate as landlord.
+        peasants: Win rate as peasants.
+    """
+
+    update: int
+    opponent: str
+    deals: int
+    wins: float
+    low: float
+    high: float
+    landlord: float
+    peasants: float
+
+    @classmethod
+    def of(cls, update: int, result: AgentResult) -> Evaluation:
+        """From the arena's result."""
+        return cls(
+            update,
+            result.opponent,
+            result.deals,
+            result.wins.mean,
+            result.wins.low,
+            result.wins.high,
+            result.landlord_wins.mean,
+            result.peasant_wins.mean,
+        )
+
+
+def refuse_to_overwrite(folder: Path) -> None:
+    """A new run must not begin where another has left a checkpoint.
+
+    Raises:
+        CheckpointError: If there is one.
+    """
+    if (folder / CHECKPOINT).exists():
+        raise CheckpointError(f"{folder / CHECKPOINT} exists: add --resume to go on with it, or name another folder")
+
+
+def train(
+    run: SelfPlay,
+    folder: str | Path,
+    budget: Budget,
+    *,
+    on_update: Callable[[Progress], None] | None = None,
+    on_evaluation: Callable[[Sequence[Evaluation]], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Train until the budget is spent.
+
+    The folder holds the checkpoint, the policy's weights, and the curves; all are in step with each other whenever the
+    run is killed, and the run continues from the last checkpoint.
+
+    Args:
+        run: The run, new or from :func:`~training.ppo.checkpoint.load_checkpoint`.
+        folder: Where its files are.
+        budget: How long it goes on.
+        on_update: Called after every update.
+        on_evaluation: Called after every evaluation.
+        stop: Asked after every update; True ends the run early, with a checkpoint.
+
+    Raises:
+        CheckpointError: If a file cannot be written, or the curves there are of another version.
+    """
+    folder, config = Path(folder), run.config
+    keep = run.counters.update or -1
+    curves = CurveFile(folder / CURVES, columns_of(Progress), keep)
+    evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
+    stopped = False
+    while not stopped and budget.share(run) < 1.0:
+        progress = run.step()
+        curves.append(vars(progress))
+        if on_update:
+            on_update(progress)
+        stopped = stop()
+        last = stopped or budget.share(run) >= 1.0
+        if config.evaluate_every and (last or progress.update % config.evaluate_every == 0):
+            found = evaluate(run)
+            for evaluation in found:
+                evaluations.append(dataclasses.asdict(evaluation))
+            if on_evaluation:
+                on_evaluation(found)
+        if last or progress.update % config.checkpoint_every == 0:
+            save_weights(folder / POLICY, run.weights())
+            save_checkpoint(folder / CHECKPOINT, run)
+
+
+def evaluate(run: SelfPlay) -> list[Evaluation]:
+    """The strength of a run's policy against the opponents of its settings."""
+    config = run.config
+    results = measure_strength(
+        NetworkPolicy(run.policy), config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed
+    )
+    return [Evaluation.of(run.counters.update, result) for result in results]

@@ -1,0 +1,311 @@
+"""Proximal policy optimization by self-play: one network plays all three roles.
+
+An update plays every game on for some steps, estimates each seat's advantages with a critic that sees all hands, and
+goes through the decisions in minibatches.  Everything random comes from one generator, and nothing depends on the
+number of threads, so a run is determined by its settings, and :meth:`SelfPlay.state` holds all that a run is.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from agents.neural.network import Critic, PolicyNetwork
+from agents.neural.policy import Bytes, Floats
+from agents.neural.tensor_file import Arrays
+from agents.neural.weights import Weights, load_module, module_arrays
+from ddz_env.batch import SelfPlayBatch
+from training.ppo.config import SelfPlayConfig
+from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
+from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate_in_shards
+from training.ppo.pool import Pool
+from training.ppo.returns import Advantages, seat_advantages
+from training.ppo.rollout import Collector, Evaluate, Rollout
+from training.ppo.workers import Workers
+
+_ROLLOUT_SHARD = 256
+"""Rows of a forward pass while playing: small enough that two threads share the games of one step."""
+
+
+@dataclass
+class Progress:
+    """One line of the training curves.
+
+    Attributes:
+        update: Updates so far.
+        steps: Decisions of the environments so far, forced ones included.
+        decisions: Decisions that were learned from so far, each counted once.
+        games: Games finished so far.
+        landlord_wins: Share of this update's games that the landlord won.
+        game_length: Decisions a game in this update.
+        policy_loss: See :class:`~training.ppo.learner.UpdateStatistics`, as the next five.
+        value_loss: Likewise.
+        critic_loss: Likewise.
+        entropy: Likewise.
+        divergence: Likewise.
+        clipped: Likewise.
+        explained: Share of the targets' variance that the critic had foreseen.
+        seconds: Seconds of training so far, evaluations not counted.
+    """
+
+    update: int
+    steps: int
+    decisions: int
+    games: int
+    landlord_wins: float
+    game_length: float
+    policy_loss: float
+    value_loss: float
+    critic_loss: float
+    entropy: float
+    divergence: float
+    clipped: float
+    explained: float
+    seconds: float
+
+
+@dataclass
+class _Counters:
+    """How far a run is."""
+
+    update: int = 0
+    steps: int = 0
+    decisions: int = 0
+    games: int = 0
+    seconds: float = 0.0
+
+
+class SelfPlay:
+    """A training run.
+
+    Args:
+        config: The settings.
+        threads: Threads; None for one a core.  Results do not depend on it.
+        start: Weights to start from instead of random ones.
+
+    Attributes:
+        config: The settings.
+        counters: How far the run is.
+
+    Raises:
+        InvalidTrainingError: If the weights to start from have another architecture.
+    """
+
+    def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
+        self.config = config
+        self.counters = _Counters()
+        self._workers = Workers(threads)
+        self._rng = np.random.default_rng([config.seed, 1])
+        policy, critic = new_networks(config, start)
+        self._learner = Learner(policy, critic, config, self._workers)
+        self._average = copy.deepcopy(policy)
+        self._past = copy.deepcopy(policy)
+        self._pool = Pool(config.pool_size)
+        batch = SelfPlayBatch(
+            config.num_games, config.rules, config.seed, threads, scoring=config.objective, concealed=True
+        )
+        self._collector = Collector(batch, config.objective, config.opponent_share, self._rng)
+        self._rollout = Rollout.allocate(config.steps, config.num_games)
+
+    @property
+    def policy(self) -> PolicyNetwork:
+        """The policy to save and to evaluate: the running average if there is one."""
+        return self._average if self.config.average else self._learner.policy
+
+    def weights(self) -> Weights:
+        """The networks as they are, with what a reader of the file should know."""
+        config, counters = self.config, self.counters
+        notes = {
+            "seed": config.seed,
+            "updates": counters.update,
+            "steps": counters.steps,
+            "decisions": counters.decisions,
+            "games": counters.games,
+            "hours": round(counters.seconds / 3600, 3),
+        }
+        return Weights(self.policy, self._learner.critic, config.rules, config.objective, notes)
+
+    def step(self) -> Progress:
+        """Play, estimate, learn: one update."""
+        began = time.perf_counter()
+        has_past = self._pool.draw(self._past, self._rng)
+        self._collector.collect(
+            self._rollout, self._evaluator(self._learner.policy), self._evaluator(self._past) if has_past else None
+        )
+        values, found = self._estimate()
+        decisions, explained = self._decisions(values, found)
+        statistics = self._learner.update(decisions, self._rng, self.counters.update)
+        self._follow()
+        self.counters.update += 1
+        if self.config.opponent_share and self.counters.update % self.config.snapshot_every == 0:
+            self._pool.offer(self._learner.policy, self._rng)
+        self._count(len(decisions.actions), time.perf_counter() - began)
+        return self._progress(statistics, explained)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._workers.close()
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+        arrays = module_arrays(self._learner.policy, "policy.") | module_arrays(self._learner.critic, "critic.")
+        arrays |= module_arrays(self._average, "average.") | self._pool.arrays() | self._optimizer_arrays()
+        games = self._collector.state_dict()
+        arrays |= {f"games.{name}": value for name, value in games.items() if isinstance(value, np.ndarray)}
+        about = {
+            "config": self.config.as_dict(),
+            "counters": vars(self.counters).copy(),
+            "generator": self._rng.bit_generator.state,
+            "games": {name: value for name, value in games.items() if not isinstance(value, np.ndarray)},
+            "pool": {"members": len(self._pool.members), "offered": self._pool.offered},
+        }
+        return arrays, about
+
+    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """Continue from :meth:`state`.
+
+        Args:
+            arrays: The arrays.
+            about: The plain values.
+            where: Names the file in messages.
+
+        Raises:
+            CheckpointMismatchError: If they are those of a run with other settings.
+            TensorFileMismatchError: If an array is missing or does not fit.
+            InvalidOptionError: If the saved games do not fit.
+        """
+        if about["config"] != self.config.as_dict():
+            raise CheckpointMismatchError(f"{where} was written under other settings")
+        self._pool.restore(arrays, about["pool"], self._past, where)
+        load_module(self._learner.policy, arrays, "policy.", where)
+        load_module(self._learner.critic, arrays, "critic.", where)
+        load_module(self._average, arrays, "average.", where)
+        self._restore_optimizer(arrays)
+        saved = {name.removeprefix("games."): array for name, array in arrays.items() if name.startswith("games.")}
+        self._collector.load_state_dict(saved | about["games"])
+        self._rng.bit_generator.state = about["generator"]
+        self.counters = _Counters(**about["counters"])
+
+    def _evaluator(self, network: PolicyNetwork) -> Evaluate:
+        def evaluate(observations: Bytes, masks: Bytes) -> Floats:
+            return evaluate_in_shards(network, self._workers, _ROLLOUT_SHARD, observations, masks)
+
+        return evaluate
+
+    def _estimate(self) -> tuple[Floats, Advantages]:
+        """The critic's values and the advantages, both ``[steps, games]``."""
+        rollout = self._rollout
+        decides = rollout.decides
+        values = np.zeros(decides.shape, np.float32)
+        values[decides] = self._learner.values(
+            rollout.observations[decides], rollout.masks[decides], rollout.concealed[decides]
+        )
+        found = seat_advantages(
+            values,
+            rollout.rewards,
+            rollout.seats,
+            decides,
+            rollout.begins,
+            rollout.done,
+            gamma=self.config.gamma,
+            lam=self.config.lam,
+        )
+        return values, found
+
+    def _decisions(self, values: Floats, found: Advantages) -> tuple[Decisions, float]:
+        """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw."""
+        rollout, known = self._rollout, found.known
+        advantages, targets = found.advantages[known], found.targets[known]
+        variance = float(targets.var()) if len(targets) else 0.0
+        explained = 1.0 - float((targets - values[known]).var()) / variance if variance > 0 else 0.0
+        if len(advantages):
+            advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        decisions = Decisions(
+            rollout.observations[known],
+            rollout.masks[known],
+            rollout.concealed[known],
+            rollout.actions[known],
+            rollout.log_probabilities[known],
+            advantages,
+            targets,
+        )
+        return decisions, explained
+
+    def _follow(self) -> None:
+        """Move the running average towards the policy."""
+        if not self.config.average:
+            return
+        # At first the average is over what there is, or it would remember the random weights for long.
+        weight = max(1.0 - self.config.average, 1.0 / (self.counters.update + 1))
+        with torch.no_grad():
+            for mean, now in zip(self._average.parameters(), self._learner.policy.parameters(), strict=True):
+                mean.lerp_(now, weight)
+
+    def _count(self, learned: int, seconds: float) -> None:
+        counters = self.counters
+        counters.steps += self._rollout.actions.size
+        counters.decisions += learned
+        counters.games += int(self._rollout.done.sum())
+        counters.seconds += seconds
+
+    def _progress(self, statistics: UpdateStatistics, explained: float) -> Progress:
+        counters, rollout = self.counters, self._rollout
+        ended = int(rollout.done.sum())
+        won = landlord_wins(rollout)
+        return Progress(
+            update=counters.update,
+            steps=counters.steps,
+            decisions=counters.decisions,
+            games=counters.games,
+            landlord_wins=won / ended if ended else 0.0,
+            game_length=rollout.actions.size / ended if ended else 0.0,
+            **vars(statistics),
+            explained=explained,
+            seconds=counters.seconds,
+        )
+
+    def _optimizer_arrays(self) -> Arrays:
+        state = self._learner.optimizer.state_dict()["state"]
+        return {
+            f"adam.{place}.{name}": value.numpy() for place, values in state.items() for name, value in values.items()
+        }
+
+    def _restore_optimizer(self, arrays: Arrays) -> None:
+        state: dict[int, dict[str, torch.Tensor]] = {}
+        for key, array in arrays.items():
+            if key.startswith("adam."):
+                _, place, name = key.split(".")
+                state.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
+        optimizer = self._learner.optimizer
+        optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
+    """Networks to begin a run with: random ones by the seed, or those to start from.
+
+    Raises:
+        InvalidTrainingError: If the weights to start from have another architecture.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
+    if start is not None:
+        if start.policy.architecture != config.architecture:
+            raise InvalidTrainingError(
+                f"the weights to start from have the architecture {start.policy.architecture.as_dict()}, "
+                f"the run {config.architecture.as_dict()}"
+            )
+        policy.load_state_dict(start.policy.state_dict())
+        if start.critic is not None:
+            critic.load_state_dict(start.critic.state_dict())
+    return policy, critic
+
+
+def landlord_wins(rollout: Rollout) -> int:
+    """How many of the games that ended in a rollout the landlord won: the last to act went out."""
+    return int((rollout.done & (rollout.roles == 0)).sum())

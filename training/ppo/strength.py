@@ -1,0 +1,66 @@
+"""How strong a policy is while it trains: the arena's duplicate deals, played in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from agents.neural.agent import ModelAgent
+from agents.neural.policy import PolicyModel
+from agents.protocol import Agent
+from agents.registry import make_agent
+from ddz_env.rules import Rules
+from training.evaluation.duplicate import DealPlayer
+from training.evaluation.statistics import AgentResult, summarize
+from training.ppo.errors import InvalidTrainingError
+
+FIRST_DEAL = 1_000_000
+"""Evaluations during training choose; what is reported is played on other deals."""
+
+_MODEL = "the policy"
+
+
+def measure_strength(
+    model: PolicyModel,
+    opponents: Sequence[str],
+    deals: int,
+    *,
+    rules: str | Rules = "standard",
+    seed: int = 0,
+    first_deal: int = FIRST_DEAL,
+    temperature: float = 0.0,
+) -> list[AgentResult]:
+    """Play a policy against others on duplicate deals, every deal from both sides.
+
+    Args:
+        model: The policy.
+        opponents: Specifications as for :func:`agents.registry.make_agent`.
+        deals: Deals an opponent.
+        rules: A preset's name or the rules.
+        seed: Seed of the deals and the agents.
+        first_deal: Number of the first deal.
+        temperature: Of the policy's choice; 0 is greedy.
+
+    Returns:
+        The policy's result against each opponent, in their order.
+
+    Raises:
+        InvalidTrainingError: If there are no deals.
+        UnknownAgentError: If an opponent does not exist.
+    """
+    if deals < 1:
+        raise InvalidTrainingError(f"deals={deals} must be at least 1")
+
+    def maker(spec: str) -> Agent:
+        return ModelAgent(model, temperature) if spec == _MODEL else make_agent(spec)
+
+    results = []
+    for opponent in opponents:
+        with closing(DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker)) as player:
+            records = [
+                record
+                for deal in range(first_deal, first_deal + deals)
+                for record in player.play(deal, (_MODEL, opponent))
+            ]
+        results.append(summarize(records)[0])
+    return results

@@ -1,0 +1,152 @@
+"""The decisions of a search agent with its visit counts, recorded once to be imitated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural.policy import Bytes, Floats
+from agents.neural.tensor_file import read_tensor_file, write_tensor_file
+from agents.playing import seat_generators
+from agents.protocol import Decision, cheats, close
+from agents.registry import make_agent
+from ddz_env import State
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.observation import action_mask, observe
+from training.ppo.errors import InvalidTrainingError
+
+KIND = "ddz-visits"
+VERSION = 1
+
+
+@dataclass
+class VisitSet:
+    """Decisions and how often each action was visited.
+
+    Attributes:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        legal: Masks as bits, shape ``[n, 50]``, uint8.
+        firsts: Where each decision's actions begin, shape ``[n + 1]``, int64.
+        actions: Their actions, shape ``[visited]``, int16.
+        counts: Their visits, shape ``[visited]``, int32.
+    """
+
+    observations: Bytes
+    legal: npt.NDArray[np.uint8]
+    firsts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int16]
+    counts: npt.NDArray[np.int32]
+
+    def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
+        """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
+        return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
+
+    def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """The share of the visits that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
+        shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
+        for place, row in enumerate(rows.tolist()):
+            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+            shares[place, self.actions[part]] = self.counts[part] / self.counts[part].sum()
+        return shares
+
+
+class _Recorder:
+    """Collects decisions."""
+
+    def __init__(self) -> None:
+        self._observations: list[Bytes] = []
+        self._legal: list[npt.NDArray[np.uint8]] = []
+        self._visits: list[dict[int, int]] = []
+
+    def note(self, state: State, decision: Decision) -> None:
+        """Note the first stage by its visits, and the kickers as they were chosen: their visits are not told."""
+        twin = state.copy()
+        for place, action in enumerate(decision.move.actions):
+            mask = action_mask(twin)
+            visits = {a: n for a, n in decision.visits.items() if n > 0} if place == 0 else {action: 1}
+            if visits and np.count_nonzero(mask) > 1:
+                self._observations.append(observe(twin))
+                self._legal.append(np.packbits(mask.view(np.uint8)))
+                self._visits.append(visits)
+            twin.step_action(action)
+
+    def finish(self) -> VisitSet:
+        """Everything noted."""
+        pairs = [pair for visits in self._visits for pair in sorted(visits.items())]
+        return VisitSet(
+            np.array(self._observations, np.int8),
+            np.array(self._legal, np.uint8),
+            np.cumsum([0, *map(len, self._visits)], dtype=np.int64),
+            np.array([action for action, _ in pairs], np.int16),
+            np.array([count for _, count in pairs], np.int32),
+        )
+
+
+def record_visits(
+    spec: str,
+    games: int,
+    *,
+    rules: str = "standard",
+    seed: int = 0,
+    on_game: Callable[[int], None] | None = None,
+) -> VisitSet:
+    """Let a search agent play against itself and note what it thinks.
+
+    Args:
+        spec: The agent, as for :func:`agents.registry.make_agent`; it must have ``decide`` and must not cheat.
+        games: How many games.
+        rules: A preset's name.
+        seed: Seed of the deals and the agent.
+        on_game: Called with the number of games played, after each.
+
+    Raises:
+        InvalidTrainingError: If there are no games, the agent does not tell its visits, or it cheats.
+        UnknownAgentError: If it does not exist.
+    """
+    if games < 1:
+        raise InvalidTrainingError(f"games={games} must be at least 1")
+    agent: Any = make_agent(spec)
+    if not hasattr(agent, "decide") or cheats(agent):
+        raise InvalidTrainingError(f"{spec!r} cannot be imitated: it must tell its visits (decide) and not cheat")
+    recorder = _Recorder()
+    for game in range(games):
+        state = State.new(seed, rules, game)
+        rngs = seat_generators(seed, game, state.rules.players)
+        while not state.is_over:
+            decision = agent.decide(state.view(), rngs[state.seat])
+            recorder.note(state, decision)
+            state.step(decision.move)
+        if on_game:
+            on_game(game + 1)
+    close(agent)
+    return recorder.finish()
+
+
+def save_visits(path: str | Path, visits: VisitSet, about: dict[str, Any]) -> None:
+    """Write recorded decisions.
+
+    Args:
+        path: The file.
+        visits: The decisions.
+        about: Plain values: who thought, on which games.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    write_tensor_file(path, KIND, VERSION, vars(visits), about)
+
+
+def load_visits(path: str | Path) -> VisitSet:
+    """Read recorded decisions.
+
+    Raises:
+        TensorFileError: If the file is missing, truncated, corrupt or of another format.
+        TensorFileMismatchError: If it was written for other observations or actions.
+    """
+    arrays, _ = read_tensor_file(path, KIND, VERSION)
+    return VisitSet(**arrays)

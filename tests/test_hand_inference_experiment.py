@@ -31,7 +31,7 @@ from training.experiments.hand_inference import (
     run_hand_inference,
 )
 from training.experiments.hand_inference_plot import plot_hand_inference
-from training.experiments.mini_plots import can_plot
+from training.experiments.plotting import can_plot
 from training.experiments.response_fit import decision_facts, fit_response, fit_responses, mean_log_likelihood
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"

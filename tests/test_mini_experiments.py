@@ -245,3 +245,10 @@ def test_the_command_prints_the_papers_figures_beside_ours(tmp_path: Path) -> No
         assert text in result.output
     for command in ("mini-agents", "mini-inference", "mini-uct"):
         assert command in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_names_with_commas_survive_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for _ in range(2):  # the second time the first line is read back and rewritten
+        ResultTable(path, {}, ("name", "value")).add("one, two", 'three "four"')
+    assert [row["name"] for row in ResultTable(path, {}, ("name", "value")).rows] == ["one, two"] * 2

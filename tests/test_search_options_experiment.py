@@ -214,7 +214,7 @@ def test_files_of_another_base_or_seed_are_refused(found: Path, tmp_path: Path) 
 
 def test_the_least_budget_there_is() -> None:
     """One iteration: whatever costs more than that gets its fewest, and all games are played."""
-    names = ("plain", "re-determinizing", "duplicate rollouts, planned")
+    names = ("plain", "re-determinizing", "duplicate rollouts (planned)")
     results = run_search_options(names=names, opponents=("rules",), base_iterations=1, deals=1)
     assert [result.variant for result in results] == list(names)
 

@@ -7,6 +7,7 @@ without a line break was cut off; it is dropped, and its unit of work is done ag
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class ResultTable:
         self.rows += [dict(zip(self._columns, cells, strict=True)) for cells in texts]
         if self._path is not None:
             with self._path.open("a", encoding="utf-8", newline="") as file:
-                file.write("".join(",".join(cells) + "\n" for cells in texts))
+                file.write("".join(map(_line, texts)))
 
     def keys(self, *columns: str) -> set[tuple[str, ...]]:
         """The values of some columns in the lines so far: what need not be done again."""
@@ -66,11 +67,18 @@ class ResultTable:
         self.rows = rows
 
     def _rewrite(self, path: Path) -> None:
-        text = self._head + "".join(",".join(row.values()) + "\n" for row in self.rows)
+        text = self._head + "".join(_line(list(row.values())) for row in self.rows)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             temporary = path.with_name(path.name + ".tmp")
             temporary.write_text(text, encoding="utf-8")
             os.replace(temporary, path)
+
+
+def _line(cells: Sequence[str]) -> str:
+    """One line of the file; cells with a comma are quoted."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()
 
 
 def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:

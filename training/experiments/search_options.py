@@ -30,7 +30,7 @@ VARIANTS: Mapping[str, str] = {
     "plain": "isuct:iterations={}",
     "availability counts": "isuct:iterations={},counts=availability",
     "PUCT": "isuct:iterations={},selection=puct",
-    "PUCT, rules prior": "isuct:iterations={},selection=puct,prior=rules",
+    "PUCT with rules prior": "isuct:iterations={},selection=puct,prior=rules",
     "choice by value": "isuct:iterations={},final=value",
     "tree reuse": "isuct:iterations={},reuse=true",
     "4 trees": "isuct:iterations={},trees=4",
@@ -39,14 +39,14 @@ VARIANTS: Mapping[str, str] = {
     "two levels": "isuct-moves:iterations={},levels=sets",
     "flat": "isuct-moves:iterations={},levels=flat",
     "re-determinizing": "isuct-redetermined:iterations={}",
-    "inference (100 particles)": "isuct:iterations={},particles=100",
-    "duplicate rollouts, random": "rollout:iterations={},simulation=random,caution=0",
-    "duplicate rollouts, planned": "rollout:iterations={},simulation=planned,caution=0",
-    "duplicate rollouts, rules": "rollout:iterations={},caution=0",
-    "cautious rollouts, planned": "rollout:iterations={},simulation=planned,caution=0.5",
-    "cautious rollouts, rules": "rollout:iterations={},caution=0.5",
-    "more cautious rollouts, rules": "rollout:iterations={},caution=1",
-    "cautious rollouts, inference (100 particles)": "rollout:iterations={},caution=0.5,particles=100",
+    "inference": "isuct:iterations={},particles=100",
+    "duplicate rollouts (random)": "rollout:iterations={},simulation=random,caution=0",
+    "duplicate rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0",
+    "duplicate rollouts (rules)": "rollout:iterations={},caution=0",
+    "cautious rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0.5",
+    "cautious rollouts (rules)": "rollout:iterations={},caution=0.5",
+    "more cautious rollouts (rules)": "rollout:iterations={},caution=1",
+    "cautious rollouts with inference": "rollout:iterations={},caution=0.5,particles=100",
 }
 """Specifications by name, with a place for the iterations."""
 
@@ -133,7 +133,7 @@ def calibrate(spec: str, target: float, views: Sequence[View]) -> Budget:
 
 
 def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
-    """Slope of the line of least squares through iterations and costs; the last cost per iteration if it does not rise."""
+    """Slope of the least-squares line through iterations and costs; the last ratio if it does not rise."""
     iterations, costs = np.array(measured, np.float64).T
     spread = iterations - iterations.mean()
     rise = float(spread @ costs)

@@ -324,7 +324,7 @@ class CheatingUctAgent(TreeSearchAgent):
 
 def _policy(simulation: str | Policy) -> Policy | None:
     """A simulation policy of the user's own, itself or by its dotted name; None for one of ours."""
-    found = simulation
+    found: object = simulation
     if isinstance(simulation, str) and "." in simulation:
         module, _, name = simulation.rpartition(".")
         try:
@@ -336,5 +336,5 @@ def _policy(simulation: str | Policy) -> Policy | None:
         return None
     if not is_jitted(found):
         raise InvalidSearchOptionError(f"simulation={simulation!r} is no function compiled by Numba")
-    policy: Policy = found
+    policy: Policy = found  # type: ignore[assignment]  # jitted: callable
     return policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+import numpy as np
 
 from ddz_env.errors import DouDizhuError
 
@@ -26,7 +26,12 @@ def check_budget(name: str, value: float, least: float) -> None:
     Raises:
         InvalidBudgetError: If it is none, or not finite, or too small.
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not value >= least or value == float("inf"):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.integer, np.floating))
+        or not value >= least
+        or value == float("inf")
+    ):
         raise InvalidBudgetError(f"{name}={value!r} must be a number of at least {least}")
 
 

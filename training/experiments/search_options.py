@@ -126,7 +126,7 @@ def calibrate(spec: str, target: float, views: Sequence[View]) -> Budget:
 
 
 def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
-    """Slope of the line of least squares through iterations and costs; the last cost per iteration if it does not rise."""
+    """Slope of the line of least squares through what was measured; the last cost by iterations if it does not rise."""
     iterations, costs = np.array(measured, np.float64).T
     spread = iterations - iterations.mean()
     rise = float(spread @ costs)

@@ -109,6 +109,16 @@ def test_a_control_is_kept_to_win_in_two(variant: str) -> None:
     assert str(thought(make_agent(variant.format(600)), state).move) == "R"
 
 
+@pytest.mark.parametrize("final", ["visits", "value"])
+@pytest.mark.parametrize("options", [{}, {"counts": "availability"}, {"selection": "puct"}, {"simulation": "rules"}])
+def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: dict[str, Any], final: str) -> None:
+    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    decision = thought(IsUctAgent(800, finish=False, final=final, **options), state)
+    assert str(decision.move) == "34567"
+    assert sum(decision.visits.values()) == 800
+    assert decision.values[decision.move.main] == 1.0
+
+
 def visits_expected(name: str, iterations: int) -> int:
     """Of the searcher's tree or trees: half go to the public tree, four trees have as many each."""
     return {"re-determinizing": iterations // 2, "4 trees": 4 * iterations}.get(name, iterations)
@@ -462,6 +472,13 @@ def outline(tree: Tree, node: int) -> list[Any]:
     ]
 
 
+def below(tree: Tree, node: int) -> list[int]:
+    """All records under a node."""
+    block = children(tree, node)
+    own = list(range(block.start, block.stop))
+    return own + [record for child in own for record in below(tree, child)]
+
+
 def down(tree: Tree, node: int, action: int) -> int:
     block = children(tree, node)
     return block.start + tree.action[block].tolist().index(action)
@@ -500,7 +517,6 @@ def test_the_tree_that_is_kept_is_the_old_one_below_the_moves_played(form: str, 
 
 
 def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
-    """The first position again and again: visits add up in the kept tree as in a fresh one."""
     state, memory = State.new(4), Memory()
     tree = compiled(state, 4000, plain())
     memory.remember(state.view())
@@ -510,8 +526,11 @@ def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
     done, _ = search(tree, view.row, view.seat, view.rule_words, 500, plain(), uniform(), None, None, SEED)
     assert done == 500
     assert int(tree.visits[ROOT]) == kept + 500
-    free = sum(int(tree.used[record]) for record in range(int(tree.free[-1])))
-    assert free + 1 <= int(tree.free[-1])
+    records = below(tree, ROOT)
+    assert len(records) == len(set(records)), "no record belongs to two nodes"
+    assert max(records) < int(tree.free[-1]) <= tree.action.size
+    first_level = range(children(tree).start, children(tree).stop)
+    assert sum(int(tree.visits[record]) for record in first_level) == kept + 500 - 1, "all but the one that made it"
 
 
 def test_nothing_is_kept_for_another_seat_position_or_line() -> None:

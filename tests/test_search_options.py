@@ -146,6 +146,7 @@ def test_visits_add_up(name: str) -> None:
         (DeterminizedUctAgent, {}),
         (CheatingUctAgent, {}),
     ],
+    ids=lambda options: ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in options.items()),
 )
 def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
     state = State.new(9)

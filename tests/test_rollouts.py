@@ -235,7 +235,7 @@ def rolled_out(
 ) -> np.uint64:
     view, plan, settings, alive = state.view(), new_plan(), playing_by(name), len(arms.order)
     pool = pool or uniform()
-    after = play_worlds(view.row, view.seat, view.rule_words, arms, alive, worlds, settings, pool, plan, chance)
+    after = play_worlds(view.row, view.seat, view.rule_words, arms, alive, worlds, settings, pool, plan, 0.0, chance)
     return np.uint64(after)
 
 
@@ -387,4 +387,21 @@ def test_a_plan_that_served_another_game_leaves_no_trace() -> None:
 
 def with_plan(state: State, arms: Arms, plan: Plan) -> None:
     view, settings = state.view(), playing_by("planned")
-    play_worlds(view.row, view.seat, view.rule_words, arms, len(arms.order), 10, settings, uniform(), plan, SEED)
+    play_worlds(view.row, view.seat, view.rule_words, arms, len(arms.order), 10, settings, uniform(), plan, 0.0, SEED)
+
+
+def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> None:
+    dropped = 0
+    for seed in range(6):
+        view, plan = State.new(seed).view(), new_plan()
+        rules, settings = view.rule_words, plain()._replace(simulation=np.int64(2))
+        mains, kickers = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
+        count = list_candidates(view.row, rules, plan.mind, mains, kickers, np.zeros(4, np.int64))
+        bold, careful = new_arms(mains[:count], kickers[:count]), new_arms(mains[:count], kickers[:count])
+        play_worlds(view.row, view.seat, rules, bold, count, 40, settings, uniform(), plan, 0.0, SEED)
+        play_worlds(view.row, view.seat, rules, careful, count, 40, settings, uniform(), plan, 100.0, SEED)
+        assert bold.wins[bold.order[0]] == max(bold.wins)
+        assert careful.order[0] == 0
+        assert (bold.wins == careful.wins).all()
+        dropped += bold.order[0] != 0
+    assert dropped > 0

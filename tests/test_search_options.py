@@ -146,7 +146,6 @@ def test_visits_add_up(name: str) -> None:
         (DeterminizedUctAgent, {}),
         (CheatingUctAgent, {}),
     ],
-    ids=lambda options: ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in options.items()),
 )
 def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
     state = State.new(9)
@@ -509,7 +508,7 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
         {"selection": "puct", "counts": "availability"},
         {"prior": "rules"},
     ],
-    ids=str,
+    ids=lambda options: ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in options.items()),
 )
 @pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
 def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:

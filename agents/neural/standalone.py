@@ -101,7 +101,7 @@ class StandalonePolicy(nn.Module):
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
-        rows, actions = masks.nonzero(as_tuple=True)
+        rows, actions = masks.to(torch.bool).nonzero(as_tuple=True)
         rests = self.describe_hands(self.leave(observations, rows, actions))
         logits, values = self.network(self.describe(observations, masks), rows, actions, rests)
         return logits, values

@@ -14,7 +14,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
 # What is installed, each with a stamp: `make demo` gets by with the core; the rest needs everything.
-EXTRAS := dev,peers,render,train,plot
+EXTRAS := dev,onnx,peers,plot,render,train
 CORE := $(VENV)/.core-installed
 FULL := $(VENV)/.full-installed
 

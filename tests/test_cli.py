@@ -18,7 +18,7 @@ from training.evaluation.benchmark import Contender, Part, measure
 from training.evaluation.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "version")
+COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")
 
 
 def ddz(*arguments: str, text: str | None = None) -> Result:

@@ -21,6 +21,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("ddz_env", "agents", "training")
+SHIPPED_POLICY = "agents/neural/shipped/policy.safetensors"
 
 # One worker builds once for all of them.
 pytestmark = pytest.mark.xdist_group("distribution")
@@ -137,7 +138,7 @@ def test_metadata_is_complete(built: Built) -> None:
     assert set(project["optional-dependencies"]) == set(metadata.get_all("Provides-Extra", []))
     core = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert not [
-        line for line in core if line.startswith(("torch", "stable", "rlcard", "open", "douzero", "matplotlib"))
+        line for line in core if line.startswith(("torch", "onnx", "stable", "rlcard", "open", "douzero", "matplotlib"))
     ]
 
 
@@ -162,6 +163,28 @@ print(sum(state.returns()))
     ).splitlines()
     assert Path(played[0]).is_relative_to(built.site)
     assert float(played[1]) == 0.0
+
+
+def test_the_shipped_policy_is_in_both_archives_and_small(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        size = archive.getinfo(SHIPPED_POLICY).file_size
+    assert 100_000 < size <= 10_000_000
+    assert SHIPPED_POLICY in _sdist_names(built)
+
+
+def test_the_installed_wheel_plays_by_its_own_policy(built: Built) -> None:
+    pytest.importorskip("torch")
+    played = built.python(
+        """
+import numpy, ddz_env
+from agents.neural.shipped import shipped_policy_path
+from agents.registry import make_agent
+print(shipped_policy_path())
+print(make_agent("policy").act(ddz_env.State.new(seed=1).view(), numpy.random.default_rng(0)))
+"""
+    ).splitlines()
+    assert Path(played[0]) == built.site / SHIPPED_POLICY
+    assert played[1]
 
 
 def test_every_entry_point_of_the_installed_wheel_loads(built: Built) -> None:

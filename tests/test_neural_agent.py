@@ -12,9 +12,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
-from agents.neural.errors import MissingTorchError, NoPolicyError, TensorFileError  # noqa: E402
+from agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
 from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
-from agents.neural.weights import Weights, save_weights  # noqa: E402
+from agents.neural.shipped import shipped_policy_path  # noqa: E402
+from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from agents.playing import play_game, seat_generators  # noqa: E402
 from agents.protocol import Agent, StagedAdapter  # noqa: E402
 from agents.registry import InvalidAgentOptionError, make_agent  # noqa: E402
@@ -137,6 +138,18 @@ def test_agents_are_made_by_name_from_a_file(tmp_path: Path, model: NetworkPolic
     )
 
 
+def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPolicy) -> None:
+    shipped = load_weights(shipped_policy_path())
+    named, unnamed = ModelAgent(NetworkPolicy(shipped.policy)), make_agent("policy")
+    other, differs = ModelAgent(model), 0
+    for state in positions("standard", 2):
+        if state.stage == "play":
+            moves = [agent.act(state.view(), np.random.default_rng(0)) for agent in (named, unnamed, other)]
+            assert moves[0] == moves[1]
+            differs += moves[0] != moves[2]
+    assert differs
+
+
 def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "agents.neural.policy", None)
     with pytest.raises(MissingTorchError, match=r"pip install \"ddz-env\[train\]\""):
@@ -144,8 +157,6 @@ def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypa
 
 
 def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
-    with pytest.raises(NoPolicyError, match="policy:path=FILE"):
-        make_agent("policy")
     with pytest.raises(TensorFileError, match="no such file"):
         make_agent(f"policy:path={tmp_path / 'nothing'}")
     for temperature in (-1, True, float("nan"), "hot"):

@@ -22,7 +22,7 @@ from agents.neural.errors import InvalidPolicyInputError  # noqa: E402
 from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork, policy_input  # noqa: E402
 from agents.neural.policy import NetworkPolicy, PolicyModel  # noqa: E402
 from agents.neural.standalone import StandalonePolicy  # noqa: E402
-from ddz_env import State  # noqa: E402
+from ddz_env import Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN  # noqa: E402
 from ddz_env.engine.words import add_hand, remove_hand  # noqa: E402
@@ -65,7 +65,7 @@ def shuffled(state: State, rng: np.random.Generator) -> State:
     return twin
 
 
-def positions(rules: str, games: int, seed: int = 0) -> list[State]:
+def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
     """Positions at every stage of random games."""
     rng, found = np.random.default_rng(seed), []
     for game in range(games):

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from agents.neural import tensor_file  # noqa: E402
+from agents.neural import heading  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
 from agents.neural.tensor_file import read_tensor_file, write_tensor_file  # noqa: E402
@@ -92,7 +92,7 @@ def test_files_of_another_kind_are_refused_by_name(
         read_tensor_file(saved, "ddz-selfplay-checkpoint", VERSION)
     with pytest.raises(TensorFileMismatchError, match="this package reads 2"):
         read_tensor_file(saved, KIND, VERSION + 1)
-    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
+    monkeypatch.setattr(heading, "layout_fingerprint", lambda: "0" * 16)
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         load_weights(saved)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.errors import MissingTorchError, NoPolicyError
+from agents.neural.loading import load_policy
+from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.registry import InvalidAgentOptionError
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE
@@ -18,9 +18,6 @@ from ddz_env.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.errors import IllegalMoveError
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
-
-if TYPE_CHECKING:
-    from agents.neural.policy import Bytes, Floats, PolicyModel
 
 
 def choose_actions(
@@ -79,7 +76,7 @@ class _Thinking:
 
 
 class ModelAgent:
-    """Plays by any :class:`~agents.neural.policy.PolicyModel`.
+    """Plays by any :class:`~agents.neural.model.PolicyModel`.
 
     Args:
         model: The policy.
@@ -136,34 +133,19 @@ class ModelAgent:
 
 
 class PolicyAgent(ModelAgent):
-    """Plays by a file of trained weights: ``policy:path=FILE``.
+    """Plays by a trained policy: the one that ships, or ``policy:path=FILE``.
 
     Args:
-        path: The file (:mod:`agents.neural.weights`).
+        path: The file, of any format that :func:`~agents.neural.loading.load_policy` reads; None for the shipped one.
         temperature: See :func:`choose_actions`.
-        threads: PyTorch's threads, for the whole process.
+        threads: Threads of every evaluation.
 
     Raises:
-        NoPolicyError: If no file is named.
-        MissingTorchError: If PyTorch or safetensors is not installed.
+        MissingTorchError: If PyTorch or safetensors is needed and not installed.
+        MissingOnnxError: If ONNX Runtime is.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If the temperature is out of range.
     """
 
     def __init__(self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1) -> None:
-        if path is None:
-            raise NoPolicyError("which weights should the policy play by?  Name a file: policy:path=FILE")
-        super().__init__(_load(path, threads), temperature)
-
-
-def _load(path: str | Path, threads: int) -> PolicyModel:
-    """The policy of a file.  PyTorch is imported here: the agent's name must be known without it."""
-    try:
-        from agents.neural.policy import NetworkPolicy
-        from agents.neural.weights import load_weights
-    except ImportError as error:
-        raise MissingTorchError(
-            f'policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
-        ) from error
-    weights = load_weights(path)
-    return NetworkPolicy(weights.policy, weights.critic, threads)
+        super().__init__(load_policy(path, threads=threads), temperature)

@@ -188,14 +188,14 @@ def describe_prospects(
         masks: Shape ``[n, 400]``, int8.
 
     Returns:
-        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the legal actions leave, shape
-        ``[pairs, PROSPECTS]``, in the order of :class:`Leavings`; float32.
+        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
+        ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
     """
-    first = OWN_PROSPECTS
-    own = describe_observations(observations, masks, 0)[:, first : first + PROSPECTS]
-    return np.ascontiguousarray(own), np.ascontiguousarray(
-        describe_leavings(observations, masks).columns[:, HAND_COLUMNS:]
-    )
+    own = describe_observations(observations, masks, 0)[:, OWN_PROSPECTS : OWN_PROSPECTS + PROSPECTS]
+    leavings = describe_leavings(observations, masks)
+    rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
+    rests[leavings.rows, leavings.actions] = leavings.columns[:, HAND_COLUMNS:]
+    return np.ascontiguousarray(own), rests
 
 
 @inline_kernel

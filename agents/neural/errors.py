@@ -10,16 +10,20 @@ class InvalidPolicyInputError(DouDizhuError):
 
 
 class TensorFileError(DouDizhuError):
-    """A file of tensors cannot be read: it is missing, truncated, corrupt or something else altogether."""
+    """A policy or another file of tensors cannot be read: it is missing, truncated, corrupt or something else."""
 
 
 class TensorFileMismatchError(TensorFileError):
     """A file of tensors is sound, but was written for something else: another format, layout or architecture."""
 
 
-class NoPolicyError(DouDizhuError):
-    """The policy agent was not told which weights to play by."""
-
-
 class MissingTorchError(DouDizhuError, ImportError):
     """PyTorch or safetensors is not installed."""
+
+
+class MissingOnnxError(DouDizhuError, ImportError):
+    """ONNX Runtime, or what writes ONNX files, is not installed."""
+
+
+class OnnxExportError(DouDizhuError):
+    """A policy cannot be written as ONNX."""

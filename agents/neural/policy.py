@@ -1,65 +1,17 @@
-"""What search and agents ask of a learned policy, and our network behind it."""
+"""Our network as a policy for search and agents."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from agents.neural.columns import describe_concealed, describe_observations
 from agents.neural.errors import InvalidPolicyInputError
 from agents.neural.masking import masked_log_probabilities
+from agents.neural.model import Bytes, Floats, PolicyModel, check_batch, check_bytes
 from agents.neural.network import Critic, PolicyNetwork, policy_input
-from ddz_env.actions import NUM_ACTIONS
-from ddz_env.observation import CONCEALED, OBSERVATION_SIZE
+from ddz_env.observation import CONCEALED
 
-Floats = npt.NDArray[np.float32]
-Bytes = npt.NDArray[np.int8]
-
-
-@runtime_checkable
-class PolicyModel(Protocol):
-    """A policy with a value, over batches; arrays in, arrays out."""
-
-    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Evaluate the decisions of ``n`` seats that are to act, at any stage of a move.
-
-        Args:
-            observations: Shape ``[n, OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
-            masks: Shape ``[n, 400]``, int8, non-zero where legal; at least one action a row.
-
-        Returns:
-            Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the
-            observers, shape ``[n]``.
-        """
-        ...
-
-
-def check_batch(observations: Bytes, masks: Bytes) -> None:
-    """Check what :meth:`PolicyModel.evaluate` is given.
-
-    Raises:
-        InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
-    """
-    for name, array, size in (("observations", observations, OBSERVATION_SIZE), ("masks", masks, NUM_ACTIONS)):
-        check_bytes(name, array, len(observations), size)
-    empty = np.flatnonzero(~masks.any(axis=1))
-    if len(empty):
-        raise InvalidPolicyInputError(f"row {empty[0]} has no legal action: is the game over?")
-
-
-def check_bytes(name: str, array: Bytes, count: int, size: int) -> None:
-    """Check an array of vectors.
-
-    Raises:
-        InvalidPolicyInputError: If it is not int8 of shape ``[count, size]``.
-    """
-    if array.dtype != np.int8 or array.shape != (count, size):
-        raise InvalidPolicyInputError(
-            f"{name} must be int8 of shape [{count}, {size}]; got {array.dtype} of shape {list(array.shape)}"
-        )
+__all__ = ["Bytes", "Floats", "NetworkPolicy", "PolicyModel", "check_batch", "check_bytes"]
 
 
 class NetworkPolicy:

@@ -100,13 +100,14 @@ class StandalonePolicy(nn.Module):
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
             masks: Shape ``[n, 400]``, int8.
             prospects: Of the observers' hands (:func:`agents.neural.columns.describe_prospects`), float32.
-            rest_prospects: Of the hands that the legal actions leave, float32.
+            rest_prospects: Of the hands that the actions leave, shape ``[n, 400, PROSPECTS]``, float32.
 
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
-        rows, actions = masks.nonzero(as_tuple=True)
-        rests = torch.cat([self.describe_hands(self.leave(observations, rows, actions)), rest_prospects], 1)
+        rows, actions = masks.to(torch.bool).nonzero(as_tuple=True)
+        left = self.describe_hands(self.leave(observations, rows, actions))
+        rests = torch.cat([left, rest_prospects[rows, actions]], 1)
         logits, values = self.network(self.describe(observations, masks, prospects), rows, actions, rests)
         return logits, values
 

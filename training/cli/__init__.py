@@ -11,6 +11,7 @@ from training.cli.arena import arena
 from training.cli.bench import bench
 from training.cli.demo import demo
 from training.cli.docs import docs
+from training.cli.export import export
 from training.cli.friendly import FriendlyGroup
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (arena, bench, demo, play, rules, actions, agents, docs, version):
+for command in (arena, bench, demo, play, rules, actions, agents, docs, export, version):
     app.command()(command)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(train, name="train")

@@ -1,0 +1,16 @@
+"""The policy that the package ships."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+
+def shipped_policy_path() -> Path:
+    """The file of the policy that ``policy`` plays by where no other is named.
+
+    Example:
+        >>> shipped_policy_path().name
+        'policy.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "policy.safetensors"))

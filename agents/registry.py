@@ -32,6 +32,9 @@ BUILT_IN: dict[str, str] = {
     "duct": "agents.mcts.agent:DeterminizedUctAgent",
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
     "rollout": "agents.mcts.rollout_agent:RolloutAgent",
+    "cheating-minimax": "agents.exact.agents:CheatingMinimaxAgent",
+    "determinized-minimax": "agents.exact.agents:DeterminizedMinimaxAgent",
+    "expectimax": "agents.exact.agents:InformationSetExpectimaxAgent",
     "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
     "policy": "agents.neural.agent:PolicyAgent",
 }

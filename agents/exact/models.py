@@ -7,7 +7,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.rules import WEIGHTS, new_mind, rules_move
+from agents.baselines.mind import new_mind
+from agents.baselines.rules import rules_move
+from agents.baselines.weights import WEIGHTS
 from agents.exact.inference import Story
 from ddz_env import Move
 from ddz_env.rules import Rules

@@ -139,26 +139,36 @@ class PolicyAgent(ModelAgent):
     """Plays by a file of trained weights: ``policy:path=FILE``.
 
     Args:
-        path: The file (:mod:`agents.neural.weights`).
+        path: The file (:mod:`agents.neural.weights`), or a ``.zip`` of Stable-Baselines3's MaskablePPO
+            (:mod:`agents.neural.sb3_policy`).
         temperature: See :func:`choose_actions`.
         threads: PyTorch's threads, for the whole process.
+        trust: Whether a ``.zip`` may be read, which runs whatever code is in it.
 
     Raises:
         NoPolicyError: If no file is named.
+        UntrustedFileError: If the file is a ``.zip`` and ``trust`` is not set.
         MissingTorchError: If PyTorch or safetensors is not installed.
+        MissingSb3Error: If the file is a ``.zip`` and sb3-contrib is not installed.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If the temperature is out of range.
     """
 
-    def __init__(self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1) -> None:
+    def __init__(
+        self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1, trust: bool = False
+    ) -> None:
         if path is None:
             raise NoPolicyError("which weights should the policy play by?  Name a file: policy:path=FILE")
-        super().__init__(_load(path, threads), temperature)
+        super().__init__(_load(path, threads, trust), temperature)
 
 
-def _load(path: str | Path, threads: int) -> PolicyModel:
+def _load(path: str | Path, threads: int, trust: bool) -> PolicyModel:
     """The policy of a file.  PyTorch is imported here: the agent's name must be known without it."""
     try:
+        if Path(path).suffix == ".zip":
+            from agents.neural.sb3_policy import load_sb3_policy
+
+            return load_sb3_policy(path, trust=trust, threads=threads)
         from agents.neural.policy import NetworkPolicy
         from agents.neural.weights import load_weights
     except ImportError as error:

@@ -21,5 +21,13 @@ class NoPolicyError(DouDizhuError):
     """The policy agent was not told which weights to play by."""
 
 
+class UntrustedFileError(DouDizhuError):
+    """Reading a file would run the code in it, and nobody has said that the file is trusted."""
+
+
 class MissingTorchError(DouDizhuError, ImportError):
     """PyTorch or safetensors is not installed."""
+
+
+class MissingSb3Error(DouDizhuError, ImportError):
+    """Stable-Baselines3 or sb3-contrib is not installed."""

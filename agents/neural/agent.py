@@ -165,15 +165,14 @@ class PolicyAgent(ModelAgent):
 def _load(path: str | Path, threads: int, trust: bool) -> PolicyModel:
     """The policy of a file.  PyTorch is imported here: the agent's name must be known without it."""
     try:
-        if Path(path).suffix == ".zip":
-            from agents.neural.sb3_policy import load_sb3_policy
-
-            return load_sb3_policy(path, trust=trust, threads=threads)
         from agents.neural.policy import NetworkPolicy
+        from agents.neural.sb3_policy import load_sb3_policy
         from agents.neural.weights import load_weights
     except ImportError as error:
         raise MissingTorchError(
             f'policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
         ) from error
+    if Path(path).suffix == ".zip":
+        return load_sb3_policy(path, trust=trust, threads=threads)
     weights = load_weights(path)
     return NetworkPolicy(weights.policy, weights.critic, threads)

@@ -32,7 +32,9 @@ from ddz_env.stepping import choose_scoring, random_seed
 from ddz_env.threads import run_chunks, usable_threads
 from training.sb3.players import Player
 
-_SEAT_STREAM = np.uint64(0x4C4541524E4552)
+_SEAT_STREAM = np.uint64(0x4F50504F4E454E54)
+"""The stream from which :mod:`ddz_env.learner` draws the learner's seat: a seed means the same games to both."""
+
 _NO_SEAT = np.uint64(NO_SEAT)
 _STAGE_OVER = np.uint64(STAGE_OVER)
 _ONE = np.uint64(1)
@@ -46,7 +48,8 @@ class Learners(NamedTuple):
         seats: The learner's seat, shape ``[n]``, int8.
         decided: Whether it has decided anything in this game, shape ``[n]``, bool.
         ended: Whether its game has ended since this was cleared, shape ``[n]``, bool.
-        rewards: Its return of that game, shape ``[n]``, float64.
+        returns: All seats' returns of that game, shape ``[n, 3]``, float64.
+        rewards: The learner's, shape ``[n]``, float64.
         final: What it saw at the end, shape ``[n, OBSERVATION_WORDS]``, uint64.
     """
 
@@ -54,6 +57,7 @@ class Learners(NamedTuple):
     seats: Any
     decided: Any
     ended: Any
+    returns: Any
     rewards: Any
     final: Any
 
@@ -65,6 +69,7 @@ class Learners(NamedTuple):
             seats=np.zeros(n, np.int8),
             decided=np.zeros(n, np.bool_),
             ended=np.zeros(n, np.bool_),
+            returns=np.zeros((n, 3), np.float64),
             rewards=np.zeros(n, np.float64),
             final=np.zeros((n, OBSERVATION_WORDS), np.uint64),
         )
@@ -112,7 +117,7 @@ def end_game(index: int, slots: Slots, learners: Learners, terms: Terms) -> None
     """Note what a finished game was to its learner; nothing if the learner has decided nothing in it."""
     if not learners.decided[index]:
         return
-    row, seat, returns = slots.rows[index], learners.seats[index], slots.rewards[index]
+    row, seat, returns = slots.rows[index], learners.seats[index], learners.returns[index]
     write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, returns)
     write_observation(row, slots.rings[index], terms.rules, np.uint64(seat), learners.final[index])
     learners.rewards[index] = returns[seat]

@@ -149,7 +149,7 @@ def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path:
     data, path = saved.read_bytes(), tmp_path / "broken.zip"
     for part in (data[:0], data[:1000], data[: len(data) // 2]):
         path.write_bytes(part)
-        with pytest.raises(TensorFileError, match="no zip file, or was truncated|No data found"):
+        with pytest.raises(TensorFileError, match=r"no zip file, or was truncated|No data found"):
             load_sb3_policy(path, trust=True)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
     with pytest.raises(TensorFileMismatchError, match="holds no MaskablePPO"):

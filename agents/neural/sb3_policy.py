@@ -57,7 +57,7 @@ class SB3Policy:
         return found, values.flatten().cpu().numpy()
 
     def log_probabilities(self, observations: Bytes, masks: Bytes) -> Floats:
-        """The first part of :meth:`evaluate`, in half the time."""
+        """The first part of :meth:`evaluate`, without the pass for the values."""
         check_batch(observations, masks)
         self.policy.set_training_mode(False)
         with torch.inference_mode():

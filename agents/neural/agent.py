@@ -139,13 +139,18 @@ class PolicyAgent(ModelAgent):
         path: The file, of any format that :func:`~agents.neural.loading.load_policy` reads; None for the shipped one.
         temperature: See :func:`choose_actions`.
         threads: Threads of every evaluation.
+        trust: Whether a ``.zip`` of Stable-Baselines3 may be read, which runs whatever code is in it.
 
     Raises:
+        UntrustedFileError: If the file is a ``.zip`` and ``trust`` is not set.
         MissingTorchError: If PyTorch or safetensors is needed and not installed.
         MissingOnnxError: If ONNX Runtime is.
+        MissingSb3Error: If sb3-contrib is.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If the temperature is out of range.
     """
 
-    def __init__(self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1) -> None:
-        super().__init__(load_policy(path, threads=threads), temperature)
+    def __init__(
+        self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1, trust: bool = False
+    ) -> None:
+        super().__init__(load_policy(path, threads=threads, trust=trust), temperature)

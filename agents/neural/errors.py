@@ -17,6 +17,10 @@ class TensorFileMismatchError(TensorFileError):
     """A file of tensors is sound, but was written for something else: another format, layout or architecture."""
 
 
+class UntrustedFileError(DouDizhuError):
+    """Reading a file would run the code in it, and nobody has said that the file is trusted."""
+
+
 class MissingTorchError(DouDizhuError, ImportError):
     """PyTorch or safetensors is not installed."""
 
@@ -27,3 +31,7 @@ class MissingOnnxError(DouDizhuError, ImportError):
 
 class OnnxExportError(DouDizhuError):
     """A policy cannot be written as ONNX."""
+
+
+class MissingSb3Error(DouDizhuError, ImportError):
+    """Stable-Baselines3 or sb3-contrib is not installed."""

@@ -14,25 +14,28 @@ from agents.neural.model import PolicyModel
 from agents.neural.shipped import shipped_policy_path
 
 
-def load_policy(path: str | Path | None = None, *, threads: int = 1) -> PolicyModel:
+def load_policy(path: str | Path | None = None, *, threads: int = 1, trust: bool = False) -> PolicyModel:
     """Read a policy.
 
     Args:
-        path: ``.onnx`` is read by ONNX Runtime; everything else must be weights of ours
-            (:mod:`agents.neural.weights`).  None reads the shipped policy.
+        path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`agents.neural.sb3_policy`);
+            everything else must be weights of ours (:mod:`agents.neural.weights`).  None reads the shipped policy.
         threads: Threads of every evaluation.
+        trust: Whether a ``.zip`` may be read, which runs whatever code is in it.
 
     Raises:
+        UntrustedFileError: If the file is a ``.zip`` and ``trust`` is not set.
+        MissingSb3Error: If it is, and sb3-contrib is not installed.
         MissingTorchError: If weights are to be read and PyTorch or safetensors is not installed.
         MissingOnnxError: If an ONNX file is and ONNX Runtime is not installed.
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
     chosen = shipped_policy_path() if path is None else Path(path)
-    return _READERS.get(chosen.suffix.lower(), _read_weights)(chosen, threads)
+    return _READERS.get(chosen.suffix.lower(), _read_weights)(chosen, threads, trust)
 
 
-def _read_weights(path: Path, threads: int) -> PolicyModel:
+def _read_weights(path: Path, threads: int, trust: bool) -> PolicyModel:
     try:
         from agents.neural.policy import NetworkPolicy
         from agents.neural.weights import load_weights
@@ -44,11 +47,19 @@ def _read_weights(path: Path, threads: int) -> PolicyModel:
     return NetworkPolicy(weights.policy, weights.critic, threads)
 
 
-def _read_onnx(path: Path, threads: int) -> PolicyModel:
+def _read_onnx(path: Path, threads: int, trust: bool) -> PolicyModel:
     from agents.neural.onnx_policy import OnnxPolicy
 
     return OnnxPolicy(path, threads)
 
 
-_READERS: dict[str, Callable[[Path, int], PolicyModel]] = {".onnx": _read_onnx}
+def _read_zip(path: Path, threads: int, trust: bool) -> PolicyModel:
+    try:
+        from agents.neural.sb3_policy import load_sb3_policy
+    except ImportError as error:
+        raise MissingTorchError(f'these policies need PyTorch ({error}): pip install "ddz-env[train]"') from error
+    return load_sb3_policy(path, trust=trust, threads=threads)
+
+
+_READERS: dict[str, Callable[[Path, int, bool], PolicyModel]] = {".onnx": _read_onnx, ".zip": _read_zip}
 """Reader of each suffix that is not the weights' own."""

@@ -164,8 +164,10 @@ class NeuralSearchAgent(ModelSearchAgent):
         particles: Likewise.
         final: Likewise.
         threads: PyTorch's threads, for the whole process.
+        trust_file: Whether a ``.zip`` of Stable-Baselines3 may be read, which runs whatever code is in it.
 
     Raises:
+        UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
         MissingTorchError: If PyTorch or safetensors is needed and not installed.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidBudgetError: If a number is out of range.
@@ -188,9 +190,10 @@ class NeuralSearchAgent(ModelSearchAgent):
         particles: int = 0,
         final: str = "visits",
         threads: int = 1,
+        trust_file: bool = False,
     ) -> None:
         super().__init__(
-            load_policy(path, threads=threads),
+            load_policy(path, threads=threads, trust=trust_file),
             iterations,
             milliseconds=milliseconds,
             trees=trees,

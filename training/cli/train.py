@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from training.cli.console import console, error_console
+from training.cli.evaluations import evaluation_table
 from training.cli.friendly import EXIT_INTERRUPTED, FriendlyGroup
+from training.cli.stopping import stopping
+from training.cli.train_sb3 import sb3, sb3_aec
 
 if TYPE_CHECKING:
     from training.ppo.run import Budget, Evaluation
@@ -36,6 +37,10 @@ Set = Annotated[
 @app.callback()
 def _options() -> None:
     """Train policies."""
+
+
+app.command()(sb3)
+app.command("sb3-aec")(sb3_aec)
 
 
 @app.command()
@@ -61,7 +66,7 @@ def selfplay(
     named = {"rules": rules, "objective": objective, "seed": seed}
     given = {name: value for name, value in named.items() if value is not None} | parse_settings(settings or ())
     run = _resumed(out / CHECKPOINT, threads, given, init) if resume else _new(out, threads, given, init)
-    with _stopping() as asked, _bar(run, budget) as (on_update, on_evaluation):
+    with stopping() as asked, _bar(run, budget) as (on_update, on_evaluation):
         train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
     run.close()
     console().print(f"{out / POLICY} after {run.counters.update} updates", markup=False, soft_wrap=True)
@@ -157,23 +162,6 @@ def _resumed(path: Path, threads: int | None, settings: dict[str, Any], init: Pa
 
 
 @contextmanager
-def _stopping() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a polite kill end the run after the update at hand; a second Ctrl-C ends it at once."""
-    asked: list[int] = []
-
-    def ask(number: int, _: Any) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
 def _bar(
     run: SelfPlay, budget: Budget
 ) -> Iterator[tuple[Callable[[Curve], None], Callable[[Sequence[Evaluation]], None]]]:
@@ -202,19 +190,6 @@ def _bar(
 
         def on_evaluation(found: Sequence[Evaluation]) -> None:
             if found:
-                progress.console.print(_table(found))
+                progress.console.print(evaluation_table(found))
 
         yield on_update, on_evaluation
-
-
-def _table(found: Sequence[Evaluation]) -> Table:
-    title = f"After {found[0].update} updates, {found[0].deals} duplicate deals each"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("against", style="cyan")
-    for heading in ("wins %", "95 %", "landlord", "peasants"):
-        table.add_column(heading, justify="right")
-    for line in found:
-        span = f"{100 * line.low:.1f}–{100 * line.high:.1f}"
-        cells = (f"{100 * share:.1f}" for share in (line.landlord, line.peasants))
-        table.add_row(line.opponent, f"{100 * line.wins:.1f}", span, *cells)
-    return table

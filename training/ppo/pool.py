@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from agents.neural.network import PolicyNetwork
 from agents.neural.tensor_file import Arrays
 from agents.neural.weights import load_module
 
@@ -28,18 +28,18 @@ class Pool:
         self.members: list[Arrays] = []
         self.offered = 0
 
-    def offer(self, policy: PolicyNetwork, rng: np.random.Generator) -> None:
+    def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
         """Take a snapshot; once the pool is full it replaces another, or is dropped."""
         self.offered += 1
         room = len(self.members) < self._size
         place = len(self.members) if room else int(rng.integers(self.offered))
-        snapshot: Arrays = {name: weight.detach().numpy().copy() for name, weight in policy.state_dict().items()}
+        snapshot: Arrays = {name: weight.detach().cpu().numpy().copy() for name, weight in policy.state_dict().items()}
         if room:
             self.members.append(snapshot)
         elif place < self._size:
             self.members[place] = snapshot
 
-    def draw(self, network: PolicyNetwork, rng: np.random.Generator) -> bool:
+    def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
         """Turn a network into a random member; False if there is none."""
         if not self.members:
             return False
@@ -53,7 +53,7 @@ class Pool:
             f"pool.{place}.{name}": array for place, member in enumerate(self.members) for name, array in member.items()
         }
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], network: PolicyNetwork, where: str) -> None:
+    def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
         """Continue from a checkpoint.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agents.neural.network import Architecture
@@ -31,14 +31,26 @@ def parse_settings(texts: Iterable[str]) -> dict[str, Any]:
         >>> parse_settings(["learning_rate=1e-3", "architecture.width=512", "opponents=random,rules"])
         {'learning_rate': 0.001, 'architecture.width': 512, 'opponents': ('random', 'rules')}
     """
-    defaults = _defaults()
+    return read_settings(texts, _defaults())
+
+
+def read_settings(texts: Iterable[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Read settings of any kind.
+
+    Args:
+        texts: ``name=value`` each.
+        defaults: The settings that there are; a value is read as the type of its default.
+
+    Raises:
+        InvalidTrainingError: As :func:`parse_settings`.
+    """
     found: dict[str, Any] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not value:
             raise InvalidTrainingError(f"{text!r} is not name=value, as in learning_rate=0.001")
         if name not in defaults:
-            near = difflib.get_close_matches(name, defaults, n=1)
+            near = difflib.get_close_matches(name, list(defaults), n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise InvalidTrainingError(f"there is no setting {name!r}{hint}; there are {', '.join(defaults)}")
         found[name] = _read(name, value, defaults[name])

@@ -1,0 +1,139 @@
+"""A policy trained with sb3-contrib's MaskablePPO, for everything here that takes a policy.
+
+Stable-Baselines3 saves its models as zip files with pickled objects in them, and unpickling runs whatever code a file
+brings along.  Such a file is therefore read only by those who say that they trust it; our own files of weights
+(:mod:`agents.neural.weights`) hold nothing but tensors and need no trust.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
+from agents.neural.masking import masked_log_probabilities
+from agents.neural.model import Bytes, Floats, check_batch
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.observation import OBSERVATION_SIZE
+
+if TYPE_CHECKING:
+    from sb3_contrib import MaskablePPO
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+
+class SB3Policy:
+    """The network of a MaskablePPO as a :class:`~agents.neural.policy.PolicyModel`.
+
+    Values are in the unit of the rewards that it was trained with.
+
+    Args:
+        policy: The network (``model.policy``), with our observations and actions.
+
+    Raises:
+        TensorFileMismatchError: If it takes other observations or actions.
+    """
+
+    def __init__(self, policy: MaskableActorCriticPolicy) -> None:
+        seen, acts = policy.observation_space.shape, getattr(policy.action_space, "n", None)
+        if seen != (OBSERVATION_SIZE,) or acts != NUM_ACTIONS:
+            raise TensorFileMismatchError(
+                f"the policy takes observations of shape {seen} and {acts} actions; "
+                f"those here are ({OBSERVATION_SIZE},) and {NUM_ACTIONS}"
+            )
+        self.policy = policy
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+        """
+        found = self.log_probabilities(observations, masks)
+        with torch.inference_mode():
+            values = self.policy.predict_values(self._tensor(observations))
+        return found, values.flatten().cpu().numpy()
+
+    def log_probabilities(self, observations: Bytes, masks: Bytes) -> Floats:
+        """The first part of :meth:`evaluate`, without the pass for the values."""
+        check_batch(observations, masks)
+        self.policy.set_training_mode(False)
+        with torch.inference_mode():
+            # sb3-contrib gives illegal actions a small probability instead of none: the mask is applied here.
+            categorical: Any = self.policy.get_distribution(self._tensor(observations)).distribution
+            found: Floats = masked_log_probabilities(categorical.logits.cpu(), torch.from_numpy(masks)).numpy()
+        return found
+
+    def _tensor(self, observations: Bytes) -> torch.Tensor:
+        return torch.from_numpy(observations).to(self.policy.device)
+
+
+def check_trust(path: str | Path, trust: bool, how: str) -> None:
+    """Refuse a file that would be unpickled.
+
+    Args:
+        path: The file.
+        trust: Whether the user said so.
+        how: What the user has to write.
+
+    Raises:
+        UntrustedFileError: If the file is not trusted.
+    """
+    if trust is not True:
+        raise UntrustedFileError(
+            f"{path} is a zip of Stable-Baselines3: reading it runs whatever code is in it; if you know where it comes "
+            f"from, write {how}"
+        )
+
+
+def load_sb3_policy(path: str | Path, *, trust: bool = False, threads: int = 1) -> SB3Policy:
+    """Read the policy of a MaskablePPO that ``model.save`` wrote.
+
+    Args:
+        path: The zip file.
+        trust: Whether the file may run its code.
+        threads: PyTorch's threads, for the whole process.
+
+    Raises:
+        UntrustedFileError: If ``trust`` is not True.  Nothing has been read.
+        MissingSb3Error: If sb3-contrib is not installed.
+        TensorFileError: If the file is missing or broken.
+        TensorFileMismatchError: If it holds another algorithm, or takes other observations or actions.
+    """
+    check_trust(path, trust, f"policy:path={path},trust=true")
+    model = load_maskable_ppo(path)
+    torch.set_num_threads(threads)
+    return SB3Policy(model.policy)
+
+
+def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") -> MaskablePPO:
+    """Unpickle a MaskablePPO.  Call :func:`check_trust` first.
+
+    Args:
+        path: The zip file.
+        env: The environment to go on with, an SB3 ``VecEnv``; None to play only.
+        device: PyTorch's name of the device.
+
+    Raises:
+        MissingSb3Error: If sb3-contrib is not installed.
+        TensorFileError: If the file is missing or broken.
+        TensorFileMismatchError: If it holds another algorithm.
+    """
+    try:
+        from sb3_contrib import MaskablePPO
+    except ImportError as error:
+        raise MissingSb3Error(
+            f'a zip of Stable-Baselines3 needs sb3-contrib ({error}): pip install "ddz-env[train]"'
+        ) from error
+    if not Path(path).is_file():
+        raise TensorFileError(f"{path}: there is no such file")
+    if not zipfile.is_zipfile(path):
+        raise TensorFileError(f"{path} is no zip file, or was truncated")
+    try:
+        return MaskablePPO.load(path, env, device)
+    except zipfile.BadZipFile as error:
+        raise TensorFileError(f"{path} is corrupt: {error}") from error
+    except Exception as error:  # unpickling raises whatever it likes
+        raise TensorFileMismatchError(f"{path} holds no MaskablePPO that can be read here: {error}") from error

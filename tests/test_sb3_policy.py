@@ -1,0 +1,173 @@
+"""Policies trained with MaskablePPO: what they say under a mask, and that nothing is unpickled without trust."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("safetensors")
+
+import cloudpickle
+import torch
+from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import PPO
+from typer.testing import CliRunner
+
+from agents.neural.agent import ModelAgent
+from agents.neural.errors import (
+    InvalidPolicyInputError,
+    MissingSb3Error,
+    TensorFileError,
+    TensorFileMismatchError,
+    UntrustedFileError,
+)
+from agents.neural.policy import PolicyModel
+from agents.neural.sb3_policy import SB3Policy, load_sb3_policy
+from agents.playing import play_game, seat_generators
+from agents.registry import make_agent
+from ddz_env import State
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.gym import DouDizhuEnv
+from training.cli import app
+from training.sb3.checkpoint import load_run, save_run
+from training.sb3.config import Sb3Config
+from training.sb3.run import new_run
+from training.sb3.split import TimeSplit
+from training.sb3.vec_env import MaskedVecEnv, make_games
+
+
+@pytest.fixture(scope="module")
+def model() -> MaskablePPO:
+    env = MaskedVecEnv(make_games(2, threads=1))
+    return MaskablePPO("MlpPolicy", env, n_steps=8, policy_kwargs={"net_arch": [16]}, seed=0, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def saved(model: MaskablePPO, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sb3") / "model.zip"
+    model.save(path)
+    return path
+
+
+class Touch:
+    """Unpickling it creates a file: a stand-in for whatever else a pickle may do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def poison(path: Path, out: Path, mark: Path) -> None:
+    """Copy a model's zip with one more pickled object in it, which creates ``mark`` when it is unpickled."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(out, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "data":
+                data = json.loads(content)
+                text = base64.b64encode(cloudpickle.dumps(Touch(mark))).decode()
+                data["gift"] = {":type:": "a gift", ":serialized:": text}
+                content = json.dumps(data).encode()
+            target.writestr(name, content)
+
+
+def test_probabilities_are_those_of_sb3_under_the_mask(model: MaskablePPO) -> None:
+    batch = SelfPlayBatch(50, seed=3, threads=1)
+    for _ in range(20):
+        batch.step(batch.sample_actions())
+    policy = SB3Policy(model.policy)
+    assert isinstance(policy, PolicyModel)
+    table, values = policy.evaluate(batch.observation, batch.mask)
+    assert (np.isneginf(table) == (batch.mask == 0)).all()
+    assert np.exp(table).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    with torch.no_grad():
+        seen = torch.from_numpy(batch.observation.copy())
+        theirs: Any = model.policy.get_distribution(seen, action_masks=batch.mask.astype(bool)).distribution
+        legal = batch.mask != 0
+        assert table[legal] == pytest.approx(theirs.logits.numpy()[legal], abs=1e-4)
+        assert values == pytest.approx(model.policy.predict_values(seen).numpy()[:, 0])
+    assert (table.dtype, values.dtype) == (np.dtype(np.float32), np.dtype(np.float32))
+    assert (policy.log_probabilities(batch.observation, batch.mask) == table).all()
+    with pytest.raises(InvalidPolicyInputError, match="no legal action"):
+        policy.evaluate(batch.observation, np.zeros_like(batch.mask))
+
+
+def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:
+    agent = make_agent(f"policy:path={saved},trust=true")
+    ours = ModelAgent(SB3Policy(model.policy))
+    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators(4, 0, 3)) for player in (agent, ours)]
+    assert games[0].is_over
+    assert games[0] == games[1]
+
+
+@pytest.mark.parametrize("trust", ["", ",trust=false", ",trust=1", ",trust=yes"])
+def test_an_agent_unpickles_nothing_unless_trust_is_true(trust: str, saved: Path, tmp_path: Path) -> None:
+    gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
+    poison(saved, gift, mark)
+    with pytest.raises(UntrustedFileError, match=r"write policy:path=.*gift\.zip,trust=true"):
+        make_agent(f"policy:path={gift}{trust}")
+    assert not mark.exists()
+
+
+def test_trust_means_that_the_code_in_the_file_runs(saved: Path, tmp_path: Path) -> None:
+    gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
+    poison(saved, gift, mark)
+    load_sb3_policy(gift, trust=True)
+    assert mark.exists()  # or the tests around this one would prove nothing
+
+
+def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
+    run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini"), 1)
+    save_run(tmp_path / "run", run, TimeSplit())
+    mark, path = tmp_path / "mark", tmp_path / "run" / "model.zip"
+    poison(path, tmp_path / "gift.zip", mark)
+    shutil.move(tmp_path / "gift.zip", path)
+    with pytest.raises(UntrustedFileError, match="write --trust"):
+        load_run(tmp_path / "run")
+    refused = CliRunner().invoke(app, ["train", "sb3", "--out", str(tmp_path / "run"), "--resume"])
+    assert (refused.exit_code, "write --trust" in refused.output) == (2, True)
+    assert not mark.exists()
+    load_run(tmp_path / "run", trust=True)
+    assert mark.exists()
+
+
+def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
+    with pytest.raises(TensorFileError, match="no such file"):
+        load_sb3_policy(tmp_path / "nothing.zip", trust=True)
+    data, path = saved.read_bytes(), tmp_path / "broken.zip"
+    for part in (data[:0], data[:1000], data[: len(data) // 2]):
+        path.write_bytes(part)
+        with pytest.raises(TensorFileError, match=r"no zip file, or was truncated|No data found"):
+            load_sb3_policy(path, trust=True)
+    PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
+    with pytest.raises(TensorFileMismatchError, match="holds no MaskablePPO"):
+        load_sb3_policy(path, trust=True)
+
+
+def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
+    other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
+    with pytest.raises(TensorFileMismatchError, match=r"observations of shape \(9,\) and 9 actions"):
+        SB3Policy(other)
+
+
+def test_without_sb3_the_error_says_what_to_install(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)
+    with pytest.raises(MissingSb3Error, match=r"pip install \"ddz-env\[train\]\""):
+        make_agent(f"policy:path={saved},trust=true")
+    for command in ("sb3", "sb3-aec"):
+        result = CliRunner().invoke(app, ["train", command, "--out", str(tmp_path / "run")])
+        assert (result.exit_code, "MissingSb3Error" in result.output) == (2, True)

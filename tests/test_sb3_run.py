@@ -1,0 +1,304 @@
+"""``ddz train sb3``: what a run writes, how it goes on, whom it plays, and that it learns."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("safetensors")
+
+import torch
+
+from agents.neural.sb3_policy import SB3Policy
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.errors import InvalidRulesError
+from training.cli import app
+from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from training.ppo.strength import measure_strength
+from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
+from training.sb3.config import Sb3Config, parse_sb3_settings
+from training.sb3.players import PastSelf
+from training.sb3.run import Sb3Run, new_run
+from training.sb3.split import Stopwatch, TimeSplit
+from training.sb3.train import Sb3Progress, train
+
+SMALL: dict[str, Any] = {
+    "num_envs": 4,
+    "n_steps": 16,
+    "batch_size": 32,
+    "n_epochs": 1,
+    "width": 8,
+    "layers": 1,
+    "evaluate_every": 0,
+    "snapshot_every": 1,
+    "checkpoint_every": 2,
+}
+UPDATE = 4 * 16
+
+
+def small(**changes: Any) -> Sb3Run:
+    return new_run(Sb3Config(**SMALL | changes), 1)
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def weights(run: Sb3Run) -> dict[str, Any]:
+    return {name: weight.clone() for name, weight in run.model.policy.state_dict().items()}
+
+
+def test_gamma_is_one_so_that_the_halves_of_a_move_are_not_discounted() -> None:
+    assert small().model.gamma == 1.0
+
+
+def test_a_run_writes_its_curves_its_evaluations_and_its_model(tmp_path: Path) -> None:
+    run = small(evaluate_every=2 * UPDATE, evaluate_deals=1, baselines=("random", "rules"), checkpoint_every=0)
+    seen: list[Sb3Progress] = []
+    split = train(run, tmp_path, 5 * UPDATE - 1, on_update=seen.append)
+    assert (run.timesteps, run.update) == (5 * UPDATE, 5)  # whole updates
+    curve = lines(tmp_path / "curves.csv")
+    assert [int(line["update"]) for line in curve] == [1, 2, 3, 4, 5]
+    assert [int(line["timesteps"]) for line in curve] == [UPDATE * update for update in range(1, 6)]
+    assert [line.update for line in seen] == [1, 2, 3, 4, 5]
+    assert int(curve[-1]["games"]) == run.env.ended == run.games
+    assert all(float(line["entropy"]) > 0 and float(line["value_loss"]) > 0 for line in curve)
+    evaluations = [(int(line["update"]), line["opponent"]) for line in lines(tmp_path / "evaluations.csv")]
+    assert evaluations == [(update, name) for update in (2, 4, 5) for name in ("random", "rules")]
+    assert (tmp_path / MODEL).exists()
+    assert split.games > 0
+    assert split.rollout > 0
+    assert split.learning > 0
+    assert split.past_self == 0
+    about = json.loads((tmp_path / ABOUT).read_text())
+    assert (about["config"], about["games"]) == (run.config.as_dict(), run.games)
+    assert about["seconds"] == vars(split)
+
+
+def test_a_fixed_seed_reproduces_a_run(tmp_path: Path) -> None:
+    for opponents in ("random", "self"):
+        found = []
+        for number, seed in enumerate((3, 3, 4)):
+            run = small(
+                opponents=opponents, seed=seed
+            )  # SB3 draws from PyTorch's global generator: one after the other
+            train(run, tmp_path / f"{opponents}{number}", 3 * UPDATE)
+            found.append(weights(run))
+        one, same, other = found
+        assert all(torch.equal(one[name], same[name]) for name in one)
+        assert any(not torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("opponents", ["random", "self"])
+def test_a_stopped_run_goes_on_where_it_was_with_other_games(opponents: str, tmp_path: Path) -> None:
+    run = small(opponents=opponents, checkpoint_every=100)
+    train(run, tmp_path, 50 * UPDATE, stop=lambda: run.update == 3)
+    assert run.timesteps == 3 * UPDATE
+    resumed, split = load_run(tmp_path, trust=True, threads=1, wanted={"num_envs": 4})
+    assert (resumed.timesteps, resumed.update, resumed.games) == (3 * UPDATE, 3, run.games)
+    before = weights(run)
+    assert all(torch.equal(weight, before[name]) for name, weight in weights(resumed).items())
+    ours, theirs = run.model.policy.optimizer.state_dict(), resumed.model.policy.optimizer.state_dict()
+    assert all(torch.equal(state["exp_avg"], theirs["state"][key]["exp_avg"]) for key, state in ours["state"].items())
+    if opponents == "self":
+        assert run.past is not None
+        assert resumed.past is not None
+        assert len(resumed.past.pool.members) == len(run.past.pool.members) == 4  # the first weights, and three
+        saved = run.past.pool.arrays()
+        assert all((array == saved[name]).all() for name, array in resumed.past.pool.arrays().items())
+    assert (resumed.env.reset() != small(opponents=opponents).env.reset()).any()
+    spent = split.total
+    train(resumed, tmp_path, 5 * UPDATE, split=split)
+    assert split.total > spent
+    curve = lines(tmp_path / "curves.csv")
+    assert [int(line["update"]) for line in curve] == [1, 2, 3, 4, 5]
+    assert int(curve[-1]["games"]) > run.games
+    train(resumed, tmp_path, 5 * UPDATE)  # nothing is left to do
+    assert resumed.update == 5
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(progress: Sb3Progress) -> None:
+        if progress.update == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(small(), tmp_path, 5 * UPDATE, on_update=kill)
+    assert len(lines(tmp_path / "curves.csv")) == 3
+    resumed, split = load_run(tmp_path, trust=True)
+    assert resumed.update == 2
+    train(resumed, tmp_path, 4 * UPDATE, split=split)
+    assert [int(line["update"]) for line in lines(tmp_path / "curves.csv")] == [1, 2, 3, 4]
+
+
+def test_a_past_self_plays_as_the_snapshot_did_and_not_as_the_learner_does_now() -> None:
+    run = small(opponents="self")
+    past, policy = run.past, run.model.policy
+    assert past is not None
+    torch.nn.init.normal_(policy.action_net.bias, std=2.0)  # SB3 begins close to uniform
+    past.renew(policy)
+    batch = SelfPlayBatch(4000, seed=1, threads=1)
+    batch.observation[:] = batch.observation[0]
+    batch.mask[:] = batch.mask[0]
+    then = np.exp(SB3Policy(policy).log_probabilities(batch.observation[:1], batch.mask[:1])[0])
+    with torch.no_grad():
+        for weight in policy.parameters():
+            weight.mul_(-3)
+    now = np.exp(SB3Policy(policy).log_probabilities(batch.observation[:1], batch.mask[:1])[0])
+    past.renew(policy)
+    found = past.actions(np.arange(4000), np.zeros((4000, 32), np.uint64), batch.observation, batch.mask)
+    shares = np.bincount(found, minlength=400) / 4000
+    assert np.abs(shares - then).max() < 0.03 < np.abs(now - then).max()
+    assert batch.mask[0][found].all()
+
+
+def test_a_past_self_asks_its_network_once_for_all_games_that_have_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = small(opponents="self", num_envs=50)
+    past = run.past
+    assert past is not None
+    past.renew(run.model.policy)
+    asked: list[tuple[int, bool]] = []
+    original = SB3Policy.log_probabilities
+
+    def counted(self: SB3Policy, observations: Any, masks: Any) -> Any:
+        asked.append((len(observations), bool((masks.sum(axis=1) > 1).all())))
+        return original(self, observations, masks)
+
+    monkeypatch.setattr(SB3Policy, "log_probabilities", counted)
+    run.env.seed(1)
+    run.env.reset()
+    for _ in range(10):
+        run.env.step(run.env.env_method("action_masks").argmax(axis=1))
+    assert all(choice for _, choice in asked)
+    assert np.mean([count for count, _ in asked]) > 5
+    assert past.seconds > 0
+    assert PastSelf(1, 0).seconds == 0
+
+
+def test_times_are_shared_out_and_nothing_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    run = small(opponents="self")
+    assert run.past is not None
+    watch = Stopwatch(run.env, run.past)
+    watch.rollout_begins()
+    now[0], run.env.seconds, run.past.seconds = 10.0, 4.0, 3.0
+    watch.rollout_ends()
+    now[0] = 15.0
+    watch.learning_ends()
+    now[0] = 100.0  # an evaluation
+    watch.rollout_begins()
+    now[0], run.env.seconds = 102.0, 5.0
+    watch.rollout_ends()
+    assert watch.split == TimeSplit(games=2.0, past_self=3.0, rollout=7.0, learning=5.0)
+    assert watch.split.total == 17.0
+
+
+def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no such file"):
+        load_run(tmp_path, trust=True)
+    save_run(tmp_path, small(opponents="self"), TimeSplit())
+    with pytest.raises(CheckpointError, match="add --resume"):
+        refuse_to_overwrite(tmp_path)
+    with pytest.raises(CheckpointMismatchError, match="num_envs: the run has 4, not 8"):
+        load_run(tmp_path, trust=True, wanted={"num_envs": 8})
+    (tmp_path / POOL).write_bytes(b"nothing")
+    with pytest.raises(CheckpointMismatchError, match="truncated"):
+        load_run(tmp_path, trust=True)
+    (tmp_path / MODEL).write_bytes(b"nothing")
+    with pytest.raises(CheckpointMismatchError, match="no zip file"):
+        load_run(tmp_path, trust=True)
+    (tmp_path / ABOUT).write_text('{"kind": "something else", "version": 1}')
+    with pytest.raises(CheckpointMismatchError, match="no ddz-sb3-run"):
+        load_run(tmp_path, trust=True)
+    (tmp_path / ABOUT).write_text("{")
+    with pytest.raises(CheckpointError, match="broken"):
+        load_run(tmp_path, trust=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "elo"}, "unknown objective 'elo'"),
+        ({"num_envs": 0}, "num_envs=0 must be an integer of at least 1"),
+        ({"gamma": 1.1}, r"gamma=1.1 must be a number in 0\.\.1"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
+        ({"seed": 2**32}, "seed=4294967296 must be at most"),
+        ({"evaluate_deals": 0}, "evaluate_deals=0 measures nothing"),
+        ({"num_envs": 1, "n_steps": 1}, "at least 2"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        Sb3Config(**settings)
+
+
+def test_settings_are_read_as_they_are_written() -> None:
+    config = Sb3Config(**parse_sb3_settings(["gamma=0.9", "n_steps=32", "baselines=rules", "role=landlord"]))
+    assert (config.gamma, config.n_steps, config.baselines, config.role) == (0.9, 32, ("rules",), "landlord")
+    assert Sb3Config.from_dict(config.as_dict()) == config
+    with pytest.raises(InvalidTrainingError, match="did you mean 'gamma'"):
+        parse_sb3_settings(["gama=1"])
+    with pytest.raises(InvalidRulesError):
+        Sb3Config(rules="texas")
+
+
+def ddz(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["train", "sb3", *(str(argument) for argument in arguments)])
+
+
+def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    options = ("--num-envs", "4", "--eval-every", "0", "--threads", "1")
+    options += tuple(part for name in ("n_steps=16", "width=8") for part in ("--set", name))
+    begun = ddz("--out", out, "--timesteps", str(UPDATE), "--opponents", "rules", *options)
+    assert begun.exit_code == 0, begun.output
+    assert f"after {UPDATE} steps" in begun.output
+    assert "SB3 learning" in begun.output
+    again = ddz("--out", out)
+    assert (again.exit_code, "add --resume" in again.output) == (2, True)
+    resumed = ddz("--out", out, "--timesteps", str(2 * UPDATE), "--resume", "--trust")
+    assert resumed.exit_code == 0, resumed.output
+    assert len(lines(out / "curves.csv")) == 2
+    other = ddz("--out", out, "--resume", "--trust", "--opponents", "random")
+    assert (other.exit_code, "the run has 'rules'" in other.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--opponents", "nobody"), "no agent is called 'nobody'"),
+        (("--rules", "texas"), "InvalidRulesError"),
+        (("--set", "role=king"), "unknown role 'king'"),
+        (("--set", "learning=1"), "there is no setting 'learning'"),
+        (("--num-envs", "0"), "num_envs=0"),
+        (("--threads", "0"), "threads=0"),
+        (("--resume",), "there is no such file"),
+    ],
+)
+def test_bad_input_is_one_named_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = ddz("--out", tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
+    """The default settings make some 2,500 steps a second on one core."""
+    run = new_run(Sb3Config(evaluate_every=0))
+    train(run, tmp_path, 57_344)
+    (result,) = measure_strength(SB3Policy(run.model.policy), ["random"], 100)
+    assert result.wins.low > 0.8

@@ -1,0 +1,255 @@
+"""SB3's vector environment: the games are those of the Gymnasium environment, and SB3 is told what it expects."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("safetensors")
+
+from gymnasium import Wrapper
+from gymnasium.vector import AutoresetMode, VectorEnv
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.evaluation import evaluate_policy
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.monitor import Monitor
+
+from agents.baselines.rules import RulesAgent
+from ddz_env import PRESETS
+from ddz_env.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidOptionError,
+    UnknownAgentError,
+)
+from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.observation import OBSERVATION
+from training.sb3.errors import VecEnvUsageError
+from training.sb3.players import PastSelf, RulesPlayer
+from training.sb3.seated import SeatedVectorEnv
+from training.sb3.vec_env import MaskedVecEnv, make_games
+
+N = 6
+
+
+def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.array([int(rng.choice(np.flatnonzero(mask))) for mask in masks])
+
+
+def made(opponents: Any = "random", count: int = N, seed: int | None = 3, **options: Any) -> MaskedVecEnv:
+    env = MaskedVecEnv(make_games(count, opponents, threads=1, **options))
+    if seed is not None:
+        env.seed(seed)
+    return env
+
+
+@pytest.mark.parametrize(
+    ("rules", "role"),
+    [
+        ("standard", "landlord"),
+        ("standard", "random"),
+        ("mini", "peasant_down"),
+        ("botzone", "peasant_up"),
+        ("bidding", "random"),
+    ],
+)
+def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(rules: str, role: str) -> None:
+    """The rule agent draws nothing, so both vector environments must show the same games to the bit."""
+    preset = PRESETS[rules]
+    ours = SeatedVectorEnv(N, RulesPlayer(N, preset), preset, role, threads=1)
+    theirs = DouDizhuVectorEnv(
+        N, preset, RulesAgent(), role, autoreset_mode=AutoresetMode.SAME_STEP, illegal_action="raise", threads=1
+    )
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    one, other = ours.reset(seed=5)[0], theirs.reset(seed=5)[0]
+    rng, ended = np.random.default_rng(1), 0
+    for _ in range(120):
+        assert (one == other).all()
+        masks = ours.action_masks()
+        assert (masks == theirs.action_masks()).all()
+        actions = choose(masks, rng)
+        (one, *ours_rest, our_infos), (other, *their_rest, their_infos) = ours.step(actions), theirs.step(actions)
+        for mine, yours in zip(ours_rest, their_rest, strict=True):
+            assert mine.dtype == yours.dtype
+            assert (mine == yours).all()
+        for index in np.flatnonzero(ours_rest[1]):
+            assert (our_infos["final_obs"][index] == their_infos["final_obs"][index]).all()
+            ended += 1
+    assert ended > N
+    (one, _), (other, _) = ours.reset(), theirs.reset()
+    assert (one == other).all()
+
+
+def test_nothing_depends_on_the_number_of_threads() -> None:
+    shown = []
+    for threads in (1, 3):
+        env = MaskedVecEnv(make_games(150, "rules", threads=threads))
+        env.seed(2)
+        observations, rng = env.reset(), np.random.default_rng(0)
+        for _ in range(30):
+            observations, *_ = env.step(choose(env.env_method("action_masks"), rng))
+        shown.append(observations)
+    assert (shown[0] == shown[1]).all()
+
+
+@pytest.mark.parametrize("opponents", ["random", "rules", "self"])
+def test_games_that_end_before_the_learner_may_act_are_passed_over(opponents: str) -> None:
+    """In the half-deck game the landlord may go out at once; SB3 has no name for a game without a decision."""
+    env = made(PastSelf(1, 0) if opponents == "self" else opponents, 200, rules="half-deck")
+    env.reset()
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        masks = env.env_method("action_masks")
+        assert masks.any(axis=1).all()
+        _, _, _, infos = env.step(choose(masks, rng))
+        assert all(info["episode"]["l"] >= 1 for info in infos if info)
+    assert env.ended > 200
+
+
+@pytest.mark.parametrize("opponents", ["random", "rules", "self", "ddz_env.opponents:RandomOpponent"])
+def test_infos_of_finished_games_and_of_no_others_say_what_sb3_wants(opponents: str) -> None:
+    env = made(PastSelf(2, 0) if opponents == "self" else opponents, scoring="stake")
+    env.reset()
+    rng = np.random.default_rng(0)
+    returns, lengths = np.zeros(N), np.zeros(N, int)
+    ended = won = 0
+    while ended < 12:
+        observations, rewards, dones, infos = env.step(choose(env.env_method("action_masks"), rng))
+        assert (observations.shape, observations.dtype) == ((N, 512), np.dtype(np.int8))
+        assert (rewards.dtype, dones.dtype, len(infos)) == (np.dtype(np.float32), np.dtype(bool), N)
+        returns += rewards
+        lengths += 1
+        for index in range(N):
+            if not dones[index]:
+                assert infos[index] == {}
+                assert rewards[index] == 0
+                continue
+            assert infos[index].keys() == {"terminal_observation", "TimeLimit.truncated", "is_success", "episode"}
+            assert infos[index]["TimeLimit.truncated"] is False
+            assert infos[index]["is_success"] is bool(returns[index] > 0)
+            episode = infos[index]["episode"]
+            assert (episode["r"], episode["l"]) == (returns[index], lengths[index])
+            assert episode["t"] > 0
+            last = infos[index]["terminal_observation"]
+            assert last[OBSERVATION.offsets["stage"] + 2] == 0  # whose game is over chooses no kickers
+            cards = [last[OBSERVATION.offsets[f"cards_left_{seat}"]] for seat in ("self", "next", "previous")]
+            assert cards.count(0) == 1
+            assert (last != observations[index]).any()
+            if cards[0] == 0:
+                assert infos[index]["is_success"]
+            won += infos[index]["is_success"]
+            ended += 1
+            returns[index], lengths[index] = 0, 0
+    assert (env.ended, env.won) == (ended, won)
+    env.close()
+
+
+def test_masks_come_in_one_array_as_sb3_contrib_takes_them() -> None:
+    env = made()
+    assert is_masking_supported(env)
+    observations = env.reset()
+    masks = env.env_method("action_masks")
+    assert (masks.shape, masks.dtype) == ((N, 400), np.dtype(bool))
+    assert (get_action_masks(env) == masks).all()
+    assert (env.env_method("action_masks", indices=[4, 1]) == masks[[4, 1]]).all()
+    assert (env.env_method("action_masks", indices=2) == masks[[2]]).all()
+    assert observations.shape == (N, 512)
+    kept, before = masks, masks.copy()
+    env.step(choose(masks, np.random.default_rng(0)))
+    assert (kept == before).all()  # SB3 keeps masks and observations while it steps
+
+
+def test_seeds_repeat_the_games_and_a_second_reset_goes_on() -> None:
+    one, other = made(seed=9), made(seed=9)
+    assert (one.reset() == other.reset()).all()
+    first = made(seed=9).reset()
+    assert (one.reset() == other.reset()).all()
+    assert (one.reset() != first).any()
+    assert (made(seed=10).reset()[:-1] == first[1:]).all()  # game i has the seed plus i, as in SB3's own
+
+
+def test_attributes_are_those_of_the_one_environment_that_all_games_share() -> None:
+    env = made()
+    assert env.get_attr("num_envs") == [N] * N
+    assert env.get_attr("render_mode", [0, 2]) == [None, None]
+    assert env.has_attr("action_masks")
+    assert not env.has_attr("nothing")
+    env.set_attr("label", 7)
+    assert env.get_attr("label", 1) == [7]
+    assert env.env_is_wrapped(Monitor) == [True] * N
+    assert env.env_is_wrapped(Wrapper, [0]) == [False]
+    with pytest.raises(VecEnvUsageError, match="cannot be set for some"):
+        env.set_attr("label", 8, [0])
+
+
+def test_pictures_of_all_games_become_one() -> None:
+    pytest.importorskip("PIL")
+    games = DouDizhuVectorEnv(2, render_mode="rgb_array", autoreset_mode="SameStep")
+    env = MaskedVecEnv(games)
+    env.reset()
+    picture = env.render()
+    assert picture is not None
+    assert picture.ndim == 3
+
+
+def test_asking_out_of_order_or_for_what_a_batch_cannot_do_is_a_named_error() -> None:
+    for opponents in ("random", "rules"):
+        env = made(opponents)
+        with pytest.raises(VecEnvUsageError, match="step_async"):
+            env.step_wait()
+        with pytest.raises(GameOverError, match="call reset first"):
+            env.step(np.zeros(N, int))
+        with pytest.raises(GameOverError, match="call reset first"):
+            env.env_method("action_masks")
+        env.reset()
+        with pytest.raises(VecEnvUsageError, match="not 'render'"):
+            env.env_method("render")
+        illegal = env.env_method("action_masks").argmin(axis=1)
+        with pytest.raises(IllegalMoveError, match="game 0"):
+            env.step(illegal)
+        with pytest.raises(InvalidMoveError, match="shape"):
+            env.step(np.zeros(N + 1, int))
+        env.step(env.env_method("action_masks").argmax(axis=1))  # nothing has changed
+        env.set_options([{"hands": []}, *[{}] * (N - 1)])
+        with pytest.raises(VecEnvUsageError, match="different options"):
+            env.reset()
+    with pytest.raises(VecEnvUsageError, match="SameStep"):
+        MaskedVecEnv(DouDizhuVectorEnv(2))
+    without: VectorEnv[Any, Any, Any] = VectorEnv()
+    with pytest.raises(VecEnvUsageError, match="has no action_masks"):
+        MaskedVecEnv(without)
+    with pytest.raises(UnknownAgentError):
+        make_games(2, "nobody")
+    games = make_games(2, "rules")
+    with pytest.raises(InvalidOptionError, match="call reset first"):
+        games.step(np.zeros(2, int))
+    with pytest.raises(InvalidOptionError, match="3 seeds for 2 games"):
+        games.reset(seed=[1, 2, 3])
+    with pytest.raises(InvalidOptionError, match="take no options"):
+        games.reset(options={"hands": []})
+    with pytest.raises(InvalidDealError):
+        games.reset(seed=-1)
+
+
+def test_the_single_environment_passes_sb3_s_checker() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(DouDizhuEnv(), warn=True)
+
+
+def test_sb3_s_own_evaluation_reads_the_episodes() -> None:
+    env = made(rules="mini")
+    model = MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [8]}, n_steps=8, seed=0, device="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rewards, lengths = evaluate_policy(model, env, n_eval_episodes=10, return_episode_rewards=True)
+    assert set(rewards) <= {-1.0, 1.0}
+    assert min(lengths) >= 1

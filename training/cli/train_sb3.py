@@ -1,0 +1,145 @@
+"""``ddz train sb3`` and ``ddz train sb3-aec``: learning with Stable-Baselines3."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from training.cli.console import console, error_console
+from training.cli.evaluations import evaluation_table
+from training.cli.friendly import EXIT_INTERRUPTED
+from training.cli.stopping import stopping
+
+if TYPE_CHECKING:
+    from training.ppo.run import Evaluation
+    from training.sb3.run import Sb3Run
+    from training.sb3.split import TimeSplit
+    from training.sb3.train import Sb3Progress
+
+
+def sb3(
+    out: Annotated[Path, typer.Option(help="Folder for the model, the curves and the evaluations.")],
+    timesteps: Annotated[
+        int, typer.Option(min=1, help="The learner's decisions in all, those before --resume included.")
+    ] = 1_000_000,
+    opponents: Annotated[
+        str | None, typer.Option(help="random (default), rules, self (frozen past selves) or any agent (ddz agents).")
+    ] = None,
+    num_envs: Annotated[int | None, typer.Option(help="Games side by side; 64 by default.")] = None,
+    rules: Annotated[str | None, typer.Option(help="Rules preset (ddz rules); standard by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
+    eval_every: Annotated[
+        int | None, typer.Option(help="Steps between two evaluations, 0 for none; 200,000 by default.")
+    ] = None,
+    eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals a baseline; 100 by default.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the model in --out.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="With --resume: the model's zip may run the code that is in it.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(help="Threads of the games and of PyTorch.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any other setting, name=value (n_steps=256, role=landlord ...).")
+    ] = None,
+) -> None:
+    """Learn one seat with Stable-Baselines3's MaskablePPO."""
+    _require_sb3()
+    from training.sb3.checkpoint import MODEL, load_run, refuse_to_overwrite
+    from training.sb3.config import Sb3Config, parse_sb3_settings
+    from training.sb3.run import new_run
+    from training.sb3.split import TimeSplit
+    from training.sb3.train import train
+
+    named = {
+        "opponents": opponents,
+        "num_envs": num_envs,
+        "rules": rules,
+        "seed": seed,
+        "evaluate_every": eval_every,
+        "evaluate_deals": eval_deals,
+    }
+    given = {name: value for name, value in named.items() if value is not None} | parse_sb3_settings(settings or ())
+    if resume:
+        run, split = load_run(out, trust=trust, wanted=given, threads=threads)
+    else:
+        refuse_to_overwrite(out)
+        run, split = new_run(Sb3Config(**given), threads), TimeSplit()
+    with stopping() as asked, _bar(run, split, timesteps) as (on_update, on_evaluation):
+        train(run, out, timesteps, split=split, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
+    run.env.close()
+    console().print(f"{out / MODEL} after {run.timesteps:,} steps", markup=False, soft_wrap=True)
+    console().print(f"time {split.describe()}", markup=False, soft_wrap=True)
+    if asked():
+        error_console().print("stopped; go on with --resume --trust", style="bold red")
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def sb3_aec(
+    timesteps: Annotated[int, typer.Option(min=1, help="The learner's decisions.")] = 40_000,
+    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
+    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File for the model (.zip).")] = None,
+) -> None:
+    """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, with its rewards mended."""
+    _require_sb3()
+    from training.sb3.aec_tutorial import run_tutorial
+
+    found = run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
+    wins = found.wins
+    span = f"95 %: {100 * wins.low:.1f} to {100 * wins.high:.1f}"
+    console().print(f"wins {100 * wins.mean:.1f} % ({span}) of {deals} duplicate deals against random", markup=False)
+
+
+def _require_sb3() -> None:
+    """Say what to install where SB3 is missing.
+
+    Raises:
+        MissingSb3Error: If it is.
+    """
+    from agents.neural.errors import MissingSb3Error
+
+    try:
+        import safetensors  # noqa: F401
+        import sb3_contrib  # noqa: F401
+    except ImportError as error:
+        raise MissingSb3Error(
+            f'this needs PyTorch, Stable-Baselines3 and sb3-contrib ({error}): pip install "ddz-env[train]"'
+        ) from error
+
+
+@contextmanager
+def _bar(
+    run: Sb3Run, split: TimeSplit, timesteps: int
+) -> Iterator[tuple[Callable[[Sb3Progress], None], Callable[[Sequence[Evaluation]], None]]]:
+    """A bar of the steps, a line of what the run is doing, and a table for every evaluation."""
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("eta"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+    )
+    with Progress(*columns, console=error_console()) as progress:
+        bar = progress.add_task("training", total=timesteps, completed=min(run.timesteps, timesteps), state="")
+        begun = run.timesteps, split.total
+
+        def on_update(line: Sb3Progress) -> None:
+            speed = (line.timesteps - begun[0]) / max(split.total - begun[1], 1e-9)
+            state = (
+                f"update {line.update} · {line.games:,} games · {speed:,.0f} steps/s · wins {100 * line.wins:.0f} % · "
+                f"entropy {line.entropy:.2f} · values explain {100 * line.explained:.0f} %"
+            )
+            progress.update(bar, completed=min(line.timesteps, timesteps), state=state)
+
+        def on_evaluation(found: Sequence[Evaluation]) -> None:
+            if found:
+                progress.console.print(evaluation_table(found))
+
+        yield on_update, on_evaluation

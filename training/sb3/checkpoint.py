@@ -1,0 +1,132 @@
+"""A run's folder: SB3's own zip of the model, what we must know about it as JSON, and the past selves.
+
+The JSON and the past selves hold nothing that runs; the zip is pickled and is read only on trust.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from agents.neural.errors import TensorFileError
+from agents.neural.sb3_policy import check_trust, load_maskable_ppo
+from agents.neural.tensor_file import read_tensor_file, write_tensor_file
+from ddz_env.errors import DouDizhuError
+from training.ppo.errors import CheckpointError, CheckpointMismatchError
+from training.sb3.config import Sb3Config
+from training.sb3.run import Sb3Run, make_env
+from training.sb3.split import TimeSplit
+
+MODEL = "model.zip"
+ABOUT = "run.json"
+POOL = "pool.safetensors"
+
+KIND = "ddz-sb3-run"
+POOL_KIND = "ddz-sb3-pool"
+VERSION = 1
+
+
+def refuse_to_overwrite(folder: Path) -> None:
+    """A new run must not begin where another has left a model.
+
+    Raises:
+        CheckpointError: If there is one.
+    """
+    if (folder / MODEL).exists():
+        raise CheckpointError(f"{folder / MODEL} exists: add --resume to go on with it, or name another folder")
+
+
+def save_run(folder: Path, run: Sb3Run, split: TimeSplit) -> None:
+    """Write a run, each file at one stroke, the model last: how far the run is stands in it.
+
+    Raises:
+        CheckpointError: If a file cannot be written.
+    """
+    about = {
+        "kind": KIND,
+        "version": VERSION,
+        "config": run.config.as_dict(),
+        "games": run.games,
+        "seconds": vars(split),
+        "installed": {name: metadata.version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")},
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if run.past is not None:
+            pool = run.past.pool
+            counts = {"members": len(pool.members), "offered": pool.offered}
+            write_tensor_file(folder / POOL, POOL_KIND, VERSION, pool.arrays(), counts)
+        _replace(folder / ABOUT, lambda path: path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8"))
+        _replace(folder / MODEL, run.model.save)
+    except (OSError, TensorFileError) as error:
+        raise CheckpointError(f"cannot write into {folder}: {error}") from error
+
+
+def _replace(path: Path, write: Any) -> None:
+    temporary = path.with_name(f"new-{path.name}")  # SB3 appends .zip to any other ending
+    write(temporary)
+    os.replace(temporary, path)
+
+
+def load_run(
+    folder: Path, *, trust: bool = False, wanted: dict[str, Any] | None = None, threads: int | None = None
+) -> tuple[Sb3Run, TimeSplit]:
+    """Read a run and continue it: the weights, the optimizer and the past selves, with new games.
+
+    Args:
+        folder: Where :func:`save_run` wrote it.
+        trust: Whether the model's zip may run its code.
+        wanted: Settings that the run must have.
+        threads: Threads; None for one a core.
+
+    Raises:
+        CheckpointError: If a file is missing or broken.
+        UntrustedFileError: If ``trust`` is not True.  The zip has not been read.
+        CheckpointMismatchError: If the settings are not those wanted, or the files do not fit.
+    """
+    config, about = _about(folder / ABOUT, wanted or {})
+    path = folder / MODEL
+    if not path.is_file():
+        raise CheckpointError(f"{path}: there is no such file")
+    check_trust(path, trust, "--trust")
+    env, past = make_env(config, threads)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        model = load_maskable_ppo(path, env, config.device)
+        run = Sb3Run(config, model, env, past, games=int(about["games"]))
+        split = TimeSplit(**about["seconds"])
+        if past is not None:
+            arrays, counts = read_tensor_file(folder / POOL, POOL_KIND, VERSION)
+            past.restore(arrays, counts, model.policy, str(folder / POOL))
+    except (DouDizhuError, KeyError, TypeError) as error:
+        raise CheckpointMismatchError(f"{folder} does not fit this package: {error}") from error
+    run.reseed()
+    return run, split
+
+
+def _about(path: Path, wanted: dict[str, Any]) -> tuple[Sb3Config, dict[str, Any]]:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if (about["kind"], about["version"]) != (KIND, VERSION):
+            raise CheckpointMismatchError(f"{path} is no {KIND} of version {VERSION}")
+        config = Sb3Config.from_dict(about["config"])
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path}: there is no such file") from error
+    except CheckpointError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} is broken: {error}") from error
+    saved = config.as_dict()
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in wanted.items()}
+    different = [
+        f"{name}: the run has {saved[name]!r}, not {value!r}" for name, value in plain.items() if saved[name] != value
+    ]
+    if different:
+        raise CheckpointMismatchError(f"{path} was written under other settings ({'; '.join(different)})")
+    return config, about

@@ -1,0 +1,123 @@
+"""A run with MaskablePPO: the games, the model, and how far they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger, configure
+
+from training.sb3.config import SELF, Sb3Config
+from training.sb3.players import PastSelf
+from training.sb3.vec_env import MaskedVecEnv, make_games
+
+
+@dataclass
+class Sb3Run:
+    """A run.
+
+    Attributes:
+        config: Its settings.
+        model: The MaskablePPO.
+        env: Its games.
+        past: The past self that plays the opponents, with ``opponents=self``.
+        games: Games finished before this process.
+    """
+
+    config: Sb3Config
+    model: MaskablePPO
+    env: MaskedVecEnv
+    past: PastSelf | None = None
+    games: int = 0
+
+    @property
+    def timesteps(self) -> int:
+        """The learner's decisions so far."""
+        return int(self.model.num_timesteps)
+
+    @property
+    def update(self) -> int:
+        """Updates so far."""
+        return self.timesteps // (self.config.num_envs * self.config.n_steps)
+
+    def reseed(self) -> None:
+        """Begin other games and draws than those before the run was resumed, by the seed and how far it is."""
+        words = np.random.SeedSequence([self.config.seed, self.timesteps]).generate_state(1)
+        self.model.set_random_seed(int(words[0]))
+
+
+def make_env(config: Sb3Config, threads: int | None = None) -> tuple[MaskedVecEnv, PastSelf | None]:
+    """The games of a run, and the past self that plays in them if one does.
+
+    Args:
+        config: The settings.
+        threads: Threads that step; None for one a core.  Results do not depend on it.
+
+    Raises:
+        InvalidRulesError: If the role does not exist under the rules.
+        InvalidOptionError: If the role or the number of threads is out of range.
+        UnknownAgentError: If the opponents do not exist.
+    """
+    past = PastSelf(config.pool_size, config.seed) if config.opponents == SELF else None
+    games = make_games(
+        config.num_envs,
+        past or config.opponents,
+        rules=config.learning_rules,
+        role=config.role,
+        scoring=config.objective,
+        threads=threads,
+    )
+    return MaskedVecEnv(games), past
+
+
+def new_run(config: Sb3Config, threads: int | None = None) -> Sb3Run:
+    """Begin a run.
+
+    Args:
+        config: The settings.
+        threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
+
+    Raises:
+        InvalidRulesError: As :func:`make_env`.
+        InvalidOptionError: Likewise.
+        UnknownAgentError: Likewise.
+    """
+    env, past = make_env(config, threads)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    hidden = [config.width] * config.layers
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        learning_rate=config.learning_rate,
+        n_steps=config.n_steps,
+        batch_size=min(config.batch_size, config.num_envs * config.n_steps),
+        n_epochs=config.n_epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        clip_range=config.clip_range,
+        ent_coef=config.ent_coef,
+        vf_coef=config.vf_coef,
+        max_grad_norm=config.max_grad_norm,
+        stats_window_size=max(100, 4 * config.num_envs),
+        policy_kwargs={"net_arch": {"pi": hidden, "vf": hidden}},
+        seed=config.seed,
+        device=config.device,
+    )
+    return Sb3Run(config, model, env, past)
+
+
+def make_logger(folder: Path) -> Logger:
+    """SB3's logger: TensorBoard files in the folder if TensorBoard is installed, else nothing.
+
+    SB3's own tables would tear the progress bar; what they hold stands in the curves.
+    """
+    if find_spec("tensorboard") is None:
+        return Logger(folder=None, output_formats=[])
+    logger: Any = configure(str(folder), ["tensorboard"])
+    return logger  # type: ignore[no-any-return]

@@ -1,0 +1,228 @@
+"""Training: SB3's ``learn`` with a callback that writes curves, evaluations and checkpoints between the updates."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents.neural.sb3_policy import SB3Policy
+from training.ppo.curves import CurveFile, columns_of
+from training.ppo.errors import InvalidTrainingError
+from training.ppo.run import CURVES, EVALUATIONS, Evaluation
+from training.ppo.strength import measure_strength
+from training.sb3.checkpoint import save_run
+from training.sb3.run import Sb3Run, make_logger
+from training.sb3.split import Stopwatch, TimeSplit
+
+TENSORBOARD = "tensorboard"
+
+
+@dataclass
+class Sb3Progress:
+    """One line of the training curves.
+
+    Attributes:
+        update: Updates so far.
+        timesteps: The learner's decisions so far.
+        games: Games finished so far.
+        wins: Share of this update's games that the learner won; NaN if none ended.
+        entropy: Mean entropy of the policy, in nats.
+        policy_loss: Mean clipped objective, negative.
+        value_loss: Mean squared error of the values.
+        divergence: Mean estimate of the divergence from the policy that played.
+        clipped: Share of the ratios that were clipped.
+        explained: Share of the returns' variance that the values had foreseen.
+        games_seconds: See :class:`~training.sb3.split.TimeSplit`, so far, as the next three.
+        past_self_seconds: Likewise.
+        rollout_seconds: Likewise.
+        learning_seconds: Likewise.
+    """
+
+    update: int
+    timesteps: int
+    games: int
+    wins: float
+    entropy: float
+    policy_loss: float
+    value_loss: float
+    divergence: float
+    clipped: float
+    explained: float
+    games_seconds: float
+    past_self_seconds: float
+    rollout_seconds: float
+    learning_seconds: float
+
+
+OnUpdate = Callable[[Sb3Progress], None]
+OnEvaluation = Callable[[Sequence[Evaluation]], None]
+
+
+class RunCallback(BaseCallback):
+    """Does what is to be done between two updates of a run.
+
+    SB3 has no hook behind its gradient steps; the next rollout's beginning, or the end of training, is the first
+    moment after them.
+
+    Args:
+        run: The run.
+        folder: Where its files are.
+        split: The time that it has taken so far.
+        on_update: Called after every update.
+        on_evaluation: Called after every evaluation.
+        stop: Asked after every update; True ends the run early, with a checkpoint.
+    """
+
+    def __init__(
+        self,
+        run: Sb3Run,
+        folder: Path,
+        split: TimeSplit,
+        on_update: OnUpdate | None = None,
+        on_evaluation: OnEvaluation | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        super().__init__()
+        self._run, self._folder = run, folder
+        self._on_update, self._on_evaluation, self._ask = on_update, on_evaluation, stop
+        self._watch = Stopwatch(run.env, run.past)
+        self._watch.split = split
+        keep = run.update or -1
+        self._curves = CurveFile(folder / CURVES, columns_of(Sb3Progress), keep)
+        self._evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
+        self._learned = self._stopped = False
+        self._ended, self._won = run.env.ended, run.env.won
+        self._counted = run.env.ended
+        self._evaluated = run.timesteps
+
+    def _on_rollout_start(self) -> None:
+        if self._learned:
+            self._watch.learning_ends()
+            self._stopped = self._ask()
+            self._settle(last=self._stopped)
+        if self._run.past is not None:
+            self._run.past.renew(self._run.model.policy)
+        self._watch.rollout_begins()
+
+    def _on_step(self) -> bool:
+        if self._stopped:
+            # SB3 has already counted the step in which it asks whether to go on; it is not learned from.
+            self._run.model.num_timesteps -= self._run.config.num_envs
+        return not self._stopped
+
+    def _on_rollout_end(self) -> None:
+        self._watch.rollout_ends()
+        self._learned = True
+
+    def _on_training_end(self) -> None:
+        if self._learned:
+            self._watch.learning_ends()
+            self._settle(last=True)
+
+    def _settle(self, *, last: bool) -> None:
+        """Write down what the update brought, and do what is due after it."""
+        self._learned = False
+        run, config = self._run, self._run.config
+        run.games += run.env.ended - self._counted
+        self._counted = run.env.ended
+        progress = self._progress()
+        self._curves.append(vars(progress))
+        if self._on_update:
+            self._on_update(progress)
+        if run.past is not None and run.update % config.snapshot_every == 0:
+            run.past.offer(run.model.policy)
+        due = (
+            config.evaluate_every and run.timesteps // config.evaluate_every > self._evaluated // config.evaluate_every
+        )
+        if due or (last and config.evaluate_every):
+            self._evaluate()
+        if last or (config.checkpoint_every and run.update % config.checkpoint_every == 0):
+            save_run(self._folder, run, self._watch.split)
+
+    def _progress(self) -> Sb3Progress:
+        run, split = self._run, self._watch.split
+        ended, won = run.env.ended - self._ended, run.env.won - self._won
+        self._ended, self._won = run.env.ended, run.env.won
+        learned = run.model.logger.name_to_value
+        return Sb3Progress(
+            update=run.update,
+            timesteps=run.timesteps,
+            games=run.games,
+            wins=won / ended if ended else math.nan,
+            entropy=-float(learned["train/entropy_loss"]),
+            policy_loss=float(learned["train/policy_gradient_loss"]),
+            value_loss=float(learned["train/value_loss"]),
+            divergence=float(learned["train/approx_kl"]),
+            clipped=float(learned["train/clip_fraction"]),
+            explained=float(learned["train/explained_variance"]),
+            games_seconds=split.games,
+            past_self_seconds=split.past_self,
+            rollout_seconds=split.rollout,
+            learning_seconds=split.learning,
+        )
+
+    def _evaluate(self) -> None:
+        run, config = self._run, self._run.config
+        self._evaluated = run.timesteps
+        results = measure_strength(
+            SB3Policy(run.model.policy),
+            config.baselines,
+            config.evaluate_deals,
+            rules=config.rules,
+            seed=config.seed,
+        )
+        found = [Evaluation.of(run.update, result) for result in results]
+        for evaluation in found:
+            self._evaluations.append(dataclasses.asdict(evaluation))
+            run.model.logger.record(f"evaluation/wins_against_{evaluation.opponent}", evaluation.wins)
+        if self._on_evaluation:
+            self._on_evaluation(found)
+
+
+def train(
+    run: Sb3Run,
+    folder: str | Path,
+    timesteps: int,
+    *,
+    split: TimeSplit | None = None,
+    on_update: OnUpdate | None = None,
+    on_evaluation: OnEvaluation | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> TimeSplit:
+    """Train until the learner has made so many decisions, those before a resumption included.
+
+    The number is rounded up to whole updates.  The folder gets the model, the past selves, ``curves.csv``,
+    ``evaluations.csv`` and, if TensorBoard is installed, its files.
+
+    Args:
+        run: The run, new or from :func:`~training.sb3.checkpoint.load_run`.
+        folder: Where its files are.
+        timesteps: Decisions in all.
+        split: The time that a resumed run has taken so far.
+        on_update: Called after every update.
+        on_evaluation: Called after every evaluation.
+        stop: Asked after every update; True ends the run early, with a checkpoint.
+
+    Returns:
+        Where the time went.
+
+    Raises:
+        InvalidTrainingError: If ``timesteps`` is not positive.
+        CheckpointError: If a file cannot be written, or the curves there are of another version.
+    """
+    if isinstance(timesteps, bool) or not isinstance(timesteps, int) or timesteps < 1:
+        raise InvalidTrainingError(f"timesteps={timesteps!r} must be an integer of at least 1")
+    folder, spent = Path(folder), split or TimeSplit()
+    left = timesteps - run.timesteps
+    if left <= 0:
+        return spent
+    run.model.set_logger(make_logger(folder / TENSORBOARD))
+    callback = RunCallback(run, folder, spent, on_update, on_evaluation, stop)
+    run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
+    run.model.logger.dump(run.timesteps)
+    return spent

@@ -16,6 +16,7 @@ pytest.importorskip("safetensors")
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
 from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
+from agents.neural.teacher import RulesTeacher  # noqa: E402
 from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env import State  # noqa: E402
@@ -44,7 +45,8 @@ def small_config(**changes: Any) -> SelfPlayConfig:
         "minibatch": 256,
         "shard": 100,
         "snapshot_every": 1,
-        "opponent_share": 0.5,
+        "opponent_share": 0.4,
+        "rules_share": 0.2,
         "average": 0.5,
         "epochs": 2,
         "anneal_updates": 10,
@@ -121,7 +123,7 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
     counts = np.zeros(3, int)
     seen_sides = set()
     for _ in range(200):
-        sides = collector.past_sides.copy()
+        sides = collector.sides.copy()
         counts += np.bincount(sides, minlength=3)
         rollout = Rollout.allocate(1, 60)
         asked["learner"].clear()
@@ -135,10 +137,28 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
             found = np.concatenate(asked[name]) if asked[name] else np.zeros((0, 512), np.int8)
             assert (found == rollout.observations[0][rows]).all()
         going_on = ~rollout.done[0]
-        assert (collector.past_sides[going_on] == sides[going_on]).all()  # sides change with the game only
-        seen_sides |= set(collector.past_sides[rollout.done[0]].tolist())
+        assert (collector.sides[going_on] == sides[going_on]).all()  # sides change with the game only
+        seen_sides |= set(collector.sides[rollout.done[0]].tolist())
     assert seen_sides == {NOBODY, LANDLORD_SIDE, PEASANT_SIDE}
     assert counts / counts.sum() == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
+
+
+def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
+    """Kickers included: every stage is what a teacher that follows all the games would do."""
+    batch = SelfPlayBatch(80, seed=6, threads=1, concealed=True)
+    collector = Collector(batch, "win", 0.0, np.random.default_rng(0), rules_share=0.7)
+    teacher, rollout, checked = RulesTeacher(80), Rollout.allocate(1, 80), {0: 0, 1: 0}
+    assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
+    for _ in range(150):
+        labels = teacher.actions(batch.state_dict()["rows"])
+        rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
+        collector.collect(rollout, uniform, None)
+        theirs = np.where(roles == 0, rules_side == LANDLORD_SIDE, rules_side == PEASANT_SIDE)
+        assert (rollout.actions[0][theirs] == labels[theirs]).all()
+        assert not rollout.decides[0][theirs].any()
+        for stage in checked:
+            checked[stage] += int((theirs & (rollout.begins[0] == (stage == 0))).sum())
+    assert min(checked.values()) > 20
 
 
 def test_without_a_past_self_the_learner_plays_every_side() -> None:

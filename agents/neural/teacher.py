@@ -92,6 +92,9 @@ class RulesTeacher:
         num_games: How many games.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
 
+    Attributes:
+        plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64.
+
     Raises:
         InvalidRulesError: If the preset is unknown.
     """
@@ -99,7 +102,7 @@ class RulesTeacher:
     def __init__(self, num_games: int, rules: str | Rules = "standard") -> None:
         self._rule_words = Rules.preset(rules).words()
         self._mind = new_mind()
-        self._plans = np.zeros((num_games, 2), np.uint64)
+        self.plans = np.zeros((num_games, 2), np.uint64)
 
     def actions(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """The action the teacher would take in every game.
@@ -113,8 +116,23 @@ class RulesTeacher:
         Raises:
             InvalidOptionError: If the number of games is not the one the teacher was made for.
         """
-        if rows.shape[0] != self._plans.shape[0]:
-            raise InvalidOptionError(f"the teacher follows {self._plans.shape[0]} games, not {rows.shape[0]}")
+        if rows.shape[0] != self.plans.shape[0]:
+            raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
         actions = np.empty(rows.shape[0], np.int64)
-        teach(rows, self._rule_words, self._mind, WEIGHTS, self._plans, actions)
+        teach(rows, self._rule_words, self._mind, WEIGHTS, self.plans, actions)
+        return actions
+
+    def actions_of(self, rows: npt.NDArray[np.uint64], games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """The action the teacher takes in some of the games, at every stage of which it plays.
+
+        Args:
+            rows: All games as they stand, shape ``[n, 32]``, uint64.
+            games: Which of them are asked for; none of them is over.
+
+        Returns:
+            Action ids, shape ``[len(games)]``, int64.
+        """
+        actions, plans = np.empty(len(games), np.int64), self.plans[games]
+        teach(rows[games], self._rule_words, self._mind, WEIGHTS, plans, actions)
+        self.plans[games] = plans
         return actions

@@ -15,7 +15,7 @@ OBJECTIVES = ("win", "stake")
 
 _COUNTS = ("num_games", "steps", "epochs", "minibatch", "shard", "pool_size", "snapshot_every", "checkpoint_every")
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
-_SHARES = ("gamma", "lam", "opponent_share", "average", "final_learning_rate")
+_SHARES = ("gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
 _POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
@@ -47,6 +47,7 @@ class SelfPlayConfig:
         value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at first in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
+        rules_share: Share of the games in which one side is played by the rule agent.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two of them.
         average: Weight of the past in the running average of the policy's weights that is saved and evaluated; 0 saves
@@ -83,6 +84,7 @@ class SelfPlayConfig:
     value_weight: float = 0.25
     critic_updates: int = 0
     opponent_share: float = 0.2
+    rules_share: float = 0.0
     pool_size: int = 8
     snapshot_every: int = 20
     average: float = 0.0
@@ -103,6 +105,8 @@ class SelfPlayConfig:
             self._check_integer(name, 0)
         for name in _SHARES:
             self._check_number(name, 0.0, 1.0)
+        if self.opponent_share + self.rules_share > 1.0:
+            raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
         for name in _POSITIVES:
             self._check_number(name, 0.0, math.inf, positive=True)
         for name in _NOT_NEGATIVE:

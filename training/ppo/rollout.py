@@ -1,4 +1,4 @@
-"""Collecting decisions: many games are played on by the learner and, in some, one side by a past self."""
+"""Collecting decisions: the learner plays many games on; in some, a past self or the rule agent plays one side."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.neural.policy import Bytes, Floats
+from agents.neural.teacher import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
@@ -20,7 +21,7 @@ Evaluate = Callable[[Bytes, Bytes], Floats]
 """Logarithms of the probabilities, shape ``[n, 400]``, from observations and masks."""
 
 NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
-"""Which side of a game a past self plays."""
+"""Which side of a game an opponent plays."""
 
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 _NO_ROLE = 3
@@ -96,17 +97,28 @@ class Collector:
         objective: ``win`` or ``stake``.
         opponent_share: Share of the games in which a past self plays one side, once there is one.
         rng: The generator of every choice made here.
+        rules_share: Share of the games in which the rule agent plays one side.
 
     Attributes:
-        past_sides: Which side a past self plays, shape ``[games]``, int8.
+        sides: Which side an opponent plays, shape ``[games]``, int8.
+        by_rules: Whether that is the rule agent, shape ``[games]``, bool.
     """
 
-    def __init__(self, batch: SelfPlayBatch, objective: str, opponent_share: float, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        batch: SelfPlayBatch,
+        objective: str,
+        opponent_share: float,
+        rng: np.random.Generator,
+        rules_share: float = 0.0,
+    ) -> None:
         self.batch = batch
         self._objective = objective
-        self._share = opponent_share
+        self._share, self._rules_share = opponent_share, rules_share
         self._rng = rng
-        self.past_sides = np.zeros(batch.num_games, np.int8)
+        self._teacher = RulesTeacher(batch.num_games, batch.rules)
+        self.sides = np.zeros(batch.num_games, np.int8)
+        self.by_rules = np.zeros(batch.num_games, np.bool_)
         self._draw_sides(np.ones(batch.num_games, np.bool_))
 
     def collect(self, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
@@ -134,27 +146,30 @@ class Collector:
         rollout.roles[step] = batch.role
         rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
         rollout.decides[step] = np.count_nonzero(batch.mask, axis=1) > 1
-        if has_past:
-            rollout.decides[step] &= ~self._is_past()
+        rollout.decides[step] &= ~self._opponent_acts(has_past=has_past)
 
-    def _is_past(self) -> npt.NDArray[np.bool_]:
-        """Where a past self is to act."""
-        role, side = self.batch.role, self.past_sides
+    def _opponent_acts(self, *, has_past: bool) -> npt.NDArray[np.bool_]:
+        """Where an opponent is to act."""
+        role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != _NO_ROLE) & (side == PEASANT_SIDE)
-        past: npt.NDArray[np.bool_] = landlord | peasant
-        return past
+        acts: npt.NDArray[np.bool_] = (landlord | peasant) & (self.by_rules | has_past)
+        return acts
 
     def _choose(self, rollout: Rollout, step: int, learner: Evaluate, past: Evaluate | None) -> npt.NDArray[np.int64]:
-        """Actions of all games: the only legal one, the learner's or the past self's."""
+        """Actions of all games: the only legal one, the learner's or the opponent's."""
         actions: npt.NDArray[np.int64] = self.batch.mask.argmax(axis=1).astype(np.int64)
         chosen = np.zeros(len(actions), np.float32)
         draws = self._rng.random(len(actions))
         mine = rollout.decides[step]
         self._draw(learner, np.flatnonzero(mine), draws, actions, chosen)
+        theirs = self._opponent_acts(has_past=past is not None)
         if past is not None:
-            theirs = self._is_past() & (np.count_nonzero(self.batch.mask, axis=1) > 1)
-            self._draw(past, np.flatnonzero(theirs), draws, actions, chosen)
+            choices = theirs & ~self.by_rules & (np.count_nonzero(self.batch.mask, axis=1) > 1)
+            self._draw(past, np.flatnonzero(choices), draws, actions, chosen)
+        games = np.flatnonzero(theirs & self.by_rules)
+        if len(games):  # forced stages too: the first says which kickers follow
+            actions[games] = self._teacher.actions_of(self.batch.state_dict()["rows"], games)
         rollout.log_probabilities[step] = np.where(mine, chosen, 0.0)
         return actions
 
@@ -185,13 +200,15 @@ class Collector:
 
     def _draw_sides(self, begun: npt.NDArray[np.bool_]) -> None:
         count = int(begun.sum())
-        shared = self._rng.random(count) < self._share
+        draws = self._rng.random(count)
         sides = self._rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
-        self.past_sides[begun] = np.where(shared, sides, NOBODY)
+        self.sides[begun] = np.where(draws < self._rules_share + self._share, sides, NOBODY)
+        self.by_rules[begun] = draws < self._rules_share
 
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs, besides the generator: the batch and the sides."""
-        return {**self.batch.state_dict(), "past_sides": self.past_sides.copy()}
+        own = {"sides": self.sides.copy(), "by_rules": self.by_rules.copy(), "plans": self._teacher.plans.copy()}
+        return {**self.batch.state_dict(), **own}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -200,4 +217,6 @@ class Collector:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
         """
         self.batch.load_state_dict(saved)
-        self.past_sides[:] = saved["past_sides"]
+        self.sides[:] = saved["sides"]
+        self.by_rules[:] = saved["by_rules"]
+        self._teacher.plans[:] = saved["plans"]

@@ -109,7 +109,7 @@ class SelfPlay:
         batch = SelfPlayBatch(
             config.num_games, config.rules, config.seed, threads, scoring=config.objective, concealed=True
         )
-        self._collector = Collector(batch, config.objective, config.opponent_share, self._rng)
+        self._collector = Collector(batch, config.objective, config.opponent_share, self._rng, config.rules_share)
         self._rollout = Rollout.allocate(config.steps, config.num_games)
 
     @property

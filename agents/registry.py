@@ -34,6 +34,7 @@ BUILT_IN: dict[str, str] = {
     "rollout": "agents.mcts.rollout_agent:RolloutAgent",
     "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
     "policy": "agents.neural.agent:PolicyAgent",
+    "neural-ismcts": "agents.neural_search.agent:NeuralSearchAgent",
 }
 """Agents of this distribution, as ``module:factory``; a plain checkout has no entry points."""
 

@@ -11,9 +11,11 @@ from agents.neural.columns import (  # noqa: E402
     CHAINS,
     HAND_COLUMNS,
     PLANES,
+    REST_COLUMNS,
     describe_concealed,
     describe_leavings,
     describe_observations,
+    describe_prospects,
     observation_columns,
 )
 from agents.neural.errors import InvalidPolicyInputError  # noqa: E402
@@ -115,10 +117,11 @@ def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
         kickers += int(((seen.actions >= 379) & (seen.actions < 394)).sum())
         observations, masks = torch.from_numpy(batch.observation), torch.from_numpy(batch.mask)
         with torch.inference_mode():
-            assert torch.equal(standalone.describe(observations, masks), seen.columns)
+            prospects = [torch.from_numpy(part) for part in describe_prospects(batch.observation, batch.mask)]
+            assert torch.equal(standalone.describe(observations, masks, prospects[0]), seen.columns)
             rests = standalone.leave(observations, seen.rows, seen.actions)
-            assert torch.equal(standalone.describe_hands(rests), seen.rests)
-            for one, other in zip(standalone(observations, masks), network(*seen), strict=True):
+            assert torch.equal(standalone.describe_hands(rests), seen.rests[:, :HAND_COLUMNS])
+            for one, other in zip(standalone(observations, masks, *prospects), network(*seen), strict=True):
                 assert torch.equal(one, other)
     assert kickers > 0 or rules in ("mini",)
 
@@ -143,9 +146,9 @@ def test_a_hand_is_described_by_its_thresholds_and_chains() -> None:
     state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
     hand = describe_leavings(observe(state)[None], np.eye(1, 400, dtype=np.int8)).columns[0]  # what a pass would leave
     assert hand[: 4 * 3].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0]
-    held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:], strict=True) if there}
+    held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:HAND_COLUMNS], strict=True) if there}
     assert held == {"solo chain 34567", "solo chain 45678", "solo chain 345678", "plane 333444"}
-    assert len(hand) == HAND_COLUMNS
+    assert len(hand) == REST_COLUMNS
 
 
 def test_moves_beyond_the_history_are_not_read() -> None:
@@ -164,7 +167,7 @@ def test_columns_lie_between_zero_and_one() -> None:
         batch.step(batch.sample_actions())
         for columns in (
             describe_observations(batch.observation, batch.mask),
-            describe_concealed(batch.concealed),
+            describe_concealed(batch.observation, batch.concealed),
             describe_leavings(batch.observation, batch.mask).columns,
         ):
             assert columns.min() >= 0

@@ -1,22 +1,23 @@
 """What the networks read: observations as columns between 0 and 1, and the hand that each legal action leaves.
 
 Counts of cards are shown as they are, scaled, and as thresholds (at least one, at least two ...), because the moves of
-Dou Dizhu are made of thresholds; and as chains, whether a hand holds each of them.  The columns of an observation are
+Dou Dizhu are made of thresholds; and as chains, whether a hand holds each of them.  A hand of which the player is to
+choose the next move also has *prospects* (:mod:`agents.neural.prospects`).  The columns of an observation are
 
 =============  ==========================================================================================
 columns        meaning
 =============  ==========================================================================================
 bytes          the bytes of the observation, scaled: all before the history, ``history`` moves, the last 16
 mask           the legal actions
-own hand       thresholds and chains
+own hand       thresholds and chains; prospects of what no move in progress has taken
 unseen cards   thresholds and chains
 target         thresholds
 hand sizes     thresholds 1 to 20 of self, next and previous
 key            thresholds 1 to 15 of the rank to exceed
 =============  ==========================================================================================
 
-They are written by compiled code: as tensor operations (:mod:`agents.neural.standalone` has them) they cost a third of
-the time of training.
+They are written by compiled code: as tensor operations (:mod:`agents.neural.standalone` has those that can be) they
+cost a third of the time of training.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from agents.baselines.rules import Mind, new_mind
+from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
-from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.engine.tables import (
     SEGMENT_COPIES,
     SEGMENT_LENGTH,
     SEGMENT_SIZE,
 )
-from ddz_env.engine.words import PLANE, U0, U1, U16, run
+from ddz_env.engine.words import PLANE, U0, U1, U16, add_hand, popcount, run
 from ddz_env.observation import CONCEALED, HISTORY, OBSERVATION
+from ddz_env.rules import Rules
 
 MOST = 4
 """The highest count of a rank, and so the number of thresholds."""
@@ -52,8 +56,11 @@ CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kic
 HAND_COLUMNS = PLANES + len(CHAINS)
 """Columns of one hand: thresholds and chains."""
 
-CONCEALED_COLUMNS = CONCEALED.size + 2 * HAND_COLUMNS
-"""Columns of what an observation conceals: its bytes, scaled, and both other hands."""
+REST_COLUMNS = HAND_COLUMNS + PROSPECTS
+"""Columns of a hand that an action leaves."""
+
+CONCEALED_COLUMNS = CONCEALED.size + 2 * REST_COLUMNS
+"""Columns of what an observation conceals: its bytes, scaled, and both other hands with their prospects."""
 
 HEAD = OBSERVATION.offsets["move_1"]
 """Bytes before the history."""
@@ -72,7 +79,19 @@ OBSERVATION_SCALES: npt.NDArray[np.float32] = (1.0 / OBSERVATION.high).astype(np
 CONCEALED_SCALES: npt.NDArray[np.float32] = (1.0 / CONCEALED.high).astype(np.float32)
 
 _MOVE_BYTES = NUM_RANKS + 1
-_FIXED = HEAD + (OBSERVATION.size - TAIL) + NUM_ACTIONS + 2 * HAND_COLUMNS + PLANES + len(LEFT) * MOST_CARDS + NUM_RANKS
+_FIXED = (
+    HEAD
+    + (OBSERVATION.size - TAIL)
+    + NUM_ACTIONS
+    + (2 * HAND_COLUMNS + PROSPECTS)
+    + PLANES
+    + len(LEFT) * MOST_CARDS
+    + NUM_RANKS
+)
+OWN_PROSPECTS = HEAD + (OBSERVATION.size - TAIL) + NUM_ACTIONS + HAND_COLUMNS
+"""The column at which the prospects of the own hand begin, where no history is shown."""
+# Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
+_RULES = Rules().words()
 _LEFT = np.array(LEFT, np.int64)
 _CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 
@@ -105,7 +124,7 @@ class Leavings(NamedTuple):
     Attributes:
         rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
         actions: The action, shape ``[pairs]``, int64.
-        columns: The hand that is left, shape ``[pairs, HAND_COLUMNS]``, float32.
+        columns: The hand that is left, shape ``[pairs, REST_COLUMNS]``, float32.
     """
 
     rows: npt.NDArray[np.int64]
@@ -127,21 +146,22 @@ def describe_observations(
         Shape ``[n, observation_columns(history)]``, float32.
     """
     out = np.empty((len(observations), observation_columns(history)), np.float32)
-    _describe_observations(observations, masks, history, out)
+    _describe_observations(observations, masks, history, _RULES, new_mind(), out)
     return out
 
 
-def describe_concealed(concealed: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+def describe_concealed(observations: npt.NDArray[np.int8], concealed: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
     """The columns of what observations conceal, for critics only.
 
     Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         concealed: Shape ``[n, CONCEALED.size]``, int8.
 
     Returns:
         Shape ``[n, CONCEALED_COLUMNS]``, float32.
     """
     out = np.empty((len(concealed), CONCEALED_COLUMNS), np.float32)
-    _describe_concealed(concealed, out)
+    _describe_concealed(observations, concealed, _RULES, new_mind(), out)
     return out
 
 
@@ -153,9 +173,29 @@ def describe_leavings(observations: npt.NDArray[np.int8], masks: npt.NDArray[np.
         masks: Shape ``[n, 400]``, int8.
     """
     pairs = int(np.count_nonzero(masks))
-    found = Leavings(np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty((pairs, HAND_COLUMNS), np.float32))
-    _describe_leavings(observations, masks, found.rows, found.actions, found.columns)
+    found = Leavings(np.empty(pairs, np.int64), np.empty(pairs, np.int64), np.empty((pairs, REST_COLUMNS), np.float32))
+    _describe_leavings(observations, masks, _RULES, new_mind(), found.rows, found.actions, found.columns)
     return found
+
+
+def describe_prospects(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """The columns that tensor operations cannot make: prospects are found by a search through the hand.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+
+    Returns:
+        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
+        ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
+    """
+    own = describe_observations(observations, masks, 0)[:, OWN_PROSPECTS : OWN_PROSPECTS + PROSPECTS]
+    leavings = describe_leavings(observations, masks)
+    rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
+    rests[leavings.rows, leavings.actions] = leavings.columns[:, HAND_COLUMNS:]
+    return np.ascontiguousarray(own), rests
 
 
 @inline_kernel
@@ -184,15 +224,9 @@ def _put_planes(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> 
 @pure_kernel
 def _put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int:
     """Thresholds and chains of the fifteen counts from ``first``; the place behind them."""
-    # One word for all four thresholds, sixteen bits each, as in a hand of the engine.
-    hand = U0
+    hand = hand_word(counts, first)
     for rank in range(NUM_RANKS):
-        count = counts[first + rank]
-        for step in range(MOST):
-            reached = count > step
-            out[place] = np.float32(reached)
-            hand |= np.uint64(reached) << np.uint64(16 * step + rank)
-            place += 1
+        place = _put_thresholds(int(counts[first + rank]), MOST, out, place)
     for index in range(_CHAIN_SEGMENTS.shape[0]):
         segment = _CHAIN_SEGMENTS[index]
         plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
@@ -203,8 +237,28 @@ def _put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> in
     return place
 
 
-@pure_kernel
-def _describe_observations(observations: np.ndarray, masks: np.ndarray, history: int, out: np.ndarray) -> None:
+@inline_kernel
+def hand_word(counts: np.ndarray, first: int) -> np.uint64:
+    """Fifteen counts as a hand of the engine: one word for all four thresholds, sixteen bits each."""
+    hand = U0
+    for rank in range(NUM_RANKS):
+        for step in range(MOST):
+            hand |= np.uint64(counts[first + rank] > step) << np.uint64(16 * step + rank)
+    return hand
+
+
+@inline_kernel
+def _weigh_unseen(values: np.ndarray, rules: np.ndarray, mind: Mind) -> None:
+    """Price moves by the cards that the observer has not seen and the larger of the other hands."""
+    most = max(values[_LEFT[1]], values[_LEFT[2]])
+    weigh_pool(hand_word(values, UNSEEN), np.uint64(most), mind)
+
+
+@kernel
+def _describe_observations(
+    observations: np.ndarray, masks: np.ndarray, history: int, rules: np.ndarray, mind: Mind, out: np.ndarray
+) -> None:
+    rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
         values, row = observations[index], out[index]
         place = _put_scaled(values, OBSERVATION_SCALES, 0, HEAD + _MOVE_BYTES * history, row, 0)
@@ -213,6 +267,10 @@ def _describe_observations(observations: np.ndarray, masks: np.ndarray, history:
             row[place] = np.float32(masks[index, action])
             place += 1
         place = _put_hand(values, HAND, row, place)
+        for rank in range(NUM_RANKS):
+            rest[rank] = values[HAND + rank] - values[PENDING + rank] - values[KICKERS + rank]
+        _weigh_unseen(values, rules, mind)
+        place = put_prospects(hand_word(rest, 0), rules, mind, row, place)
         place = _put_hand(values, UNSEEN, row, place)
         place = _put_planes(values, TARGET, row, place)
         for seat in range(_LEFT.shape[0]):
@@ -221,30 +279,45 @@ def _describe_observations(observations: np.ndarray, masks: np.ndarray, history:
 
 
 @pure_kernel
-def _describe_concealed(concealed: np.ndarray, out: np.ndarray) -> None:
+def _describe_concealed(
+    observations: np.ndarray, concealed: np.ndarray, rules: np.ndarray, mind: Mind, out: np.ndarray
+) -> None:
     for index in range(concealed.shape[0]):
         values, row = concealed[index], out[index]
+        own = hand_word(observations[index], HAND)
+        following, previous = hand_word(values, HAND_NEXT), hand_word(values, HAND_PREVIOUS)
         place = _put_scaled(values, CONCEALED_SCALES, 0, concealed.shape[1], row, 0)
         place = _put_hand(values, HAND_NEXT, row, place)
-        _put_hand(values, HAND_PREVIOUS, row, place)
+        weigh_pool(add_hand(own, previous), max(popcount(own), popcount(previous)), mind)
+        place = put_prospects(following, rules, mind, row, place)
+        place = _put_hand(values, HAND_PREVIOUS, row, place)
+        weigh_pool(add_hand(own, following), max(popcount(own), popcount(following)), mind)
+        put_prospects(previous, rules, mind, row, place)
 
 
-@pure_kernel
+@kernel
 def _describe_leavings(
-    observations: np.ndarray, masks: np.ndarray, rows: np.ndarray, actions: np.ndarray, out: np.ndarray
+    observations: np.ndarray,
+    masks: np.ndarray,
+    rules: np.ndarray,
+    mind: Mind,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """Each pair's hand is first written into the output's own columns, as counts, and then described in place."""
     pair = 0
+    rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
         values = observations[index]
         size = 1 if values[KICKER_SIZE] == 2 else 0
+        _weigh_unseen(values, rules, mind)
         for action in range(NUM_ACTIONS):
             if masks[index, action] == 0:
                 continue
             rows[pair], actions[pair] = index, action
-            row = out[pair]
             for rank in range(NUM_RANKS):
                 taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
-                row[PLANES + rank] = np.float32(values[HAND + rank] - taken)
-            _put_hand(row, PLANES, row, 0)
+                rest[rank] = values[HAND + rank] - taken
+            place = _put_hand(rest, 0, out[pair], 0)
+            put_prospects(hand_word(rest, 0), rules, mind, out[pair], place)
             pair += 1

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from agents.neural.columns import (
     CONCEALED_COLUMNS,
-    HAND_COLUMNS,
+    REST_COLUMNS,
     describe_leavings,
     describe_observations,
     observation_columns,
@@ -131,7 +131,7 @@ class PolicyNetwork(nn.Module):
         self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
         self.value = _quiet(nn.Linear(architecture.width, 1), 0.01)
         self.rest = nn.Sequential(
-            nn.Linear(HAND_COLUMNS, architecture.rest_width),
+            nn.Linear(REST_COLUMNS, architecture.rest_width),
             nn.ReLU(),
             nn.Linear(architecture.rest_width, architecture.rest_features),
         )
@@ -145,7 +145,7 @@ class PolicyNetwork(nn.Module):
             columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
             rows: The observation of each pair of observation and legal action, shape ``[pairs]``, int64.
             actions: The action, shape ``[pairs]``, int64.
-            rests: Columns of the hand that it leaves, shape ``[pairs, HAND_COLUMNS]``, float32.
+            rests: Columns of the hand that it leaves, shape ``[pairs, REST_COLUMNS]``, float32.
 
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.

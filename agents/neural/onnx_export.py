@@ -1,4 +1,4 @@
-"""Policies as ONNX files: bytes in, logarithms of probabilities and values out."""
+"""Policies as ONNX files: bytes and prospects of hands in, logarithms of probabilities and values out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from agents.neural.columns import describe_prospects
 from agents.neural.errors import MissingOnnxError, OnnxExportError
 from agents.neural.heading import heading
 from agents.neural.masking import masked_log_probabilities
@@ -23,6 +25,8 @@ from agents.neural.onnx_policy import (
     MASKS,
     NO_DIGEST,
     OBSERVATIONS,
+    OWN,
+    RESTS,
     VALUES,
     VERSION,
     digest_of,
@@ -44,9 +48,11 @@ class _Exported(nn.Module):
         super().__init__()
         self.policy = StandalonePolicy(network)
 
-    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Shapes ``[n, OBSERVATION_SIZE]`` and ``[n, 400]``, int8, to ``[n, 400]`` and ``[n]``, float32."""
-        logits, values = self.policy(observations, masks)
+    def forward(
+        self, observations: Tensor, masks: Tensor, prospects: Tensor, rest_prospects: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """As :meth:`StandalonePolicy.forward`, to shapes ``[n, 400]`` and ``[n]``, float32."""
+        logits, values = self.policy(observations, masks, prospects, rest_prospects)
         return masked_log_probabilities(logits, masks.to(torch.int32)), values
 
 
@@ -54,7 +60,8 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
     """Write a policy as ONNX, for :class:`~agents.neural.onnx_policy.OnnxPolicy` and for everybody else.
 
     The inputs are ``observations`` and ``masks``, the outputs ``log_probabilities`` and ``values``, as
-    :meth:`agents.neural.model.PolicyModel.evaluate` has them, for any number of rows.  The critic stays behind.
+    :meth:`agents.neural.model.PolicyModel.evaluate` has them, for any number of rows; ``prospects`` and
+    ``rest_prospects`` go with them (:func:`agents.neural.columns.describe_prospects`).  The critic stays behind.
 
     Args:
         weights: The networks; only the policy is written.
@@ -91,7 +98,8 @@ def _converted(network: PolicyNetwork) -> Any:
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
     state = State.new(0)
-    example = tuple(torch.from_numpy(row).repeat(2, 1) for row in (observe(state), action_mask(state)))
+    seen = np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
+    example = tuple(map(torch.from_numpy, (*seen, *describe_prospects(*seen))))
     rows = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
@@ -99,9 +107,9 @@ def _converted(network: PolicyNetwork) -> Any:
             example,
             dynamo=True,
             verbose=False,
-            input_names=[OBSERVATIONS, MASKS],
+            input_names=[OBSERVATIONS, MASKS, OWN, RESTS],
             output_names=[LOG_PROBABILITIES, VALUES],
-            dynamic_shapes=({0: rows}, {0: rows}),
+            dynamic_shapes=({0: rows},) * 4,
         )
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")

@@ -1,8 +1,10 @@
 """A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
 
-The file takes the bytes of observations and masks and gives logarithms of probabilities and values.  Its metadata say
-what it is, which observation and action tables it was written for, and the digest of the whole file (with zeros in the
-digest's own place), so that a flipped bit is an error and not a weaker policy.
+The file takes the bytes of observations and masks, and the prospects of hands that go with them
+(:func:`agents.neural.columns.describe_prospects`: no tensor operation searches a hand).  It gives logarithms of
+probabilities, and values.  Its metadata say what it is, which observation and action tables it was written for, and the
+digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
+policy.
 """
 
 from __future__ import annotations
@@ -13,22 +15,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agents.neural.columns import describe_prospects
 from agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from agents.neural.heading import check_heading
 from agents.neural.model import Bytes, Floats, check_batch
+from agents.neural.prospects import PROSPECTS
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import OBSERVATION_SIZE
 
 KIND = "ddz-policy-onnx"
 VERSION = 1
 
-OBSERVATIONS, MASKS = "observations", "masks"
+OBSERVATIONS, MASKS, OWN, RESTS = "observations", "masks", "prospects", "rest_prospects"
 LOG_PROBABILITIES, VALUES = "log_probabilities", "values"
 
 NO_DIGEST = "0" * 64
 """What stands in the digest's place while it is computed."""
 
-_INPUTS = {OBSERVATIONS: ("tensor(int8)", [OBSERVATION_SIZE]), MASKS: ("tensor(int8)", [NUM_ACTIONS])}
+_INPUTS = {
+    OBSERVATIONS: ("tensor(int8)", [OBSERVATION_SIZE]),
+    MASKS: ("tensor(int8)", [NUM_ACTIONS]),
+    OWN: ("tensor(float)", [PROSPECTS]),
+    RESTS: ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
+}
 _OUTPUTS = {LOG_PROBABILITIES: ("tensor(float)", [NUM_ACTIONS]), VALUES: ("tensor(float)", [])}
 
 
@@ -80,7 +89,9 @@ class OnnxPolicy:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
         """
         check_batch(observations, masks)
-        found = self._session.run([LOG_PROBABILITIES, VALUES], {OBSERVATIONS: observations, MASKS: masks})
+        own, rests = describe_prospects(observations, masks)
+        given = {OBSERVATIONS: observations, MASKS: masks, OWN: own, RESTS: rests}
+        found = self._session.run([LOG_PROBABILITIES, VALUES], given)
         log_probabilities: Floats = found[0]
         values: Floats = found[1]
         return log_probabilities, values

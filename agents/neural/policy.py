@@ -60,6 +60,6 @@ class NetworkPolicy:
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
         with torch.inference_mode():
             columns = describe_observations(observations, masks, self.critic.architecture.history)
-            hidden = describe_concealed(concealed)
+            hidden = describe_concealed(observations, concealed)
             values: Floats = self.critic(torch.from_numpy(columns), torch.from_numpy(hidden)).numpy()
             return values

@@ -1,7 +1,7 @@
 """The policy with its columns as tensor operations: bytes in, logits out, so that it can be exported as it is.
 
 The columns are those of :mod:`agents.neural.columns`, equal to the bit; that module's compiled code is several times
-faster and is what training and agents use.
+faster and is what training and agents use.  Prospects alone are handed in: no tensor operation searches a hand.
 """
 
 from __future__ import annotations
@@ -91,19 +91,24 @@ class StandalonePolicy(nn.Module):
         self.register_buffer("chain_biases", biases, persistent=False)
         self.register_buffer("spent", torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)), persistent=False)
 
-    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, observations: Tensor, masks: Tensor, prospects: Tensor, rest_prospects: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Evaluate observations.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
             masks: Shape ``[n, 400]``, int8.
+            prospects: Of the observers' hands (:func:`agents.neural.columns.describe_prospects`), float32.
+            rest_prospects: Of the hands that the actions leave, shape ``[n, 400, PROSPECTS]``, float32.
 
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
         rows, actions = masks.to(torch.bool).nonzero(as_tuple=True)
-        rests = self.describe_hands(self.leave(observations, rows, actions))
-        logits, values = self.network(self.describe(observations, masks), rows, actions, rests)
+        left = self.describe_hands(self.leave(observations, rows, actions))
+        rests = torch.cat([left, rest_prospects[rows, actions]], 1)
+        logits, values = self.network(self.describe(observations, masks, prospects), rows, actions, rests)
         return logits, values
 
     def describe_hands(self, counts: Tensor) -> Tensor:
@@ -111,7 +116,7 @@ class StandalonePolicy(nn.Module):
         planes = thresholds(counts)
         return torch.cat([planes, torch.relu(torch.addmm(self.chain_biases, planes, self.chain_weights))], 1)
 
-    def describe(self, observations: Tensor, masks: Tensor) -> Tensor:
+    def describe(self, observations: Tensor, masks: Tensor, prospects: Tensor) -> Tensor:
         """The columns of observations, shape ``[n, observation_columns(history)]``, float32."""
         scaled = observations * self.scales
         stop = HEAD + (NUM_RANKS + 1) * self.network.architecture.history
@@ -121,6 +126,7 @@ class StandalonePolicy(nn.Module):
                 scaled[:, TAIL:],
                 masks.to(torch.float32),
                 self.describe_hands(cards_at(observations, HAND)),
+                prospects,
                 self.describe_hands(cards_at(observations, UNSEEN)),
                 thresholds(cards_at(observations, TARGET)),
                 *(thresholds(observations[:, place : place + 1], MOST_CARDS) for place in LEFT),

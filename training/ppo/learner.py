@@ -114,7 +114,7 @@ class Learner:
             with torch.inference_mode():
                 history = self.critic.architecture.history
                 columns = describe_observations(observations[rows], unpack_masks(masks[rows]), history)
-                hidden = describe_concealed(concealed[rows])
+                hidden = describe_concealed(observations[rows], concealed[rows])
                 result: Floats = self.critic(torch.from_numpy(columns), torch.from_numpy(hidden)).numpy()
                 return result
 
@@ -171,7 +171,7 @@ class Learner:
         config = self._config
         masks = unpack_masks(decisions.masks[rows])
         seen = policy_input(decisions.observations[rows], masks, config.architecture.history)
-        hidden = torch.from_numpy(describe_concealed(decisions.concealed[rows]))
+        hidden = torch.from_numpy(describe_concealed(decisions.observations[rows], decisions.concealed[rows]))
         old, targets, advantages = (
             torch.from_numpy(array[rows])
             for array in (decisions.log_probabilities, decisions.targets, decisions.advantages)

@@ -1,0 +1,203 @@
+"""The neural search agent: information-set PUCT whose prior and leaf values are learned."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from agents.inference.errors import InconsistentHistoryError
+from agents.inference.sampler import infer
+from agents.mcts.choice import choose, finishing_move, only_move
+from agents.mcts.consistency import check_view
+from agents.mcts.errors import check_budget, check_choice
+from agents.mcts.settings import FINAL, SIMULATIONS
+from agents.mcts.worlds import Pool, uniform
+from agents.neural.loading import load_policy
+from agents.neural.model import PolicyModel
+from agents.neural_search.forest import Forest
+from agents.neural_search.leaves import evaluator, leaf_kind
+from agents.protocol import Decision
+from ddz_env import Move, View
+from ddz_env.engine.layout import SEAT
+from ddz_env.engine.random import key
+from ddz_env.errors import IllegalMoveError
+
+
+class ModelSearchAgent:
+    """Searches with any :class:`~agents.neural.policy.PolicyModel`.
+
+    Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
+
+    Args:
+        model: The policy, with a critic (:class:`~agents.neural_search.leaves.GameCritic`) or without.
+        iterations: Descents a decision, shared by the trees.
+        milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
+        trees: Trees, each with its own random numbers; their statistics are added up at the root.
+        batch: Descents in flight a tree.
+        exploration: PUCT's constant, on rewards 0 (loss) to 1 (win).
+        temperature: Of the prior: above 1 it is flatter than the policy.
+        leaf: ``critic``, ``value``, ``simulation`` or ``auto`` (:func:`~agents.neural_search.leaves.leaf_kind`).
+        trust: Share of the learned value in a leaf's; the rest is a simulation's.
+        simulation: ``random``, ``planned`` or ``rules``.
+        particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
+            (:mod:`agents.inference`); 0 for uniform ones.
+        final: Choose the move with most ``visits``, or with the best ``value`` among those with enough.
+
+    Raises:
+        InvalidBudgetError: If a number is out of range.
+        InvalidSearchOptionError: If an option's value does not exist, or the model has no critic.
+    """
+
+    cheats = False
+
+    def __init__(
+        self,
+        model: PolicyModel,
+        iterations: int = 1000,
+        *,
+        milliseconds: float | None = None,
+        trees: int = 4,
+        batch: int = 16,
+        exploration: float = 1.0,
+        temperature: float = 1.0,
+        leaf: str = "auto",
+        trust: float = 1.0,
+        simulation: str = "random",
+        particles: int = 0,
+        final: str = "visits",
+    ) -> None:
+        for name, value, least in (
+            ("iterations", iterations, 1),
+            ("milliseconds", 1 if milliseconds is None else milliseconds, 0.1),
+            ("trees", trees, 1),
+            ("batch", batch, 1),
+            ("exploration", exploration, 0),
+            ("temperature", temperature, 0.01),
+            ("trust", trust, 0),
+            ("particles", particles, 0),
+        ):
+            check_budget(name, value, least)
+        self.iterations, self.milliseconds = int(iterations), milliseconds
+        self.trees, self.batch, self.particles = int(trees), int(batch), int(particles)
+        self.model = model
+        self.leaf = leaf_kind(model, leaf)
+        self._by_value = check_choice("final", final, FINAL) == 1
+        simulated = check_choice("simulation", simulation, SIMULATIONS)
+        self._forest = Forest(
+            self.trees,
+            self.batch,
+            evaluator(model, self.leaf, float(temperature)),
+            exploration=float(exploration),
+            trust=min(1.0, float(trust)) if self.leaf != "simulation" else 0.0,
+            simulation=simulated,
+        )
+
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        budget = f"{self.milliseconds:g}ms" if self.milliseconds else f"{self.iterations}"
+        return f"{type(self).__name__}({budget})"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Search and return the chosen move."""
+        return self.decide(view, rng).move
+
+    def decide(self, view: View, rng: np.random.Generator) -> Decision:
+        """Search and return the move with the statistics of the search.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn, or the game is over.
+            InconsistentViewError: If the view contradicts itself.
+        """
+        root, seat, rules = view.row, int(view.seat), view.rule_words
+        check_view(root, seat, rules)
+        if int(root[SEAT]) != seat:
+            raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
+        move = only_move(root, rules) or finishing_move(root, seat, rules)
+        if move is not None:
+            return Decision(move, line=move.actions)
+        began = time.perf_counter()
+        pool = self._pool(view, rng)
+        self._search(view, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), began)
+        return choose(self._forest.trees, root, rules, self._by_value)
+
+    def _pool(self, view: View, rng: np.random.Generator) -> Pool:
+        """The determinizations to draw from."""
+        if not self.particles:
+            return uniform()
+        try:
+            known = infer(view, rng, particles=self.particles)
+        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
+            return uniform()
+        return Pool(known.hands, known.cumulative)
+
+    def _search(self, view: View, pool: Pool, seed: np.uint64, began: float) -> None:
+        """Waves of descents, each evaluated in one batch, until the budget is spent."""
+        forest = self._forest
+        forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
+        left = self.iterations
+        stop = began + (self.milliseconds or 0.0) / 1000
+        while left > 0 if self.milliseconds is None else time.perf_counter() < stop:
+            share = self.batch if self.milliseconds is not None else min(self.batch, -(-left // self.trees))
+            forest.wave(view, pool, share)
+            left -= share * self.trees
+
+
+class NeuralSearchAgent(ModelSearchAgent):
+    """Searches with a policy from a file: ``neural-ismcts`` plays by the shipped one.
+
+    Args:
+        path: The file, of any format that :func:`~agents.neural.loading.load_policy` reads; None for the shipped one.
+        iterations: See :class:`ModelSearchAgent`, as the others.
+        milliseconds: Likewise.
+        trees: Likewise.
+        batch: Likewise.
+        exploration: Likewise.
+        temperature: Likewise.
+        leaf: Likewise.
+        trust: Likewise.
+        simulation: Likewise.
+        particles: Likewise.
+        final: Likewise.
+        threads: PyTorch's threads, for the whole process.
+
+    Raises:
+        MissingTorchError: If PyTorch or safetensors is needed and not installed.
+        TensorFileError: If the file cannot be read or does not fit this package.
+        InvalidBudgetError: If a number is out of range.
+        InvalidSearchOptionError: If an option's value does not exist, or the model has no critic.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        iterations: int = 1000,
+        *,
+        milliseconds: float | None = None,
+        trees: int = 4,
+        batch: int = 16,
+        exploration: float = 1.0,
+        temperature: float = 1.0,
+        leaf: str = "auto",
+        trust: float = 1.0,
+        simulation: str = "random",
+        particles: int = 0,
+        final: str = "visits",
+        threads: int = 1,
+    ) -> None:
+        super().__init__(
+            load_policy(path, threads=threads),
+            iterations,
+            milliseconds=milliseconds,
+            trees=trees,
+            batch=batch,
+            exploration=exploration,
+            temperature=temperature,
+            leaf=leaf,
+            trust=trust,
+            simulation=simulation,
+            particles=particles,
+            final=final,
+        )

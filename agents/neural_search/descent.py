@@ -1,0 +1,272 @@
+"""The two halves of an iteration, around the evaluation of leaves by networks: down the tree, and back up.
+
+Selection is PUCT (Silver et al. 2017) on one tree of information sets, each descent restricted to a determinization,
+as in :mod:`agents.mcts.search`; main group and kickers are levels of their own, so the prior guides both stages.  A
+visit counts on the way down, as if it were lost for whoever chose it (the *virtual loss* of Chaslot, Winands and van
+den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
+
+What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
+again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
+evaluations in which it was legal, each in units of a uniform choice: hands with few and with many moves weigh alike.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from agents.mcts.search import simulate, take_tried
+from agents.mcts.settings import Settings
+from agents.mcts.simulate import reward_of
+from agents.mcts.simulate_planned import Plan, set_plan_prices
+from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
+from agents.mcts.worlds import Pool, draw_world
+from agents.neural_search.slots import Slots
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.history import apply_and_record
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.random import advance, below, mix
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0, U1
+from ddz_env.observation import expand_mask, write_concealed, write_observation
+
+_NO_SEAT = np.uint64(NO_SEAT)
+_PRIOR_STEPS = np.float32(4096.0)
+"""Priors are rounded to such a fraction, so that equal ones tie."""
+
+
+@inline_kernel
+def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
+    """The child that PUCT selects; unvisited ones have the mean reward of all, ties among them are drawn."""
+    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(0.0)
+    dearest, ties = np.float32(-1.0), U0
+    for index in range(found):
+        record = np.int64(usable[index])
+        visits += tree.visits[record]
+        reward += tree.reward[record]
+        weight += tree.prior[record]
+        if tree.visits[record] == 0:
+            if tree.prior[record] > dearest:
+                dearest, ties = tree.prior[record], U0
+            if tree.prior[record] == dearest:
+                ties += U1
+    best, best_value = np.int64(-1), np.float32(-1.0)
+    if visits > 0:
+        scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+        if ties > U0:
+            best_value = reward / np.float32(visits) + scale * dearest
+        for index in range(found):
+            record = np.int64(usable[index])
+            count = np.float32(tree.visits[record])
+            if count == np.float32(0.0):
+                continue
+            value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+            if value > best_value:
+                best, best_value = record, value
+    if best >= 0:
+        return best, state
+    state = advance(state)
+    chosen = below(mix(state), ties)
+    for index in range(found):
+        record = np.int64(usable[index])
+        if tree.visits[record] == 0 and tree.prior[record] == dearest:
+            if chosen == U0:
+                return record, state
+            chosen -= U1
+    return np.int64(usable[0]), state
+
+
+@inline_kernel
+def _child(tree: Tree, node: int, action: int) -> int:
+    """The record of a child, -1 if there is none."""
+    first = np.int64(tree.first[node])
+    for record in range(first, first + np.int64(tree.used[node])):
+        if tree.action[record] == action:
+            return np.int64(record)
+    return np.int64(-1)
+
+
+@inline_kernel
+def _back_up(
+    tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
+) -> int:
+    """Add a landlord's chance to the rewards along a path; the node at its end."""
+    node = np.int64(ROOT)
+    for level in range(depth):
+        node = _child(tree, node, path[level])
+        tree.reward[node] += chance if np.uint64(movers[level]) == landlord else np.float32(1.0) - chance
+    return node
+
+
+@inline_kernel
+def _describe(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, slots: Slots, slot: int, mask: np.ndarray) -> None:
+    """Write what the networks read of a leaf."""
+    legal_mask(row, rules, mask)
+    expand_mask(mask, slots.masks[slot])
+    write_observation(row, ring, rules, row[SEAT], slots.observations[slot])
+    write_concealed(row, rules, row[SEAT], slots.concealed[slot])
+
+
+@kernel
+def descend(
+    tree: Tree,
+    root: np.ndarray,
+    ring: np.ndarray,
+    seat: int,
+    rules: np.ndarray,
+    pool: Pool,
+    exploration: float,
+    skip: bool,
+    slots: Slots,
+    count: int,
+    state: np.uint64,
+) -> tuple[int, np.uint64]:
+    """Go down the tree, each time in another determinization, and stop at leaves.
+
+    Args:
+        tree: The tree; visits are counted, and games that end on the way are backed up at once.
+        root: The searcher's view row, shape ``[32]``.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        seat: The searcher's seat.
+        rules: The rules array.
+        pool: Weighted determinizations to draw from; empty for uniform ones.
+        exploration: PUCT's constant, on rewards 0 to 1.
+        skip: Whether to pass through leaves with a single legal action without asking the networks.
+        slots: Output; those before ``count`` are filled.
+        count: How many descents.
+        state: The generator's state.
+
+    Returns:
+        How many were made (fewer only when the tree is full), and the generator's new state.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    usable = np.empty(512, np.int32)
+    moves = np.empty_like(ring)
+    for slot in range(count):
+        row, path, movers = slots.rows[slot], slots.path[slot], slots.movers[slot]
+        if not has_room(tree):
+            return slot, state
+        state = draw_world(root, np.uint64(seat), rules, pool, state, row)
+        moves[:] = ring
+        node, depth = np.int64(ROOT), 0
+        tree.visits[ROOT] += 1
+        while row[STAGE] != STAGE_OVER:
+            legal_mask(row, rules, mask)
+            legal = count_legal(mask)
+            only = nth_legal(mask, U0)
+            found = take_tried(tree, node, mask, usable)
+            if count_legal(mask) > U0:
+                if not (skip and legal == U1 and has_room(tree)):
+                    break
+                record = add_child(tree, node, only)
+                tree.available[record] = 1
+            else:
+                record, state = _select(tree, usable, found, exploration, state)
+            tree.visits[record] += 1
+            path[depth], movers[depth] = tree.action[record], row[SEAT]
+            depth += 1
+            apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
+            node = np.int64(record)
+        slots.depth[slot] = depth
+        slots.waits[slot] = row[STAGE] != STAGE_OVER
+        if slots.waits[slot]:
+            _describe(row, moves, rules, slots, slot, mask)
+        else:
+            won = reward_of(row, row[LANDLORD])
+            _back_up(tree, path, movers, depth, row[LANDLORD], won)
+    return count, state
+
+
+@inline_kernel
+def _learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
+    """Enter the prior of one evaluation, as the mean over those in which an action was legal; false if full."""
+    legal = np.float32(0.0)
+    for action in range(NUM_ACTIONS):
+        legal += np.float32(log_probabilities[action] > -np.inf)
+    for action in range(NUM_ACTIONS):
+        if log_probabilities[action] == -np.inf:
+            continue
+        weight = np.float32(np.round(math.exp(log_probabilities[action]) * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
+        record = _child(tree, node, action)
+        if record >= 0:
+            tree.available[record] += 1
+            tree.prior[record] += (weight - tree.prior[record]) / np.float32(tree.available[record])
+            continue
+        record = add_child(tree, node, np.uint64(action))
+        if record == FULL:
+            return False
+        tree.prior[record], tree.available[record] = weight, 1
+    return True
+
+
+@kernel
+def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
+    """Give the root its children; nothing is counted.
+
+    Args:
+        tree: A bare root.
+        log_probabilities: Of the root, shape ``[400]``, float32.
+
+    Returns:
+        Whether there was room.
+    """
+    return _learn_prior(tree, np.int64(ROOT), log_probabilities)
+
+
+@kernel
+def absorb(
+    tree: Tree,
+    rules: np.ndarray,
+    slots: Slots,
+    count: int,
+    log_probabilities: np.ndarray,
+    values: np.ndarray,
+    trust: float,
+    settings: Settings,
+    plan: Plan | None,
+    state: np.uint64,
+) -> tuple[bool, np.uint64]:
+    """Expand the leaves that waited, and back their values up.
+
+    Args:
+        tree: The tree.
+        rules: The rules array.
+        slots: The descents.
+        count: How many.
+        log_probabilities: Of the leaves that waited, in order, shape ``[waiting, 400]``, float32.
+        values: Their values for the seats to act, -1 to 1, shape ``[waiting]``, float32.
+        trust: Share of the networks' value in a leaf's; the rest is a simulation's.
+        settings: The simulation.
+        plan: Memory of planned and rules simulations; None for random ones.
+        state: The generator's state.
+
+    Returns:
+        Whether there was room for all children (a leaf left out is expanded when it is met again), and the
+        generator's new state.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    place, room = 0, True
+    for slot in range(count):
+        if not slots.waits[slot]:
+            continue
+        row = slots.rows[slot]
+        landlord, observer = row[LANDLORD], row[SEAT]
+        # Before there is a landlord, nobody's value says which side a seat will be on.
+        share = np.float32(trust) if landlord != _NO_SEAT else np.float32(0.0)
+        chance = np.float32(0.0)
+        if share > np.float32(0.0):
+            value = min(max(values[place], np.float32(-1.0)), np.float32(1.0))
+            chance = share * (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
+        if share < np.float32(1.0):
+            if plan is not None:
+                set_plan_prices(row, rules, plan)
+            state = simulate(row, rules, mask, state, settings, plan, None)
+            landlord = row[LANDLORD]
+            chance += (np.float32(1.0) - share) * reward_of(row, landlord)
+        leaf = _back_up(tree, slots.path[slot], slots.movers[slot], slots.depth[slot], landlord, chance)
+        room = room and has_room(tree) and _learn_prior(tree, leaf, log_probabilities[place])
+        place += 1
+    return room, state

@@ -1,0 +1,117 @@
+"""Several trees that grow together: their leaves are evaluated in one batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.mcts.settings import plain
+from agents.mcts.simulate_planned import new_plan
+from agents.mcts.tree import Tree, clear, grown, new_tree
+from agents.mcts.worlds import Pool
+from agents.neural_search.descent import absorb, descend, plant
+from agents.neural_search.leaves import Evaluate
+from agents.neural_search.slots import Slots, new_slots
+from ddz_env import View
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.observation import write_mask, write_observation
+
+_FIRST_ROOM = 1 << 14
+"""Records of a new tree; trees grow when they are full."""
+
+
+class Forest:
+    """Trees of one decision after the other.
+
+    Args:
+        trees: How many.
+        batch: Descents in flight a tree.
+        evaluate: The networks (:func:`agents.neural_search.leaves.evaluator`).
+        exploration: PUCT's constant.
+        trust: Share of the learned value in a leaf's; the rest is a simulation's.
+        simulation: Index into :data:`agents.mcts.settings.SIMULATIONS`.
+
+    Attributes:
+        trees: The trees.
+    """
+
+    def __init__(
+        self, trees: int, batch: int, evaluate: Evaluate, *, exploration: float, trust: float, simulation: int
+    ) -> None:
+        self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
+        self._evaluate = evaluate
+        self._batch = batch
+        self._exploration, self._trust = np.float64(exploration), np.float64(trust)
+        self._skip = np.bool_(trust > 0)  # a simulation sees what is forced for nothing
+        self._settings = plain()._replace(simulation=np.int64(simulation))
+        self._plan = new_plan() if simulation else None
+        self._slots = new_slots(trees * batch)
+        self._states: list[np.uint64] = []
+
+    def plant(self, view: View, states: list[np.uint64]) -> None:
+        """Begin a decision: trees with nothing but the root's moves and their priors.
+
+        Args:
+            view: What the searcher knows.
+            states: The state of each tree's generator.
+        """
+        self._states = list(states)
+        slots = self._slots
+        write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), slots.observations[0])
+        write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), slots.masks[0])
+        slots.concealed[0] = 0
+        log_probabilities, _ = self._evaluate(slots, np.zeros(1, np.intp))
+        for tree in self.trees:
+            clear(tree)
+            plant(tree, log_probabilities[0])
+
+    def wave(self, view: View, pool: Pool, share: int) -> None:
+        """Send ``share`` descents down every tree, evaluate where they stop, and back the values up."""
+        parts = [self._slots.part(slice(i * self._batch, i * self._batch + share)) for i in range(len(self.trees))]
+        for index, part in enumerate(parts):
+            self._descend(index, view, pool, part)
+        waiting = [np.flatnonzero(part.waits) for part in parts]
+        rows = np.concatenate([index * self._batch + found for index, found in enumerate(waiting)])
+        if not len(rows):
+            return
+        log_probabilities, values = self._evaluate(self._slots, rows)
+        first = 0
+        for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
+            last = first + len(found)
+            room, state = absorb(
+                self.trees[index],
+                view.rule_words,
+                part,
+                len(part.waits),
+                log_probabilities[first:last],
+                values[first:last],
+                self._trust,
+                self._settings,
+                self._plan,
+                self._states[index],
+            )
+            first, self._states[index] = last, np.uint64(state)
+            if not room:
+                self.trees[index] = grown(self.trees[index])
+
+    def _descend(self, index: int, view: View, pool: Pool, part: Slots) -> None:
+        """Fill a tree's slots, growing the tree when it is full."""
+        while True:
+            count = len(part.waits)
+            done, state = descend(
+                self.trees[index],
+                view.row,
+                view.ring,
+                view.seat,
+                view.rule_words,
+                pool,
+                self._exploration,
+                self._skip,
+                part,
+                count,
+                self._states[index],
+            )
+            self._states[index] = np.uint64(state)
+            if done == count:
+                return
+            self.trees[index] = grown(self.trees[index])
+            part = part.part(slice(done, count))

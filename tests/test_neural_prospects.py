@@ -1,0 +1,70 @@
+"""Prospects of hands: what the decomposition says, as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.baselines.rules import new_mind
+from agents.neural.columns import describe_concealed, describe_prospects
+from agents.neural.prospects import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
+from ddz_env import Rules, State
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.notation import Hand, counts_to_word
+from ddz_env.observation import observe
+
+
+def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
+    """Moves that can be beaten, all moves, and the price column of a hand."""
+    mind, out = new_mind(), np.zeros(PROSPECTS, np.float32)
+    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
+    assert put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0) == PROSPECTS
+    losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]
+    for thresholds in (losers, moves):  # once a threshold is missed, so are all above it
+        assert (np.diff(thresholds) <= 0).all()
+    return int(losers.sum()), int(moves.sum()), float(out[MOST_LOSERS + MOST_MOVES])
+
+
+@pytest.mark.parametrize(
+    ("hand", "pool", "losers", "moves"),
+    [
+        ("2", "AAKK", 0, 1),  # nothing beats a two once both jokers are out
+        ("2", "AAKKB", 1, 1),
+        ("34567", "456789", 1, 1),
+        ("34567", "33KKAA", 0, 1),  # no chain is left to beat it
+        ("333444", "555", 0, 1),  # one trio beats no plane
+        ("34579", "KKK", 5, 5),
+        ("3335", "KKK", 1, 1),  # the five rides along
+    ],
+)
+def test_moves_and_those_that_can_be_beaten_are_counted(hand: str, pool: str, losers: int, moves: int) -> None:
+    assert prospects(hand, pool)[:2] == (losers, moves)
+
+
+def test_a_chain_longer_than_any_hand_of_the_others_cannot_be_beaten() -> None:
+    assert prospects("34567", "456789", most=5)[0] == 1
+    assert prospects("34567", "456789", most=4)[0] == 0
+
+
+def test_better_hands_cost_less() -> None:
+    pool = "3456789TJQKA2"
+    assert (
+        prospects("2222", pool)[2] == prospects("AA", pool)[2] < prospects("33", pool)[2] < prospects("3468", pool)[2]
+    )
+
+
+def test_the_observers_prospects_do_not_depend_on_what_is_concealed() -> None:
+    """Permuting the hidden cards changes the critic's columns and never the policy's."""
+    one = State.from_hands(["3456", "789", "TJQ"], check_sizes=False)
+    other = State.from_hands(["3456", "TJQ", "789"], check_sizes=False)
+    seen = [describe_prospects(observe(state)[None], np.ones((1, 400), np.int8))[0] for state in (one, other)]
+    assert (seen[0] == seen[1]).all()
+
+
+def test_the_critic_sees_the_prospects_of_both_hidden_hands() -> None:
+    batch = SelfPlayBatch(50, seed=2, threads=1, concealed=True)
+    swapped = batch.concealed.copy()
+    columns = describe_concealed(batch.observation, batch.concealed)
+    assert columns.shape == (50, columns.shape[1])
+    swapped[:, :15], swapped[:, 15:30] = batch.concealed[:, 15:30], batch.concealed[:, :15]
+    assert (describe_concealed(batch.observation, swapped) != columns).any(axis=1).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,6 +56,7 @@ def demo(
     load_policy()  # what is missing is said at once
     _show_game(screen, seed)
     points, config = _train(screen, training, minutes, seed)
+    _warm_up(screen, names)
     arena = Arena(tuple(names), seed=seed)
     screen.print(Rule(f"benchmark: every pair on {deals} deals, each played from both sides", align="left"))
     records = run_with_progress(arena, deals, processes=processes)
@@ -114,6 +115,22 @@ def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[li
         screen.print(line, markup=False)
     screen.print(f"       {points[-1].decisions:,} decisions in {points[-1].seconds:.0f} seconds\n", markup=False)
     return points, config
+
+
+def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
+    """A game of every agent against itself: compiling is no thinking."""
+    from agents.playing import play_game
+    from agents.protocol import close
+    from agents.registry import make_agent
+    from ddz_env import State
+    from training.evaluation.duplicate import seat_generators
+
+    with screen.status("making the agents ready (the first time, compiling takes half a minute) ..."):
+        for specification in specifications:
+            agents = [make_agent(specification) for _ in range(3)]
+            play_game(State.new(0), agents, seat_generators(0, 0, 0, 3))
+            for agent in agents:
+                close(agent)
 
 
 @contextmanager

@@ -36,13 +36,13 @@ _SHOWN_MOVES = 9
 
 def demo(
     minutes: Annotated[float, typer.Option(help="Minutes that the fresh policy learns.")] = 1.0,
-    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents; two games each.")] = 20,
+    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents; two games each.")] = 16,
     milliseconds: Annotated[float, typer.Option(min=0.1, help="Thinking time of a search for one decision.")] = 20.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
-    out: Annotated[Path, typer.Option(help="Folder for the report, its pictures and the fresh policy.")] = Path(
-        "demo-report"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for report, pictures and fresh policy; those there are replaced.")
+    ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
     from agents.neural.loading import load_policy

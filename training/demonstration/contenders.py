@@ -30,7 +30,7 @@ CONTENDERS = (
     Contender("shipped policy in search", "neural-ismcts:milliseconds={milliseconds}"),
     Contender("fresh policy in search", "neural-ismcts:path={fresh},milliseconds={milliseconds}"),
     Contender("information-set UCT", "isuct:milliseconds={milliseconds}"),
-    Contender("determinized UCT", "duct:milliseconds={milliseconds}"),
+    Contender("determinized UCT", "duct:trees=20,milliseconds={milliseconds}"),
     Contender("rules", "rules"),
     Contender("random", "random"),
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from agents.baselines.mind import new_mind
 from agents.baselines.random import RandomAgent, RandomStagedAgent
-from agents.baselines.rules import WEIGHTS, RulesAgent, new_mind, rules_move
+from agents.baselines.rules import RulesAgent, rules_move
+from agents.baselines.weights import WEIGHTS
 from agents.playing import IllegalAgentMoveError, play_game, play_one, seat_generators
 from agents.protocol import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env import PRESETS, Hand, Move, State, View

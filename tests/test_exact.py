@@ -275,8 +275,8 @@ def family(solvers: Solvers) -> list[ExactAgent]:
         DeterminizedMinimaxAgent(solvers=solvers),
         InformationSetExpectimaxAgent(solvers=solvers),
         DeterminizedMinimaxAgent("correct", "expectimax", solvers),
-        DeterminizedMinimaxAgent("incorrect", "cheating", solvers),
-        InformationSetExpectimaxAgent("correct", "determinized", solvers),
+        DeterminizedMinimaxAgent("incorrect", "cheating-minimax", solvers),
+        InformationSetExpectimaxAgent("correct", "determinized-minimax", solvers),
     ]
 
 
@@ -302,7 +302,7 @@ def test_agents_are_legal_and_deterministic_whatever_they_searched_before() -> N
 def test_agents_play_endgames_of_the_full_game() -> None:
     rng = np.random.default_rng(1)
     rules = PRESETS["standard"]
-    agents = [*family(SHARED)[:3], DeterminizedMinimaxAgent("correct", "determinized", SHARED)]
+    agents = [*family(SHARED)[:3], DeterminizedMinimaxAgent("correct", "determinized-minimax", SHARED)]
     for index in range(4):
         state = endgame(rng, rules, (3, 1, 2), (0, 1, 2))
         play(state, [agents[(index + seat) % 4] for seat in range(3)])
@@ -340,7 +340,7 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: Story, s
     return True
 
 
-@pytest.mark.parametrize("opponent", ["cheating", "determinized", "expectimax"])
+@pytest.mark.parametrize("opponent", ["cheating-minimax", "determinized-minimax", "expectimax"])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
     agent = DeterminizedMinimaxAgent("correct", opponent, SHARED)
@@ -403,7 +403,7 @@ def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
 
 
 def test_the_incorrect_model_is_another_algorithm() -> None:
-    for opponent in ("cheating", "determinized", "expectimax"):
+    for opponent in ("cheating-minimax", "determinized-minimax", "expectimax", "rules"):
         right = DeterminizedMinimaxAgent("correct", opponent, SHARED).model
         wrong = DeterminizedMinimaxAgent("incorrect", opponent, SHARED).model
         assert type(right) is not type(wrong)
@@ -430,7 +430,7 @@ def test_named_errors() -> None:
     with pytest.raises(NotSolvableError, match="chain_from_quad"):
         ExpectimaxSolver(PRESETS["openspiel"])
     with pytest.raises(NotSolvableError, match="inference"):
-        DeterminizedMinimaxAgent("perhaps")  # type: ignore[arg-type]
+        DeterminizedMinimaxAgent("perhaps")
     with pytest.raises(NotSolvableError, match="opponent model"):
         DeterminizedMinimaxAgent("correct", "nobody")
     with pytest.raises(IllegalMoveError, match="turn"):

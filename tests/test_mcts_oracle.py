@@ -5,125 +5,38 @@ Whitehouse 2012) drops that: every player has a tree of what that player observe
 each player selects in its own and all are updated.  Only hidden *moves* could make the trees differ, and Dou Dizhu has
 none: given the same random numbers, each tree holds the statistics of the single-observer tree, node for node.
 
-A tree is a dictionary from the actions observed since the root.  The references take cards from the engine's kernels
-(``draw_game``, ``apply_action``, ``simulate_random``) and everything else from the two papers.
+A tree is a dictionary from the actions observed since the root (:mod:`tests.figure_two`).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from agents.mcts.determinize import draw_game
 from agents.mcts.search import search
 from agents.mcts.settings import plain
-from agents.mcts.simulate import simulate_random
-from agents.mcts.tree import ROOT, Tree, children, new_tree
+from agents.mcts.tree import Tree, new_tree
 from agents.mcts.worlds import uniform
 from ddz_env import State
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_KICKER, STAGE_OVER, WINNER
-from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.random import advance, below, mix
+from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.engine.step import apply_action
-from ddz_env.engine.tables import MASK_WORDS
-
-Row = npt.NDArray[np.uint64]
-Path = tuple[int, ...]
-
-SEED = np.uint64(2011)
-ZERO = np.float32(0)
-
-
-@dataclass
-class Node:
-    """A node and the edge to it: its visits, and the reward of the side that chose the edge."""
-
-    visits: int = 0
-    reward: np.float32 = ZERO
-    tried: list[int] = field(default_factory=list)
-    """The actions that have children, in the order in which the children came."""
-
-
-Book = dict[Path, Node]
-
-
-class Chance:
-    """The search's random numbers: one generator, advanced once a determinization, a choice, ... in this order."""
-
-    def __init__(self) -> None:
-        self.state = SEED
-
-    def game(self, state: State, *, fixed: bool) -> Row:
-        """A determinization of what the acting seat knows, or the game itself."""
-        row = state.row.copy()
-        if not fixed:
-            self.state = np.uint64(draw_game(state.view().row, state.seat, state.rule_words, self.state, row))
-        return row
-
-    def choose(self, actions: list[int]) -> int:
-        self.state = np.uint64(advance(self.state))
-        return actions[int(below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
-
-    def landlord_wins(self, row: Row, rules: Row) -> bool:
-        """Simulate to the end of the game."""
-        self.state = np.uint64(simulate_random(row, rules, np.empty(MASK_WORDS, np.uint64), self.state, np.bool_(True)))
-        return int(row[WINNER]) == int(row[LANDLORD]) + 1
-
-
-def legal_actions(row: Row, rules: Row) -> list[int]:
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
-    words = enumerate(mask.tolist())
-    return [64 * index + bit for index, word in words for bit in range(word.bit_length()) if (word >> bit) & 1]
-
-
-def select(book: Book, path: Path, legal: list[int], k: float) -> int:
-    """Figure 2's selection in single precision: the first child of largest R(M) / V(M) + k sqrt(ln V(N) / V(M))."""
-    log_parent = np.float32(math.log(book[path].visits))
-    best, best_value = -1, np.float32(-1)
-    for action in book[path].tried:
-        if action in legal:
-            child = book[(*path, action)]
-            share = np.float32(1) / np.float32(child.visits)
-            value = child.reward * share + np.float32(k) * np.sqrt(log_parent * share)
-            if value > best_value:
-                best, best_value = action, value
-    return best
-
-
-def single_observer(state: State, iterations: int, k: float, *, fixed: bool = False) -> Book:
-    """Figure 2: one tree of information sets, each iteration restricted to a determinization."""
-    chance, rules = Chance(), state.rule_words
-    tree: Book = {(): Node()}
-    for _ in range(iterations):
-        row = chance.game(state, fixed=fixed)
-        path: Path = ()
-        movers: list[int] = []
-        expanded = False
-        while not expanded and row[STAGE] != STAGE_OVER:
-            legal = legal_actions(row, rules)
-            untried = [action for action in legal if action not in tree[path].tried]
-            if untried:
-                action = chance.choose(untried)
-                tree[path].tried.append(action)
-                tree[(*path, action)] = Node()
-                expanded = True
-            else:
-                action = select(tree, path, legal, k)
-            movers.append(int(row[SEAT]))
-            apply_action(row, np.uint64(action), rules)
-            path = (*path, action)
-        won = chance.landlord_wins(row, rules)
-        tree[()].visits += 1
-        for length, mover in enumerate(movers, start=1):
-            tree[path[:length]].visits += 1
-            tree[path[:length]].reward += np.float32((mover == int(row[LANDLORD])) == won)
-    return tree
+from tests.figure_two import (
+    SEED,
+    Book,
+    Chance,
+    Node,
+    Path,
+    Statistics,
+    figure_2,
+    grown_by_hand,
+    legal_actions,
+    played,
+    reward,
+    select,
+    statistics,
+    statistics_of,
+)
 
 
 def multiple_observer(state: State, iterations: int, k: float) -> list[Book]:
@@ -146,7 +59,7 @@ def multiple_observer(state: State, iterations: int, k: float) -> list[Book]:
                 own[here].tried.append(action)
                 expanded = True
             else:
-                action = select(own, here, legal, k)
+                action = select(own, here, [tried for tried in own[here].tried if tried in legal], k)
             apply_action(row, np.uint64(action), rules)
             path = (*path, action)
             movers.append(mover)
@@ -154,13 +67,12 @@ def multiple_observer(state: State, iterations: int, k: float) -> list[Book]:
                 if player == mover or int(row[STAGE]) != STAGE_KICKER:
                     trees[player].setdefault(path, Node())
                     seen[player].append(path)
-        won = chance.landlord_wins(row, rules)
+        chance.play_out(row, rules)
         for player in players:
             for node in seen[player]:
                 trees[player][node].visits += 1
                 if node:
-                    by_landlord = movers[len(node) - 1] == int(row[LANDLORD])
-                    trees[player][node].reward += np.float32(by_landlord == won)
+                    trees[player][node].reward += reward(row, movers[len(node) - 1])
     return trees
 
 
@@ -172,22 +84,6 @@ def compiled(state: State, iterations: int, k: float, *, fixed: bool = False) ->
     done, _ = search(tree, root, state.seat, rules, iterations, settings, uniform(), None, None, SEED)
     assert done == iterations
     return tree
-
-
-Statistics = dict[Path, tuple[int, float]]
-
-
-def statistics(book: Book) -> Statistics:
-    return {path: (node.visits, float(node.reward)) for path, node in book.items()}
-
-
-def statistics_of(tree: Tree, record: int = ROOT, path: Path = ()) -> Statistics:
-    """Visits and reward of every node of a compiled tree."""
-    found = {path: (int(tree.visits[record]), float(tree.reward[record]))}
-    block = children(tree, record)
-    for child in range(block.start, block.stop):
-        found |= statistics_of(tree, child, (*path, int(tree.action[child])))
-    return found
 
 
 def author(path: Path, state: State) -> tuple[int, bool]:
@@ -212,15 +108,6 @@ def observed(whole: Statistics, state: State, player: int) -> Statistics:
         if mover == player or not half_built:
             found[path] = numbers
     return found
-
-
-def played(seed: int, moves: int, rules: str = "standard") -> State:
-    """A position some moves into a random game."""
-    state, rng = State.new(seed, rules), np.random.default_rng(seed)
-    for _ in range(moves):
-        legal = state.legal_moves()
-        state.step(legal[int(rng.integers(len(legal)))])
-    return state
 
 
 POSITIONS = {
@@ -251,7 +138,7 @@ def case(request: pytest.FixtureRequest) -> tuple[State, int, float]:
 
 def test_the_compiled_search_is_figure_2(case: tuple[State, int, float]) -> None:
     state, iterations, k = case
-    expected = statistics(single_observer(state, iterations, k))
+    expected = statistics(grown_by_hand(state, iterations, figure_2(k)))
     assert expected[()][0] == iterations
     assert max(map(len, expected)) > 3
     assert statistics_of(compiled(state, iterations, k)) == expected
@@ -260,7 +147,7 @@ def test_the_compiled_search_is_figure_2(case: tuple[State, int, float]) -> None
 @pytest.mark.parametrize("name", ["landlord leads", "peasant in the middle", "endgame", "mini leads"])
 def test_with_a_known_game_the_compiled_search_is_uct(name: str) -> None:
     state, iterations, k = POSITIONS[name]
-    expected = statistics(single_observer(state, iterations, k, fixed=True))
+    expected = statistics(grown_by_hand(state, iterations, figure_2(k), fixed=True))
     assert statistics_of(compiled(state, iterations, k, fixed=True)) == expected
 
 

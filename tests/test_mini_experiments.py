@@ -39,9 +39,16 @@ from training.experiments.mini_plots import (
     plot_mini_inference,
     plot_mini_uct,
 )
-from training.experiments.mini_uct import DealResult, compare_mini_uct, run_mini_uct, win_rate
+from training.experiments.mini_uct import (
+    DealResult,
+    compare_mini_uct,
+    deal_results,
+    rate_cells,
+    run_mini_uct,
+    win_rate,
+)
 from training.experiments.plotting import can_plot
-from training.experiments.result_table import ResultTable
+from training.experiments.result_table import ResultTable, read_results
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 FEW = mini_deals()[4000:4010]
@@ -187,6 +194,20 @@ def test_the_committed_uct_results_are_complete() -> None:
     better, worse = (win_rate(results, kind, 10) for kind in ("isuct", "duct"))
     assert better.low > worse.high
     assert [line.paper for line in compare_mini_uct(results, 10)] == ["67.2", "62.7"]
+
+
+def test_the_committed_uct_results_without_finishing_moves_are_complete() -> None:
+    settings, rows = read_results(RESULTS / "mini_uct_plain.csv")
+    assert settings == {"experiment": "mini-uct", "finish": False, "games": 2, "seed": 99}
+    assert sorted(int(row["deal"]) for row in rows) == list(range(8832))
+    better, worse = (win_rate(deal_results(rows), kind, 2) for kind in ("isuct", "duct"))
+    assert better.low > worse.high
+    assert worse.low <= 0.627 <= worse.high, "determinized UCT has the paper's figure"
+
+
+def test_cells_say_the_rate_and_its_interval_in_per_cent() -> None:
+    results = deal_results([{"deal": "0", "isuct_wins": "2", "duct_wins": "0"}])
+    assert rate_cells(results, 2) == ("100.0 (100.0 to 100.0)", "0.0 (0.0 to 0.0)")
 
 
 # --- Files, plots and the command line --------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.baselines.rules import new_mind
+from agents.baselines.mind import new_mind
 from agents.neural.columns import describe_concealed, describe_prospects
 from agents.neural.prospects import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from ddz_env import Rules, State

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.baselines.rules import RulesAgent, new_mind
+from agents.baselines.mind import new_mind
+from agents.baselines.rules import RulesAgent
 from agents.mcts import rollout_agent, simulate_planned
 from agents.mcts.candidates import list_candidates
 from agents.mcts.rollout_agent import RolloutAgent

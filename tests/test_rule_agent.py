@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.baselines.decomposition import EMIT, KICKERS, MAINS, decompose, new_scratch
+from agents.baselines.decomposition import decompose
 from agents.baselines.random import RandomAgent
 from agents.baselines.rules import RulesAgent, rules_move
+from agents.baselines.scratch import EMIT, KICKERS, MAINS, new_scratch
 from agents.playing import play_game, seat_generators
 from agents.protocol import Agent
 from ddz_env import Hand, Move, Rules, State

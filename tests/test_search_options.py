@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
-from agents.baselines.rules import RulesAgent, new_mind
+from agents.baselines.mind import new_mind
+from agents.baselines.rules import RulesAgent
 from agents.exact.errors import InconsistentViewError
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError
@@ -22,18 +22,18 @@ from agents.mcts.settings import Settings, plain
 from agents.mcts.simulate import simulate_random
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
+from agents.mcts.whole_moves import WholeMoveUctAgent
 from agents.mcts.worlds import uniform
 from agents.protocol import Decision, sight
 from agents.registry import make_agent
 from ddz_env import Move, State
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.layout import LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, WINNER
+from ddz_env.engine.layout import LANDLORD, WINNER
 from ddz_env.engine.random import key
-from ddz_env.engine.step import apply_action
 from ddz_env.errors import IllegalMoveError, InvalidOptionError
+from tests.figure_two import Book, Path, figure_2, grown_by_hand, played, records
 from tests.test_mcts import drawn, midgame
 from tests.test_mcts_decisions import view_with
-from tests.test_mcts_oracle import Chance, Path, legal_actions, played
 from training.experiments.search_options import VARIANTS
 
 SEED = np.uint64(2011)
@@ -189,20 +189,6 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
 # --- Selection: the formulas in plain Python --------------------------------------------------------------------------
 
 
-@dataclass
-class Node:
-    """A node and the edge to it."""
-
-    visits: int = 0
-    reward: np.float32 = ZERO
-    available: int = 1
-    prior: np.float32 = ONE
-    tried: list[int] = field(default_factory=list)
-
-
-Book = dict[Path, Node]
-
-
 def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
     """R / V + k sqrt(ln A / V), A being the visits of the parent in which the child was legal, this one included."""
 
@@ -212,18 +198,6 @@ def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
         return child.reward * share + np.float32(k) * np.sqrt(np.float32(math.log(child.available)) * share)
 
     return max(usable, key=value)  # the first of the largest
-
-
-def by_parent_visits(book: Book, path: Path, usable: list[int], k: float) -> int:
-    """Figure 2."""
-    logarithm = np.float32(math.log(book[path].visits))
-
-    def value(action: int) -> np.float32:
-        child = book[(*path, action)]
-        share = np.float32(1) / np.float32(child.visits)
-        return child.reward * share + np.float32(k) * np.sqrt(logarithm * share)
-
-    return max(usable, key=value)
 
 
 def by_puct(book: Book, path: Path, usable: list[int], untried: int, k: float) -> int | None:
@@ -253,45 +227,23 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
 
 def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str]) -> Book:
     """Information-set UCT with one of the later forms of selection."""
-    chance, rules = Chance(), state.rule_words
-    tree: Book = {(): Node()}
-    for _ in range(iterations):
-        row = chance.game(state, fixed=False)
-        path: Path = ()
-        movers: list[int] = []
-        expanded = False
-        while not expanded and row[STAGE] != STAGE_OVER:
-            legal = legal_actions(row, rules)
-            usable = [action for action in tree[path].tried if action in legal]
-            untried = [action for action in legal if action not in usable]
-            action: int | None = None
-            if options.get("counts") == "availability":
-                for tried in usable:
-                    tree[(*path, tried)].available += 1
-            if options.get("selection") == "puct":
-                action = by_puct(tree, path, usable, len(untried), k)
-            elif not untried:
-                choose = by_availability if options.get("counts") == "availability" else by_parent_visits
-                action = choose(tree, path, usable, k)
-            if action is None:
-                action, prior = chance.choose(untried), np.float32(1)
-                if options.get("prior") == "rules" and not usable:
-                    guided = rule_agents_action(row, state)
-                    if guided in untried:
-                        action, prior = guided, GUIDED_WEIGHT
-                tree[path].tried.append(action)
-                tree[(*path, action)] = Node(prior=prior)
-                expanded = True
-            movers.append(int(row[SEAT]))
-            apply_action(row, np.uint64(action), rules)
-            path = (*path, action)
-        won = chance.landlord_wins(row, rules)
-        tree[()].visits += 1
-        for length, mover in enumerate(movers, start=1):
-            side = np.float32((mover == int(row[LANDLORD])) == won)  # the side at the end, whoever bid at the time
-            tree[path[:length]].visits += 1
-            tree[path[:length]].reward += np.float32(0.5) if int(row[WINNER]) == NO_GAME else side
-    return tree
+
+    def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
+        if options.get("selection") == "puct":
+            return by_puct(book, path, usable, len(untried), k)
+        if options.get("counts") != "availability":
+            return figure_2(k)(book, path, usable, untried)
+        for tried in usable:
+            book[(*path, tried)].available += 1
+        return None if untried else by_availability(book, path, usable, k)
+
+    def guide(row: np.ndarray, usable: list[int], untried: list[int]) -> tuple[int, np.float32] | None:
+        if options.get("prior") != "rules" or usable:
+            return None
+        action = rule_agents_action(row, state)
+        return (action, GUIDED_WEIGHT) if action in untried else None
+
+    return grown_by_hand(state, iterations, pick, guide=guide)
 
 
 def options_of(k: float, options: Mapping[str, str]) -> Settings:
@@ -319,14 +271,17 @@ def compiled(state: State, iterations: int, settings: Settings, capacity: int = 
 Statistics = dict[Path, tuple[int, float, int, float]]
 
 
-def statistics_of(tree: Tree, record: int = ROOT, path: Path = ()) -> Statistics:
+def statistics_of(tree: Tree) -> Statistics:
     """Visits, reward, availability and prior of every node."""
-    numbers = (tree.visits[record], tree.reward[record], tree.available[record], tree.prior[record])
-    found: Statistics = {path: (int(numbers[0]), float(numbers[1]), int(numbers[2]), float(numbers[3]))}
-    block = children(tree, record)
-    for child in range(block.start, block.stop):
-        found |= statistics_of(tree, child, (*path, int(tree.action[child])))
-    return found
+    return {
+        path: (
+            int(tree.visits[record]),
+            float(tree.reward[record]),
+            int(tree.available[record]),
+            float(tree.prior[record]),
+        )
+        for path, record in records(tree).items()
+    }
 
 
 AVAILABILITY = {"counts": "availability"}
@@ -526,6 +481,9 @@ def test_a_rollout_agent_knows_its_simulations_only() -> None:
     [
         (IsUctAgent, {"particles": -1}),
         (IsUctAgent, {"trees": 0}),
+        (IsUctAgent, {"iterations": 2.5}),
+        (IsUctAgent, {"trees": 1.5}),
+        (IsUctAgent, {"particles": 0.5}),
         (IsUctAgent, {"iterations": True}),
         (IsUctAgent, {"exploration": float("inf")}),
         (IsUctAgent, {"milliseconds": float("nan")}),
@@ -534,9 +492,14 @@ def test_a_rollout_agent_knows_its_simulations_only() -> None:
         (RolloutAgent, {"iterations": 0}),
         (RolloutAgent, {"iterations": "many"}),
         (RolloutAgent, {"milliseconds": 0}),
+        (RolloutAgent, {"iterations": 2.5}),
         (RolloutAgent, {"candidates": 1}),
+        (RolloutAgent, {"candidates": 2.5}),
+        (RolloutAgent, {"particles": 99.9}),
         (RolloutAgent, {"particles": -1}),
         (RedeterminizedUctAgent, {"iterations": 0}),
+        (RedeterminizedUctAgent, {"iterations": 2.5}),
+        (WholeMoveUctAgent, {"iterations": 2.5}),
         (RedeterminizedUctAgent, {"exploration": -0.1}),
     ],
     ids=str,
@@ -544,6 +507,10 @@ def test_a_rollout_agent_knows_its_simulations_only() -> None:
 def test_bad_budgets_are_named(kind: type, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidBudgetError, match=next(iter(options))):
         kind(**options)
+
+
+def test_a_whole_number_may_be_written_with_an_exponent() -> None:
+    assert make_agent("isuct:iterations=1e3,trees=2.0").iterations == 1000  # type: ignore[attr-defined]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from agents.baselines.rules import RulesAgent
 from agents.registry import make_agent
 from ddz_env import Move, View
-from training.evaluation.errors import SettingsMismatchError
+from ddz_env.errors import UnknownAgentError
+from training.cli import app
+from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
 from training.experiments import search_options
 from training.experiments.result_table import read_results
 from training.experiments.search_options import (
@@ -203,6 +206,27 @@ def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_pa
     assert [result.deal for result in expected] == [10, 11, 12, 13, 14]
 
 
+def test_what_a_file_holds_besides_is_not_returned(found: Path, tmp_path: Path) -> None:
+    path = with_budgets_of(found, tmp_path)
+    shutil.copy(found, path)
+    one = run_search_options(path, **{**TINY, "names": ("choice by value",), "opponents": ("rules",)})
+    assert {(result.variant, result.opponent) for result in one} == {("choice by value", "rules")}
+    assert len(one) == 2
+    assert path.read_bytes() == found.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [({"names": ("nothing",)}, InvalidExperimentError), ({"opponents": ("ruels",)}, UnknownAgentError)],
+)
+def test_wrong_names_are_refused_before_anything_is_timed(
+    wrong: dict[str, Any], error: type[Exception], tmp_path: Path
+) -> None:
+    with pytest.raises(error):
+        run_search_options(tmp_path / "options.csv", **{**TINY, **wrong})
+    assert not list(tmp_path.iterdir())
+
+
 def test_files_of_another_base_or_seed_are_refused(found: Path, tmp_path: Path) -> None:
     path = with_budgets_of(found, tmp_path)
     shutil.copy(found, path)
@@ -258,3 +282,34 @@ def test_lines_of_the_report_by_hand() -> None:
     assert lines[0][:6] == ("PUCT", "rules", "4", "75.0", "25.0", "50.0")
     assert lines[1][:6] == ("flat", "rules", "1", "0.0", "0.0", "0.0")
     assert len(lines) == 2
+
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+
+def command(*options: str) -> tuple[int, str]:
+    """What `ddz reproduce search-options` says of the smallest run there is."""
+    small = ("--iterations", "16", "--deals", "2", "--processes", "1")
+    result = CliRunner().invoke(app, ["reproduce", "search-options", *small, *options], env={"COLUMNS": "160"})
+    return result.exit_code, result.output
+
+
+def test_the_command_plays_saves_and_prints_what_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "options.csv"
+    out = ("--out", str(path), "--against", "rules")
+    code, printed = command(*out, "--only", "plain", "--only", "choice by value")
+    assert code == 0, printed
+    assert len(read_results(path)[1]) == 4
+    assert beside(path).exists()
+    saved = path.read_bytes()
+    code, printed = command(*out, "--only", "plain")
+    assert code == 0, printed
+    assert "plain" in printed
+    assert "choice by value" not in printed
+    assert path.read_bytes() == saved
+
+
+def test_the_command_refuses_a_variant_that_does_not_exist() -> None:
+    code, printed = command("--only", "nothing")
+    assert code == 2
+    assert "choice by value" in " ".join(printed.split())

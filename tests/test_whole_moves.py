@@ -26,26 +26,24 @@ from agents.mcts.worlds import uniform
 from agents.registry import make_agent
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import HANDS, LANDLORD, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.moves import list_moves
 from ddz_env.engine.step import apply_action
 from ddz_env.view import whole_moves
-from tests.test_mcts_oracle import SEED, Chance, Node, Path, Statistics, select, statistics, statistics_of
+from tests.figure_two import (
+    SEED,
+    Chance,
+    Node,
+    Path,
+    Statistics,
+    backpropagate,
+    played,
+    select,
+    statistics,
+    statistics_of,
+)
 
 LEVELS: tuple[Levels, ...] = ("sets", "flat")
-
-
-def played(seed: int, moves: int, rules: str = "standard") -> State:
-    """A position some moves into a random game (earlier if the game ends)."""
-    state, rng = State.new(seed, rules), np.random.default_rng(seed)
-    for _ in range(moves):
-        legal = state.legal_moves()
-        twin = state.copy()
-        twin.step(legal[int(rng.integers(len(legal)))])
-        if twin.is_over:
-            break
-        state = twin
-    return state
 
 
 def endgame(*hands: str, rules: str = "standard") -> State:
@@ -103,7 +101,7 @@ def reference(state: State, levels: Levels, iterations: int) -> dict[Path, Node]
                 tree[(*path, edge)] = Node()
                 expanded = True
             else:
-                edge = select(tree, path, legal, 1.0)
+                edge = select(tree, path, [tried for tried in tree[path].tried if tried in legal], 1.0)
             path = (*path, edge)
             movers.append(int(row[SEAT]))
             if levels == "sets" and half_built is None and has_kickers(edge >> 24):
@@ -114,11 +112,8 @@ def reference(state: State, levels: Levels, iterations: int) -> dict[Path, Node]
                 half_built = None
         if half_built is not None:
             apply_action(row, np.uint64(half_built), rules)
-        won = chance.landlord_wins(row, rules)
-        tree[()].visits += 1
-        for length, mover in enumerate(movers, start=1):
-            tree[path[:length]].visits += 1
-            tree[path[:length]].reward += np.float32((mover == int(row[LANDLORD])) == won)
+        chance.play_out(row, rules)
+        backpropagate(tree, path, movers, row)
     return tree
 
 

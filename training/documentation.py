@@ -108,12 +108,15 @@ def option_table() -> str:
 
 
 def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
-    """The table of an experiment on the full game by its name in a page; None if there is no such experiment.
+    """The table of an experiment by its name in a page; None if there is no such experiment.
 
     Args:
-        name: ``full-`` and a report of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
+        name: ``mini-uct``, ``search-options``, or ``full-`` and a report of :mod:`training.experiments.full_reports`,
+            perhaps with a variant of its file.
         results: Where the files are.
     """
+    if name in MINI_TABLES:
+        return functools.partial(_mini_uct_table, results)
     if name in OPTION_TABLES:
         return functools.partial(_search_options_table, results / f"{name.replace('-', '_')}.csv")
     prefix, _, rest = name.partition("-")
@@ -122,6 +125,21 @@ def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
         return None
     source = REPORTS[kind].source + (f"_{variant.replace('-', '_')}" if variant else "")
     return functools.partial(_experiment_table, kind, results / f"full_{source}.csv")
+
+
+def _mini_uct_table(results: Path) -> str:
+    """Player 1's win rate on Mini as our searches are and as the paper's are."""
+    from training.experiments.mini_uct import PAPER_RATES, deal_results, rate_cells
+
+    lines = []
+    for name, what in MINI_UCT_FILES.items():
+        if not (results / name).exists():
+            return f"*There are no results yet: this table is computed from `{results.name}/{name}`.*"
+        settings, rows = read_results(results / name)
+        games = settings["games"]
+        lines.append((what, f"`{name}`", f"{games * len(rows):,}", *rate_cells(deal_results(rows), games)))
+    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
+    return _table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
 
 
 def _search_options_table(path: Path) -> str:
@@ -162,9 +180,18 @@ TABLES: dict[str, Callable[[], str]] = {
 OPTION_TABLES = ("search-options",)
 """Tables of options at equal time."""
 
-EXPERIMENT_TABLES: tuple[str, ...] = (*(f"full-{name}" for name in REPORTS), *OPTION_TABLES)
-"""Tables of experiments on the full game.  A page may add a variant to the name: ``full-landlord-plain`` is the table
-of ``results/full_landlord_plain.csv``."""
+MINI_TABLES = ("mini-uct",)
+"""Tables of experiments on Mini."""
+
+MINI_UCT_FILES = {
+    "mini_uct.csv": "taken at once, in simulations and by the agent",
+    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+}
+"""The files of ``ddz reproduce mini-uct`` that the page compares, and what they differ in."""
+
+EXPERIMENT_TABLES: tuple[str, ...] = (*(f"full-{name}" for name in REPORTS), *OPTION_TABLES, *MINI_TABLES)
+"""Tables of experiments.  Of those on the full game a page may add a variant to the name: ``full-landlord-plain`` is
+the table of ``results/full_landlord_plain.csv``."""
 
 
 def refreshed(text: str, results: Path = Path("docs/results")) -> str:

@@ -7,9 +7,11 @@
 :class:`InformationSetExpectimaxAgent`  the tree of information sets (section III.E)
 ==============================  ========================================================================================
 
-The last two infer nothing from the opponents' moves (``inference=None``), or apply Bayes' rule (section III.G) to the
-model that fits the opponent (``"correct"``) or to another, still sensible one (``"incorrect"``: cheating minimax, and
-expectimax where the opponent is cheating minimax).  The paper does not say which incorrect model it took.
+The last two infer nothing from the opponents' moves (``inference=None``), or apply Bayes' rule (section III.G) to a
+model by its name, to the one that fits the opponent (``"correct"``) or to another, still sensible one (``"incorrect"``:
+cheating minimax, and expectimax where the opponent is cheating minimax).  The paper does not say which incorrect model
+it took.  All arguments but shared solvers are text, so that agents can be made by name
+(``determinized-minimax:inference=rules``).
 
 Nothing is random.  Where moves tie, the first in the engine's order (ascending by action id) is played; the paper is
 silent here.
@@ -19,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,7 @@ from agents.exact.expectimax import ExpectimaxSolver
 from agents.exact.inference import Inference, Story
 from agents.exact.information_set import InformationSet, check_replayable, information_set
 from agents.exact.minimax import MinimaxSolver, check_solvable
+from agents.exact.models import OpponentModel, RulesModel
 from agents.protocol import Decision
 from ddz_env import Move, State, View
 from ddz_env.engine.layout import (
@@ -49,7 +52,8 @@ from ddz_env.rules import Rules
 from ddz_env.view import whole_moves, write_view
 
 Row = npt.NDArray[np.uint64]
-InferenceKind = Literal["correct", "incorrect"]
+MODELS = ("cheating-minimax", "determinized-minimax", "expectimax", "rules")
+"""Names of opponent models."""
 
 _POSITION = np.array(
     [HANDS, HANDS + 1, HANDS + 2, HIDDEN, KNOWN, SIZES, SEAT, TARGET, KEY, OWNER, PASSES, LANDLORD], np.intp
@@ -93,6 +97,8 @@ class ExactAgent(ABC):
     """Values that differ by no more tie."""
 
     def __init__(self, solvers: Solvers | None = None) -> None:
+        if not isinstance(solvers, Solvers | None):
+            raise NotSolvableError(f"solvers={solvers!r} must be agents.exact.agents.Solvers, which text cannot name")
         self.solvers = solvers or Solvers()
         self._decided: dict[tuple[Any, ...], Move] = {}
 
@@ -193,8 +199,8 @@ class _InferringAgent(ExactAgent):
     """An agent that looks at information sets, with or without inference.
 
     Args:
-        inference: None, ``"correct"`` or ``"incorrect"``.
-        opponent: What the other seats really are: ``"cheating"``, ``"determinized"``, ``"expectimax"`` or an agent.
+        inference: None; ``"correct"`` or ``"incorrect"``, of ``opponent``; or a model, of ``MODELS``.
+        opponent: What the other seats really are: a model of ``MODELS``, or an object.
         solvers: Solvers to share with other agents.
 
     Raises:
@@ -203,19 +209,22 @@ class _InferringAgent(ExactAgent):
 
     def __init__(
         self,
-        inference: InferenceKind | None = None,
-        opponent: str | ExactAgent = "expectimax",
+        inference: str | None = None,
+        opponent: str | OpponentModel = "expectimax",
         solvers: Solvers | None = None,
     ) -> None:
         super().__init__(solvers)
         self.inference = inference
-        self.model: ExactAgent | None = None
+        self.model: OpponentModel | None = None
         if inference == "correct":
             self.model = model_named(opponent, self.solvers)
         elif inference == "incorrect":
             self.model = incorrect_model(model_named(opponent, self.solvers), self.solvers)
+        elif inference in MODELS:
+            self.model = model_named(inference, self.solvers)
         elif inference is not None:
-            raise NotSolvableError(f"unknown inference {inference!r}; choose from None, 'correct', 'incorrect'")
+            known = ", ".join(("none", "correct", "incorrect", *MODELS))
+            raise NotSolvableError(f"unknown inference {inference!r}; choose from {known}")
         self._inferences: dict[Rules, Inference] = {}
 
     @property
@@ -270,23 +279,25 @@ class InformationSetExpectimaxAgent(_InferringAgent):
         )
 
 
-def model_named(opponent: str | ExactAgent, solvers: Solvers) -> ExactAgent:
-    """An agent without inference by its short name; an agent is passed through.
+def model_named(opponent: str | OpponentModel, solvers: Solvers) -> OpponentModel:
+    """An agent without inference by its name; an object is passed through.
 
     Raises:
         NotSolvableError: If the name is unknown.
     """
-    if isinstance(opponent, ExactAgent):
-        return opponent
-    if opponent == "cheating":
+    if callable(getattr(opponent, "choose_in", None)):
+        return cast("OpponentModel", opponent)
+    if opponent == "cheating-minimax":
         return CheatingMinimaxAgent(solvers)
-    if opponent == "determinized":
+    if opponent == "determinized-minimax":
         return DeterminizedMinimaxAgent(solvers=solvers)
     if opponent == "expectimax":
         return InformationSetExpectimaxAgent(solvers=solvers)
-    raise NotSolvableError(f"unknown opponent model {opponent!r}; choose from cheating, determinized, expectimax")
+    if opponent == "rules":
+        return RulesModel()
+    raise NotSolvableError(f"unknown opponent model {opponent!r}; choose from {', '.join(MODELS)}")
 
 
-def incorrect_model(opponent: ExactAgent, solvers: Solvers) -> ExactAgent:
+def incorrect_model(opponent: OpponentModel, solvers: Solvers) -> OpponentModel:
     """A sensible model that is not the opponent's algorithm: cheating minimax, or expectimax for cheating minimax."""
-    return model_named("expectimax" if isinstance(opponent, CheatingMinimaxAgent) else "cheating", solvers)
+    return model_named("expectimax" if isinstance(opponent, CheatingMinimaxAgent) else "cheating-minimax", solvers)

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.rules import WEIGHTS, Mind, new_mind, rules_move
+from agents.baselines.mind import Mind, new_mind
+from agents.baselines.rules import rules_move
+from agents.baselines.weights import WEIGHTS
 from agents.inference.errors import InvalidInferenceOptionError
 from agents.inference.likelihood import (
     FACTS,

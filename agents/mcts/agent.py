@@ -17,7 +17,7 @@ from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_start, check_view
 from agents.mcts.determinize import draw_game
-from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice
+from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice, check_count
 from agents.mcts.reuse import Memory
 from agents.mcts.search import search
 from agents.mcts.settings import COUNTS, FINAL, PRIORS, SELECTIONS, SIMULATIONS, Settings
@@ -58,7 +58,7 @@ class TreeSearchAgent:
         threads: Threads that grow the trees; the result does not depend on them.
 
     Raises:
-        InvalidBudgetError: If a number is out of range.
+        InvalidBudgetError: If a number is out of range, or one that counts is not whole.
         InvalidSearchOptionError: If an option's value does not exist, or another option contradicts it.
     """
 
@@ -82,16 +82,10 @@ class TreeSearchAgent:
         finish: bool = True,
         threads: int = 1,
     ) -> None:
-        self.iterations = self._iterations if iterations is None else iterations
-        self.trees = self._trees if trees is None else trees
-        for name, value, least in (
-            ("trees", self.trees, 1),
-            ("iterations", self.iterations, 1),
-            ("exploration", exploration, 0),
-            ("milliseconds", 1 if milliseconds is None else milliseconds, 0.1),
-        ):
-            check_budget(name, value, least)
-        self.iterations, self.trees = int(self.iterations), int(self.trees)
+        self.iterations = check_count("iterations", self._iterations if iterations is None else iterations, 1)
+        self.trees = check_count("trees", self._trees if trees is None else trees, 1)
+        check_budget("exploration", exploration, 0)
+        check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)
         self.milliseconds = milliseconds
         self.threads = usable_threads(threads)
         self._policy = _policy(simulation)
@@ -272,8 +266,7 @@ class IsUctAgent(TreeSearchAgent):
             finish=finish,
             threads=threads,
         )
-        check_budget("particles", particles, 0)
-        self.particles = int(particles)
+        self.particles = check_count("particles", particles, 0)
         self._memory = Memory() if reuse else None
 
     def reset(self, seat: int, rules: Rules) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,20 +52,29 @@ def finishing_move(root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[n
     return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
 
 
-def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
-    """Visits and rewards of the children of one node in every tree, added up by action, ascending."""
+class _Totals(NamedTuple):
+    """Statistics of the children of one node, added up over the trees, by action."""
+
+    visits: dict[int, int]
+    rewards: dict[int, float]
+    priors: dict[int, float]
+
+
+def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> _Totals:
+    """Statistics of the children of one node in every tree, the actions ascending."""
     visits: dict[int, int] = {}
     rewards: dict[int, float] = {}
+    priors: dict[int, float] = {}
     for tree, node in zip(trees, nodes, strict=True):
         if node < 0:
             continue
         block = children(tree, node)
-        for action, count, reward in zip(
-            tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True
-        ):
+        parts = (array[block].tolist() for array in (tree.action, tree.visits, tree.reward, tree.prior))
+        for action, count, reward, prior in zip(*parts, strict=True):
             visits[action] = visits.get(action, 0) + count
             rewards[action] = rewards.get(action, 0.0) + reward
-    return dict(sorted(visits.items())), rewards
+            priors[action] = priors.get(action, 0.0) + prior
+    return _Totals(dict(sorted(visits.items())), rewards, priors)
 
 
 def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[int]:
@@ -83,7 +93,7 @@ def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[i
 def choose(
     trees: Sequence[Tree], root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool = False
 ) -> Decision:
-    """The best move of a search, stage by stage; the lowest action wins a tie.
+    """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 
     Args:
         trees: The trees, whose root statistics are added up.
@@ -92,37 +102,33 @@ def choose(
         by_value: Choose by mean reward among the actions with enough visits, instead of by visits.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
-    visits, rewards = _totals(trees, nodes)
+    first = _totals(trees, nodes)
     row = root.copy()
     line: list[int] = []
-    action = _next_action(visits, rewards, row, rules, by_value)
+    action = _next_action(first, row, rules, by_value)
     while True:
         line.append(action)
         apply_action(row, np.uint64(action), rules)
         if int(row[STAGE]) != STAGE_KICKER:
             break
         nodes = _descend(trees, nodes, action)
-        action = _next_action(*_totals(trees, nodes), row, rules, by_value)
-    values = {action: rewards[action] / count for action, count in visits.items() if count}
+        action = _next_action(_totals(trees, nodes), row, rules, by_value)
+    values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
-    return Decision(Move(main, kickers), visits, values, tuple(line))
+    return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(
-    visits: dict[int, int],
-    rewards: dict[int, float],
-    row: npt.NDArray[np.uint64],
-    rules: npt.NDArray[np.uint64],
-    by_value: bool,
-) -> int:
-    """The best action of one stage; the lowest legal one where the budget never reached it."""
+def _next_action(totals: _Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool) -> int:
+    """The best action of one stage; the lowest legal one where the search never came."""
+    visits, rewards, priors = totals
     if not visits:
         mask = np.empty(MASK_WORDS, np.uint64)
         legal_mask(row, rules, mask)
         return int(nth_legal(mask, np.uint64(0)))
-    if by_value:
-        enough = max(1.0, ENOUGH * max(visits.values()))
+    most = max(visits.values())
+    if by_value and most:
+        enough = max(1.0, ENOUGH * most)
         return max(
             (action for action in visits if visits[action] >= enough), key=lambda a: (rewards[a] / visits[a], -a)
         )
-    return max(visits, key=lambda action: (visits[action], -action))
+    return max(visits, key=lambda action: (visits[action], priors[action], -action))

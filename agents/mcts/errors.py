@@ -30,6 +30,23 @@ def check_budget(name: str, value: object, least: float) -> None:
         raise InvalidBudgetError(f"{name}={value!r} must be a number of at least {least}")
 
 
+def check_count(name: str, value: float, least: int) -> int:
+    """Check a number that counts something and return it as an integer; ``1e4`` is 10,000, 2.5 is an error.
+
+    Args:
+        name: What it is, for the message.
+        value: The number.
+        least: The smallest value allowed.
+
+    Raises:
+        InvalidBudgetError: If it is none, or not whole, or too small.
+    """
+    check_budget(name, value, least)
+    if value != int(value):
+        raise InvalidBudgetError(f"{name}={value!r} must be a whole number of at least {least}")
+    return int(value)
+
+
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> int:
     """The index of an option's value.
 

@@ -6,13 +6,14 @@ import time
 
 import numpy as np
 
-from agents.baselines.rules import WEIGHTS, rules_move
+from agents.baselines.rules import rules_move
+from agents.baselines.weights import WEIGHTS
 from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.candidates import list_candidates
 from agents.mcts.choice import finishing_move, only_move
 from agents.mcts.consistency import check_view
-from agents.mcts.errors import check_budget, check_choice
+from agents.mcts.errors import check_budget, check_choice, check_count
 from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, plain
 from agents.mcts.simulate_planned import new_plan
@@ -40,7 +41,7 @@ class RolloutAgent:
             sorts: square roots of its rollouts are added to its wins so many times.
 
     Raises:
-        InvalidBudgetError: If a number is out of range.
+        InvalidBudgetError: If a number is out of range, or one that counts is not whole.
         InvalidSearchOptionError: If there is no such simulation.
 
     Example:
@@ -61,14 +62,13 @@ class RolloutAgent:
         particles: int = 0,
         caution: float = 0.5,
     ) -> None:
-        check_budget("iterations", iterations, 1)
         check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)
-        check_budget("candidates", candidates, 2)
-        check_budget("particles", particles, 0)
         check_budget("caution", caution, 0)
         self.caution = float(caution)
-        self.iterations, self.milliseconds = int(iterations), milliseconds
-        self.candidates, self.particles = int(candidates), int(particles)
+        self.iterations = check_count("iterations", iterations, 1)
+        self.milliseconds = milliseconds
+        self.candidates = check_count("candidates", candidates, 2)
+        self.particles = check_count("particles", particles, 0)
         index = check_choice("simulation", simulation, SIMULATIONS)
         self.settings = plain()._replace(simulation=np.int64(index))
         self._plan = new_plan()

@@ -103,7 +103,9 @@ def _best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, 
         record = np.int64(usable[index])
         count = np.float32(tree.visits[record])
         value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
-        if value > best_value:
+        # Of equals the lowest action, whichever was expanded first: a search with learned priors has the same order.
+        ties = value == best_value and best >= 0 and tree.action[record] < tree.action[best]
+        if value > best_value or ties:
             best, best_value = record, value
     return best
 

@@ -14,20 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.decomposition import (
-    BOMB,
-    EMIT,
-    KICKERS,
-    MAINS,
-    PAIR,
-    PRICES,
-    SOLO,
-    TRIO,
-    decompose,
-)
-from agents.baselines.rules import (
-    A_ENEMY_CARDS,
-    A_POOL,
+from agents.baselines.decomposition import decompose
+from agents.baselines.mind import A_ENEMY_CARDS, A_POOL, Mind, new_mind
+from agents.baselines.prices import body_segment, set_prices
+from agents.baselines.scratch import BOMB, EMIT, KICKERS, MAINS, PAIR, PRICES, SOLO, TRIO
+from agents.baselines.weights import (
     W_FOLLOW_HOLD,
     W_FOLLOW_NEED,
     W_FOLLOW_URGENT,
@@ -36,10 +27,6 @@ from agents.baselines.rules import (
     W_PARTNER_UP,
     W_PARTNER_WEAK,
     WEIGHTS,
-    Mind,
-    body_segment,
-    new_mind,
-    set_prices,
 )
 from agents.mcts.simulate import to_play_stage
 from ddz_env.engine.compiling import inline_kernel, pure_kernel

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.rules import WEIGHTS, Mind, rules_move
+from agents.baselines.mind import Mind
+from agents.baselines.rules import rules_move
+from agents.baselines.weights import WEIGHTS
 from agents.mcts.simulate import to_play_stage
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import STAGE, STAGE_PLAY

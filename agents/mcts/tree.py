@@ -7,7 +7,7 @@ check bounds: :func:`add_child` does, and reports a full tree so that the caller
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -53,19 +53,21 @@ class Tree(NamedTuple):
     free: npt.NDArray[np.int32]
 
 
-def new_tree(capacity: int) -> Tree:
+def new_tree(capacity: int, action: type[np.integer[Any]] = np.int16, count: type[np.integer[Any]] = np.int16) -> Tree:
     """Allocate a tree that holds a bare root.
 
     Args:
         capacity: Records to make room for; four an iteration are always enough.
+        action: Type of the actions, wider where they are more than action ids.
+        count: Type of a node's number of children.
     """
     tree = Tree(
-        np.empty(capacity, np.int16),
+        np.empty(capacity, action),
         np.empty(capacity, np.int32),
         np.empty(capacity, np.float32),
         np.empty(capacity, np.int32),
-        np.empty(capacity, np.int16),
-        np.empty(capacity, np.int16),
+        np.empty(capacity, count),
+        np.empty(capacity, count),
         np.empty(capacity, np.int8),
         np.empty(capacity, np.int32),
         np.empty(capacity, np.float32),

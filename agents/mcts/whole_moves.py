@@ -21,7 +21,7 @@ class WholeMoveUctAgent(TreeSearchAgent):
 
     Raises:
         InvalidLevelsError: If ``levels`` is unknown.
-        InvalidBudgetError: If a number is out of range.
+        InvalidBudgetError: If a number is out of range, or one that counts is not whole.
 
     Example:
         >>> from ddz_env import State

@@ -27,14 +27,14 @@ import numpy.typing as npt
 from agents.mcts.determinize import determinize
 from agents.mcts.search import MAX_DEPTH, best_child, best_of
 from agents.mcts.simulate import reward_of, simulate_random
-from agents.mcts.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, children, clear, grown
+from agents.mcts.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, children, clear, grown, new_tree
 from agents.protocol import Decision
 from ddz_env import Move
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
 from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.moves import _list_kickers, list_moves
+from ddz_env.engine.moves import list_kickers, list_moves
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, SEGMENT_KICKER_SIZE
@@ -96,20 +96,7 @@ def new_key_tree(capacity: int) -> Tree:
     Args:
         capacity: Records to make room for.
     """
-    tree = Tree(
-        np.empty(capacity, np.uint64),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int8),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(SIZE_CLASSES + 1, np.int32),
-    )
-    clear(tree)
-    return tree
+    return new_tree(capacity, action=np.uint64, count=np.int32)
 
 
 @inline_kernel
@@ -163,7 +150,7 @@ def _list_options(
     if flat:
         found = list_moves(row, rules, options.mains, options.kickers)
     elif pending != U0:
-        found = _list_kickers(row, rules, pending, options.mains, options.kickers, _NONE_FOUND)
+        found = list_kickers(row, rules, pending, options.mains, options.kickers, _NONE_FOUND)
     else:
         found = _list_mains(row, rules, mask, options.mains, options.kickers)
     found = min(found, options.keys.size)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.rules import Mind, new_mind
+from agents.baselines.mind import Mind, new_mind
 from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS

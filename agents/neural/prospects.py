@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.decomposition import PRICE_ONLY, decompose
-from agents.baselines.rules import A_ENEMY_CARDS, A_POOL, WEIGHTS, Mind, set_prices
+from agents.baselines.decomposition import decompose
+from agents.baselines.mind import A_ENEMY_CARDS, A_POOL, Mind
+from agents.baselines.prices import set_prices
+from agents.baselines.scratch import PRICE_ONLY
+from agents.baselines.weights import WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
 
 MOST_LOSERS, MOST_MOVES = 8, 12

@@ -11,7 +11,7 @@ from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_view
-from agents.mcts.errors import check_budget, check_choice
+from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice
 from agents.mcts.settings import FINAL, SIMULATIONS
 from agents.mcts.worlds import Pool, uniform
 from agents.neural.loading import load_policy
@@ -79,6 +79,8 @@ class ModelSearchAgent:
             ("particles", particles, 0),
         ):
             check_budget(name, value, least)
+        if trust > 1:
+            raise InvalidBudgetError(f"trust={trust!r} must be a share, 0 to 1")
         self.iterations, self.milliseconds = int(iterations), milliseconds
         self.trees, self.batch, self.particles = int(trees), int(batch), int(particles)
         self.model = model
@@ -90,7 +92,7 @@ class ModelSearchAgent:
             self.batch,
             evaluator(model, self.leaf, float(temperature)),
             exploration=float(exploration),
-            trust=min(1.0, float(trust)) if self.leaf != "simulation" else 0.0,
+            trust=float(trust) if self.leaf != "simulation" else 0.0,
             simulation=simulated,
         )
 

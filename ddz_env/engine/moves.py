@@ -51,15 +51,27 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
                     kickers[found] = U0
                 found += 1
             else:
-                found = _list_kickers(row, rules, action, mains, kickers, found)
+                found = list_kickers(row, rules, action, mains, kickers, found)
     return found
 
 
 @kernel
-def _list_kickers(
+def list_kickers(
     row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int
 ) -> int:
-    """Append every kicker set of one main group: a depth-first walk with its own stack."""
+    """Append every kicker set of one main group: a depth-first walk with its own stack.
+
+    Args:
+        row: The game.
+        rules: The rules array.
+        main: A legal main group that takes kickers.
+        mains: Output, shape ``[capacity]``, uint64: the main group, once for each kicker set.
+        kickers: Output, shape ``[capacity]``, uint64: the kickers as a hand.
+        found: Moves that both hold already.
+
+    Returns:
+        The number of moves with these; only the first ``capacity`` are written.
+    """
     hand = row[HANDS + np.int64(row[SEAT])]
     segment = MAIN_SEGMENT[main]
     start = main - SEGMENT_BASE[segment]

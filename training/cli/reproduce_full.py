@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.table import Table
@@ -30,9 +32,8 @@ Options = Annotated[
 ]
 
 
-def cheating(
+def _full_run(
     out: Out = None,
-    plot: Plot = None,
     deals: Deals = 1000,
     games: Games = 1,
     seed: Seed = 0,
@@ -40,7 +41,47 @@ def cheating(
     trees: Trees = 40,
     tree_iterations: TreeIterations = 250,
     options: Options = "",
-) -> None:
+) -> FullRun:
+    """The run that a command's options ask for."""
+    from training.experiments.full_games import FullRun
+    from training.experiments.searchers import Searchers
+
+    return FullRun(out, deals, games, processes, Searchers(trees, tree_iterations, options), seed)
+
+
+def with_run(games: int = 1) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function of a run: its options are those of :func:`_full_run`, then the function's own.
+
+    Args:
+        games: The default of ``--games``.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        shared, own = _parameters(_full_run), _parameters(function)[1:]
+        shared = [option.replace(default=games) if option.name == "games" else option for option in shared]
+
+        @functools.wraps(function)
+        def command(**options: Any) -> None:
+            mine = {option.name: options.pop(option.name) for option in own}
+            function(_full_run(**options), **mine)
+
+        # What typer reads; the wrapped function's own signature would be found otherwise.
+        command.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+        command.__annotations__ = {option.name: option.annotation for option in (*shared, *own)}
+        return command
+
+    return decorate
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """A function's parameters with their annotations as objects; of a run it is enough to know that it is one."""
+    hints = get_type_hints(function, localns={"FullRun": object}, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    return [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters]
+
+
+@with_run()
+def cheating(run: FullRun, plot: Plot = None) -> None:
     """Table 1: who gains how much by seeing all cards.
 
     Plays 5 games a deal for each of --games, of about 0.2 CPU seconds: 17 CPU minutes by default.  (The paper: 1 game.)
@@ -48,23 +89,13 @@ def cheating(
     from training.experiments import full_plots
     from training.experiments.full_cheating import compare_cheating, run_cheating
 
-    run = _run(out, deals, games, seed, processes, trees, tree_iterations, options)
     results = with_bar("games", lambda tell: run_cheating(run, tell))
     report("Table 1: cheating over determinized UCT", compare_cheating(results))
     draw(plot, lambda path: full_plots.plot_cheating(results, path))
 
 
-def landlord(
-    out: Out = None,
-    plot: Plot = None,
-    deals: Deals = 1000,
-    games: Games = 1,
-    seed: Seed = 0,
-    processes: Processes = 2,
-    trees: Trees = 40,
-    tree_iterations: TreeIterations = 250,
-    options: Options = "",
-) -> None:
+@with_run()
+def landlord(run: FullRun, plot: Plot = None) -> None:
     """Three searches as landlord: 54.0, 42.4 and 42.0 %.
 
     Plays 3 games a deal for each of --games, of about 0.2 CPU seconds: 10 CPU minutes by default.  (The paper: 40.)
@@ -72,23 +103,13 @@ def landlord(
     from training.experiments import full_plots
     from training.experiments.full_landlord import compare_landlord, run_landlord
 
-    run = _run(out, deals, games, seed, processes, trees, tree_iterations, options)
     results = with_bar("games", lambda tell: run_landlord(run, tell))
     report("The landlord against determinized UCT", compare_landlord(results))
     draw(plot, lambda path: full_plots.plot_landlord(results, path))
 
 
-def thresholds(
-    out: Out = None,
-    plot: Plot = None,
-    deals: Deals = 1000,
-    games: Games = 2,
-    seed: Seed = 0,
-    processes: Processes = 2,
-    trees: Trees = 40,
-    tree_iterations: TreeIterations = 250,
-    options: Options = "",
-) -> None:
+@with_run(games=2)
+def thresholds(run: FullRun, plot: Plot = None) -> None:
     """Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
 
     Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
@@ -98,23 +119,16 @@ def thresholds(
     from training.experiments.full_landlord import run_landlord
     from training.experiments.full_thresholds import filter_deals
 
-    run = _run(out, deals, games, seed, processes, trees, tree_iterations, options)
     results = filter_deals(with_bar("games", lambda tell: run_landlord(run, tell)))
     _print_thresholds(results)
     draw(plot, lambda path: full_plots.plot_thresholds(results, path))
 
 
+@with_run()
 def iterations(
-    out: Out = None,
+    run: FullRun,
     plot: Plot = None,
     at: Annotated[list[int] | None, typer.Option(help="Only so many iterations; may be repeated.")] = None,
-    deals: Deals = 1000,
-    games: Games = 1,
-    seed: Seed = 0,
-    processes: Processes = 2,
-    trees: Trees = 40,
-    tree_iterations: TreeIterations = 250,
-    options: Options = "",
 ) -> None:
     """Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).
 
@@ -123,21 +137,14 @@ def iterations(
     """
     from training.experiments.full_sweeps import ITERATIONS
 
-    run = _run(out, deals, games, seed, processes, trees, tree_iterations, options)
     _sweep(ITERATIONS, run, at, plot)
 
 
+@with_run()
 def exploration(
-    out: Out = None,
+    run: FullRun,
     plot: Plot = None,
     at: Annotated[list[float] | None, typer.Option(help="Only this constant; may be repeated.")] = None,
-    deals: Deals = 1000,
-    games: Games = 1,
-    seed: Seed = 0,
-    processes: Processes = 2,
-    trees: Trees = 40,
-    tree_iterations: TreeIterations = 250,
-    options: Options = "",
 ) -> None:
     """Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.
 
@@ -145,7 +152,6 @@ def exploration(
     """
     from training.experiments.full_sweeps import EXPLORATION
 
-    run = _run(out, deals, games, seed, processes, trees, tree_iterations, options)
     _sweep(EXPLORATION, run, at, plot)
 
 
@@ -161,22 +167,6 @@ def branching(out: Out = None, plot: Plot = None, deals: Deals = 1000, seed: See
     results = with_bar("games", lambda tell: run_branching(FullRun(out, deals, seed=seed), tell))
     report("Branching with and without grouping", compare_branching(results))
     draw(plot, lambda path: full_plots.plot_branching(results, path))
-
-
-def _run(
-    out: Path | None,
-    deals: int,
-    games: int,
-    seed: int,
-    processes: int,
-    trees: int,
-    tree_iterations: int,
-    options: str,
-) -> FullRun:
-    from training.experiments.full_games import FullRun
-    from training.experiments.searchers import Searchers
-
-    return FullRun(out, deals, games, processes, Searchers(trees, tree_iterations, options), seed)
 
 
 def _sweep(sweep: Sweep, run: FullRun, values: Sequence[float] | None, plot: Path | None) -> None:

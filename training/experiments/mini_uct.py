@@ -7,7 +7,7 @@ Player 2 is determinized UCT with 20 trees of 200 iterations.  Player 1 is infor
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,12 @@ def run_mini_uct(
                 deal.number, *(_wins(agent, opponent, deal, games, seed, i) for i, agent in enumerate(contenders))
             )
     on_progress(len(deals), len(deals))
-    return [DealResult(int(row["deal"]), (int(row["isuct_wins"]), int(row["duct_wins"]))) for row in table.rows]
+    return deal_results(table.rows)
+
+
+def deal_results(rows: Iterable[Mapping[str, str]]) -> list[DealResult]:
+    """The lines of a results file."""
+    return [DealResult(int(row["deal"]), (int(row["isuct_wins"]), int(row["duct_wins"]))) for row in rows]
 
 
 def _wins(agent: Agent, opponent: Agent, deal: MiniDeal, games: int, seed: int, kind: int) -> int:
@@ -125,6 +130,12 @@ def win_rate(results: Sequence[DealResult], kind: str, games: int) -> Interval:
         variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
     margin = Z95 * math.sqrt(variance)
     return Interval(mean, mean - margin, mean + margin, games * len(results))
+
+
+def rate_cells(results: Sequence[DealResult], games: int) -> tuple[str, ...]:
+    """Both kinds' win rates with their intervals, in per cent."""
+    rates = (win_rate(results, kind, games) for kind in PLAYERS_1)
+    return tuple(f"{100 * rate.mean:.1f} ({100 * rate.low:.1f} to {100 * rate.high:.1f})" for rate in rates)
 
 
 def compare_mini_uct(results: Sequence[DealResult], games: int) -> list[Comparison]:

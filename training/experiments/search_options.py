@@ -20,6 +20,7 @@ from agents.registry import make_agent
 from ddz_env import State, View
 from training.evaluation.arena import Arena, run_arena
 from training.evaluation.duplicate import GameRecord
+from training.evaluation.errors import InvalidExperimentError
 from training.evaluation.statistics import Interval, normal_interval, win_share
 from training.experiments.comparison import OnProgress, no_progress
 from training.experiments.result_table import ResultTable
@@ -187,7 +188,20 @@ def run_search_options(
         first_deal: Number of the first.
         processes: Worker processes; the results do not depend on them.
         seed: Seed of deals and agents.
+
+    Returns:
+        The deals asked for; the file may hold more.
+
+    Raises:
+        InvalidExperimentError: If there is no such variant.
+        UnknownAgentError: If an opponent does not exist.
+        SettingsMismatchError: If the file was written with another base or seed.
     """
+    unknown = [name for name in names if name not in VARIANTS]
+    if unknown:
+        raise InvalidExperimentError(f"{', '.join(unknown)}: no such variant; there are {', '.join(VARIANTS)}")
+    for opponent in opponents:
+        make_agent(opponent)  # a wrong name is an error before anything is timed
     beside = None if path is None else path.with_name(f"{path.stem}_budgets.csv")
     known = budgets(beside, base_iterations, names)
     settings = {"experiment": "search-options", "base": base_iterations, "seed": seed}
@@ -212,7 +226,11 @@ def run_search_options(
         arena = Arena((spec, other), seed=seed, timing=False)
         for first, count in _stretches(missing):
             run_arena(arena, count, first_deal=first, processes=processes, on_deal=save)
-    return [deal_result(row) for row in table.rows if int(row["deal"]) in wanted]
+    return [
+        deal_result(row)
+        for row in table.rows
+        if (row["variant"], row["opponent"]) in pairs and int(row["deal"]) in wanted
+    ]
 
 
 def _stretches(deals: Sequence[int]) -> list[tuple[int, int]]:

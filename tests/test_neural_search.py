@@ -1,0 +1,270 @@
+"""Neural search: the tree, the batches, and what the networks are asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError  # noqa: E402
+from agents.mcts.search import search  # noqa: E402
+from agents.mcts.settings import plain  # noqa: E402
+from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
+from agents.mcts.worlds import uniform  # noqa: E402
+from agents.neural.model import Bytes, Floats  # noqa: E402
+from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.weights import Weights, save_weights  # noqa: E402
+from agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent  # noqa: E402
+from agents.neural_search.forest import Forest  # noqa: E402
+from agents.neural_search.leaves import evaluator, leaf_kind  # noqa: E402
+from agents.registry import make_agent  # noqa: E402
+from ddz_env import Move, State  # noqa: E402
+from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
+from ddz_env.errors import IllegalMoveError  # noqa: E402
+from ddz_env.observation import OBSERVATION  # noqa: E402
+from tests.test_neural_network import small_networks  # noqa: E402
+
+_ROLE = OBSERVATION.offsets["role"]
+
+
+class Uniform:
+    """A policy without opinions, and a critic that always sees the same side win.
+
+    Attributes:
+        asked: How many leaves it was asked about, call by call.
+    """
+
+    def __init__(self, landlord: float = 0.0) -> None:
+        self.landlord = landlord
+        self.asked: list[int] = []
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        self.asked.append(len(masks))
+        with np.errstate(divide="ignore"):
+            priors = np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32))
+        is_landlord = observations[:, _ROLE] == 1
+        return priors.astype(np.float32), np.where(is_landlord, self.landlord, -self.landlord).astype(np.float32)
+
+
+class Prefers(Uniform):
+    """A policy that gives most of its mass to some actions."""
+
+    def __init__(self, actions: set[int]) -> None:
+        super().__init__()
+        self.actions = actions
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        _, values = super().evaluate(observations, masks)
+        weights = np.where(np.isin(np.arange(400), list(self.actions)), 20.0, 1.0) * masks
+        with np.errstate(divide="ignore"):
+            return np.log(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32), values
+
+
+class Silent(Uniform):
+    """A policy that must not be asked."""
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        raise AssertionError("the networks were asked")
+
+
+def grow(state: State, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
+    """One tree of so many descents."""
+    forest = Forest(
+        1,
+        batch,
+        evaluator(model, leaf, 1.0),
+        exploration=1.0,
+        trust=0.0 if leaf == "simulation" else 1.0,
+        simulation=0,
+    )
+    view = state.view()
+    forest.plant(view, [np.uint64(seed)])
+    for _ in range(iterations // batch):
+        forest.wave(view, uniform(), batch)
+    return forest.trees[0]
+
+
+def statistics(tree: Tree, node: int = ROOT) -> dict[int, tuple[int, float]]:
+    """Visits and rewards of the visited children of a node."""
+    block = children(tree, node)
+    found = zip(tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True)
+    return {action: (visits, reward) for action, visits, reward in found if visits}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("moves", [0, 5, 12])
+def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: int) -> None:
+    """Where nothing is hidden every node has all its moves at once, and both searches are one, number for number."""
+    state = State.new(seed, rules="perfect")
+    rng = np.random.default_rng(seed)
+    for _ in range(moves):
+        legal = state.legal_moves()
+        state.step(legal[int(rng.integers(len(legal)))])
+    if state.stage == "over" or len(state.legal_moves()) == 1:
+        pytest.skip("this deal ends before")
+    view, iterations = state.view(), 700
+    tree = new_tree(1 << 14)
+    settings = plain()._replace(puct=np.bool_(True))
+    seat, rules = int(view.seat), view.rule_words
+    search(tree, view.row, seat, rules, iterations, settings, uniform(), None, None, np.uint64(seed))
+    grown = grow(state, Uniform(), iterations, seed)
+    assert statistics(grown) == statistics(tree)
+    for action in statistics(tree):
+        below = [
+            statistics(one, next(r for r in range(*children(one).indices(1 << 20)) if one.action[r] == action))
+            for one in (tree, grown)
+        ]
+        assert below[0] == below[1]
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize("leaf", ["simulation", "value"])
+def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
+    """After the last wave no virtual loss is left: rewards lie between nothing and all."""
+    for seed in range(5):
+        tree = grow(State.new(seed), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
+        assert tree.visits[ROOT] == 480
+        nodes = [ROOT]
+        while nodes:
+            node = nodes.pop()
+            block = children(tree, node)
+            assert tree.visits[block].sum() <= tree.visits[node]
+            assert (tree.reward[block] >= -1e-3).all()
+            assert (tree.reward[block] <= tree.visits[block] + 1e-3).all()
+            assert len(set(tree.action[block].tolist())) == tree.used[node]
+            nodes += [record for record in range(block.start, block.stop) if tree.used[record]]
+        assert tree.visits[children(tree)].sum() == 480
+
+
+def test_no_reward_is_lost_in_batches() -> None:
+    """With a constant value, every node's rewards are its visits times that value, in flight or not."""
+    tree = grow(State.new(3), Uniform(0.5), 960, 3, leaf="value", batch=32)
+    landlord = statistics(tree)
+    ended = sum(abs(reward - 0.75 * visits) > 1e-2 * visits + 1e-3 for visits, reward in landlord.values())
+    assert ended == 0  # from a full hand, nobody goes out within the tree
+
+
+@pytest.mark.parametrize(("landlord", "expected"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
+def test_values_count_for_the_side_that_chose(landlord: float, expected: float) -> None:
+    """The observer's value is turned into the landlord's chance, and the peasants share the rest."""
+    state = State.new(1)
+    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
+    assert set(np.round(list(decision.values.values()), 3)) == {expected}
+    while state.seat == 0 or len(state.legal_moves()) < 3:
+        state.step(state.legal_moves()[-1 if state.seat == 0 else 0])
+    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
+    assert set(np.round(list(decision.values.values()), 3)) == {1.0 - expected}
+
+
+def test_the_prior_guides_main_groups_and_kickers() -> None:
+    """Both stages get most visits where the policy says."""
+    state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
+    main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
+    kicker = KICKER_BASE + 10  # the king
+    decision = ModelSearchAgent(Prefers({main, kicker}), 600).decide(state.view(), np.random.default_rng(0))
+    assert max(decision.visits, key=decision.visits.__getitem__) == main
+    assert decision.move == Move(main, (10,))
+    few = ModelSearchAgent(Prefers({main, kicker}), 1, trees=1, batch=1).decide(state.view(), np.random.default_rng(0))
+    assert few.move == Move(main, (10,))  # one visit never reached the kickers: the prior chooses alone
+
+
+def test_a_win_within_reach_is_found_whatever_the_prior() -> None:
+    """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
+    state = State.from_hands(["344", "7", "9"], check_sizes=False)
+    agent = ModelSearchAgent(Uniform(), 400, leaf="simulation")
+    assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
+
+
+def test_only_and_finishing_moves_are_played_at_once() -> None:
+    """The networks are not asked where there is nothing to decide."""
+    agent, rng = ModelSearchAgent(Silent(), 100), np.random.default_rng(0)
+    assert str(agent.act(State.from_hands(["34567", "9", "T"], check_sizes=False).view(), rng)) == "34567"
+    state = State.from_hands(["2B", "3", "4"], check_sizes=False)
+    state.step("2")
+    assert str(agent.act(state.view(), rng)) == "pass"
+
+
+def test_leaves_of_all_trees_are_evaluated_together() -> None:
+    """One call for the root, then one a wave, never more leaves than descents in flight."""
+    model = Uniform()
+    ModelSearchAgent(model, 640, trees=4, batch=16).decide(State.new(5).view(), np.random.default_rng(0))
+    assert model.asked[0] == 1
+    assert len(model.asked) == 1 + 10
+    assert max(model.asked) <= 64
+
+
+def test_a_seed_decides_everything_and_hidden_cards_nothing() -> None:
+    """The same view gives the same search; a deal with other hidden cards gives the same view."""
+    model = NetworkPolicy(*small_networks())
+    one = State.from_hands(["3456789TJQKA2", "33445566", "778899TT"], check_sizes=False)
+    other = State.from_hands(["3456789TJQKA2", "778899TT", "33445566"], check_sizes=False)
+    agent = ModelSearchAgent(model, 300)
+    decisions = [agent.decide(state.view(), np.random.default_rng(7)) for state in (one, other, one)]
+    assert decisions[0] == decisions[1] == decisions[2]
+    assert agent.decide(one.view(), np.random.default_rng(8)) != decisions[0]
+
+
+def test_any_model_will_do(tmp_path: Path) -> None:
+    """A critic is used if there is one; a file is read by its suffix."""
+    policy, critic = small_networks()
+    assert leaf_kind(NetworkPolicy(policy, critic), "auto") == "critic"
+    assert leaf_kind(NetworkPolicy(policy), "auto") == "value"
+    assert leaf_kind(Uniform(), "auto") == "value"
+    with pytest.raises(InvalidSearchOptionError, match="no critic"):
+        ModelSearchAgent(NetworkPolicy(policy), leaf="critic")
+    save_weights(tmp_path / "small.safetensors", Weights(policy, critic))
+    agent = make_agent(f"neural-ismcts:path={tmp_path / 'small.safetensors'},iterations=60,trees=2")
+    assert isinstance(agent, NeuralSearchAgent)
+    state = State.new(2)
+    assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
+def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
+    agent, rng = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), np.random.default_rng(1)
+    state = State.new(4, rules=rules)
+    while state.stage != "over":
+        state.step(agent.act(state.view(), rng))
+    assert state.winner is not None
+
+
+def test_inference_and_simulations_can_join() -> None:
+    model = NetworkPolicy(*small_networks())
+    state = State.new(6)
+    state.step(state.legal_moves()[3])
+    for agent in (
+        ModelSearchAgent(model, 100, particles=50),
+        ModelSearchAgent(model, 100, trust=0.5, simulation="rules"),
+        ModelSearchAgent(model, 100, temperature=2.0, final="value"),
+        ModelSearchAgent(model, milliseconds=30),
+    ):
+        assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"iterations": 0}, InvalidBudgetError, "iterations=0"),
+        ({"trees": 0}, InvalidBudgetError, "trees=0"),
+        ({"batch": 0}, InvalidBudgetError, "batch=0"),
+        ({"milliseconds": 0}, InvalidBudgetError, "milliseconds=0"),
+        ({"temperature": 0}, InvalidBudgetError, "temperature=0"),
+        ({"exploration": float("nan")}, InvalidBudgetError, "exploration=nan"),
+        ({"trust": 1.5}, InvalidBudgetError, "trust=1.5"),
+        ({"leaf": "oracle"}, InvalidSearchOptionError, "auto, critic, value, simulation"),
+        ({"simulation": "perfect"}, InvalidSearchOptionError, "random, planned, rules"),
+        ({"final": "last"}, InvalidSearchOptionError, "visits, value"),
+    ],
+)
+def test_bad_options_have_named_errors(options: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ModelSearchAgent(Uniform(), **options)  # type: ignore[arg-type]
+
+
+def test_it_refuses_to_move_for_others() -> None:
+    state = State.new(1)
+    with pytest.raises(IllegalMoveError):
+        ModelSearchAgent(Uniform()).act(state.view(1), np.random.default_rng(0))

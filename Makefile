@@ -13,9 +13,10 @@ BIN := $(VENV)/bin
 # Every installation goes through the constraints.
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
-# What is installed, each with a stamp: `make demo` gets by with the core; the rest needs everything.
+# What is installed, each with a stamp: `make demo` learns and draws; the rest needs everything.
 EXTRAS := dev,onnx,peers,plot,render,train
-CORE := $(VENV)/.core-installed
+SHOW := plot,train
+DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
@@ -27,7 +28,7 @@ help:  ## list the targets
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
 
-demo: $(CORE)  ## install the core only, then let the search agents play the baselines
+demo: $(DEMO)  ## train a policy for a minute, see it beside the shipped one, searches and baselines; a report
 	$(BIN)/ddz demo $(ARGS)
 
 test: $(FULL) check  ## lint, check the types and run the default tests
@@ -66,12 +67,12 @@ $(BIN)/pip:
 	  { echo "Python 3.10 or newer is needed; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(CORE): pyproject.toml constraints.txt | $(BIN)/pip
-	@echo "Installing ddz-env into $(VENV) ..."
-	@$(PIP_INSTALL) --editable .
+$(DEMO): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing ddz-env[$(SHOW)] into $(VENV) (a minute or two the first time) ..."
+	@$(PIP_INSTALL) --editable ".[$(SHOW)]"
 	@touch $@
 
 $(FULL): pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "Installing ddz-env[$(EXTRAS)] into $(VENV) (a few minutes the first time) ..."
 	@$(PIP_INSTALL) --editable ".[$(EXTRAS)]"
-	@touch $(CORE) $@
+	@touch $(DEMO) $@

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from training.cli import app, demo
+from training.cli import app
 from training.evaluation.benchmark import Contender, Part, measure
 from training.evaluation.results_file import ResultsFile
 
@@ -127,18 +127,6 @@ def test_lists() -> None:
     assert "trio+solo 333+" in ddz("actions", "42").output
     assert "isuct" in ddz("agents").output
     assert ddz("version").output.startswith("ddz-env ")
-
-
-def test_demo_shows_a_game_and_ends_with_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.cli import app as application
-
-    module = sys.modules[demo.__module__]
-    monkeypatch.setattr(module, "AGENTS", ("isuct:iterations=20", "duct:trees=2,iterations=10", "random"))
-    monkeypatch.setattr(module, "PEASANT", "random")
-    result = CliRunner().invoke(application, ["demo", "--deals", "1", "--processes", "1"], env={"COLUMNS": "160"})
-    assert result.exit_code == 0, result.output
-    for text in ("landlord cards", "moves later", "Pair by pair", "Against all others", "duct:trees=2", "decision"):
-        assert text in result.output
 
 
 def test_play_a_game_to_the_end() -> None:

@@ -15,7 +15,7 @@ from ddz_env.errors import UnknownAgentError
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "rlcard-rule"])
 def test_every_built_in_name_makes_an_agent(name: str) -> None:
-    if name == "policy":
+    if name in ("policy", "neural-ismcts"):
         pytest.importorskip("torch")
     agent = make_agent(name)
     assert isinstance(agent, Agent)

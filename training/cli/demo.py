@@ -1,14 +1,21 @@
-"""``ddz demo``, which ``make demo`` runs: a game to look at, then a benchmark of search agents and baselines."""
+"""``ddz demo``, which ``make demo`` runs: a game, a policy that learns, a benchmark of everybody, and a report."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.rule import Rule
+from rich.table import Table
 from rich.text import Text
 
-from training.cli.console import console
+from training.cli.console import console, error_console
 from training.cli.contest import run_with_progress
 from training.cli.tables import NOTE, results_table
 
@@ -16,32 +23,51 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ddz_env import State
+    from training.demonstration.fresh import LearningPoint
+    from training.evaluation.statistics import AgentResult
+    from training.ppo.config import SelfPlayConfig
+    from training.ppo.selfplay import Progress as Curve
 
-AGENTS = ("isuct", "duct", "rules", "random")
-"""At their default budgets; the first is the landlord of the game that is shown."""
-
-PEASANT = "rules"
-"""Who plays against it there."""
+LANDLORD, PEASANT = "isuct", "rules"
+"""Who plays the game that is shown."""
 
 _SHOWN_MOVES = 9
 
 
 def demo(
-    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents.")] = 25,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
-    processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    minutes: Annotated[float, typer.Option(help="Minutes that the fresh policy learns.")] = 1.0,
+    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents; two games each.")] = 16,
+    milliseconds: Annotated[float, typer.Option(min=0.1, help="Thinking time of a search for one decision.")] = 20.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
+    out: Annotated[
+        Path, typer.Option(help="Folder for report, pictures and fresh policy; those there are replaced.")
+    ] = Path("demo-report"),
 ) -> None:
-    """Watch search agents play Dou Dizhu, then see them and the baselines in a fair benchmark."""
+    """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
+    from agents.neural.loading import load_policy
+    from training.cli.demo_report import Shown, compose
+    from training.demonstration.contenders import CONTENDERS, by_name, specifications
     from training.evaluation.arena import Arena
     from training.evaluation.statistics import standings, summarize
 
-    screen = console()
+    began, screen, training = time.perf_counter(), console(), out / "training"
+    names = specifications(CONTENDERS, training / "policy.safetensors", milliseconds)
+    load_policy()  # what is missing is said at once
     _show_game(screen, seed)
+    points, config = _train(screen, training, minutes, seed)
+    _warm_up(screen, names)
+    arena = Arena(tuple(names), seed=seed)
     screen.print(Rule(f"benchmark: every pair on {deals} deals, each played from both sides", align="left"))
-    records = run_with_progress(Arena(AGENTS, seed=seed), deals, processes=processes)
-    screen.print(results_table(summarize(records), "Pair by pair", screen.width))
-    screen.print(results_table(standings(records), "Against all others", screen.width, pairs=False))
+    records = run_with_progress(arena, deals, processes=processes)
+    ranking, pairs = by_name(standings(records), names), by_name(summarize(records), names)
+    screen.print(results_table(ranking, "Against all others", screen.width, pairs=False))
+    screen.print(_matrix_table(pairs, [result.agent for result in ranking]))
     screen.print(NOTE, style="dim")
+    options = {"--minutes": minutes, "--deals": deals, "--milliseconds": milliseconds, "--seed": seed}
+    shown = Shown(out, options, names, config, points, ranking, pairs, len(records), time.perf_counter() - began)
+    path = compose(shown).write(out)
+    screen.print(f"{len(records)} games; the report is {path}", markup=False, soft_wrap=True)
 
 
 def _show_game(screen: Console, seed: int) -> None:
@@ -56,7 +82,7 @@ def _show_game(screen: Console, seed: int) -> None:
     _render(screen, start)
     with screen.status("thinking (the first time on a machine, compiling takes half a minute) ..."):
         final = start.copy()
-        agents = [make_agent(AGENTS[0]), make_agent(PEASANT), make_agent(PEASANT)]
+        agents = [make_agent(LANDLORD), make_agent(PEASANT), make_agent(PEASANT)]
         play_game(final, agents, seat_generators(seed, 0, 0, 3))
     moves = final.history
     for seat, move in moves[:_SHOWN_MOVES]:
@@ -71,3 +97,80 @@ def _render(screen: Console, state: State) -> None:
     from ddz_env.render import render_ansi
 
     screen.print(Text.from_ansi(render_ansi(state)))
+
+
+def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[list[LearningPoint], SelfPlayConfig]:
+    """Train the fresh policy under a bar, and draw its learning curve."""
+    from training.demonstration.chart import percent_chart
+    from training.demonstration.fresh import demonstration_settings, train_fresh
+
+    config = demonstration_settings(seed)
+    screen.print(Rule(f"learning: PPO by self-play from random weights, {minutes:g} min", align="left"))
+    with _training_bar(minutes) as (on_update, on_points):
+        points = train_fresh(config, folder, minutes, on_update=on_update, on_points=on_points)
+    deals = config.evaluate_deals
+    screen.print(f"Win rate of the fresh policy while it learns, {deals} duplicate deals a point:", style="bold")
+    series = {f"against {name}": [p.wins for p in points if p.opponent == name] for name in config.opponents}
+    for line in percent_chart(series):
+        screen.print(line, markup=False)
+    screen.print(f"       {points[-1].decisions:,} decisions in {points[-1].seconds:.0f} seconds\n", markup=False)
+    return points, config
+
+
+def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
+    """A game of every agent against itself: compiling is no thinking."""
+    from agents.playing import play_game
+    from agents.protocol import close
+    from agents.registry import make_agent
+    from ddz_env import State
+    from training.evaluation.duplicate import seat_generators
+
+    with screen.status("making the agents ready (the first time, compiling takes half a minute) ..."):
+        for specification in specifications:
+            agents = [make_agent(specification) for _ in range(3)]
+            play_game(State.new(0), agents, seat_generators(0, 0, 0, 3))
+            for agent in agents:
+                close(agent)
+
+
+@contextmanager
+def _training_bar(
+    minutes: float,
+) -> Iterator[tuple[Callable[[Curve], None], Callable[[Sequence[LearningPoint]], None]]]:
+    """A bar of the time, with how far the run is and how strong the policy was when last measured."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("eta"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
+        TextColumn("{task.fields[strength]}"),
+    )
+    with Progress(*columns, console=error_console()) as progress:
+        bar = progress.add_task("training", total=60 * minutes, state="compiling", strength="")
+
+        def on_update(curve: Curve) -> None:
+            progress.update(bar, completed=curve.seconds, state=f"{curve.games:,} games")
+
+        def on_points(points: Sequence[LearningPoint]) -> None:
+            rates = ", ".join(f"{100 * point.wins:.0f} % against {point.opponent}" for point in points)
+            progress.update(bar, strength=f"· wins {rates}")
+
+        yield on_update, on_points
+
+
+def _matrix_table(pairs: Sequence[AgentResult], order: Sequence[str]) -> Table:
+    """Everybody against everybody; columns are numbered as the rows are."""
+    from training.demonstration.matrix import win_matrix
+
+    table = Table(
+        title="Pair by pair: win %, row against column", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
+    table.add_column("agent", style="cyan")
+    for number in range(1, len(order) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    for number, (name, cells) in enumerate(zip(order, win_matrix(pairs, order), strict=True), 1):
+        table.add_row(f"{number} {name}", *cells)
+    return table

@@ -1,0 +1,143 @@
+"""What the report of ``ddz demo`` says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from training.cli.tables import NOTE, milliseconds, percent, score
+from training.demonstration.fresh import SETTINGS, LearningPoint
+from training.demonstration.matrix import win_matrix
+from training.demonstration.page import Page, Section
+from training.evaluation.benchmark import machine
+from training.evaluation.statistics import AgentResult
+from training.experiments.plotting import can_plot
+from training.ppo.config import SelfPlayConfig
+
+CURVE, STRENGTH = "learning-curve.png", "strength.png"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a demonstration did and found.
+
+    Attributes:
+        folder: Where its files are.
+        options: The command's options.
+        names: Specification to name of every agent.
+        config: The settings of the fresh policy's training.
+        points: Its learning curve.
+        ranking: Everybody against all others, the best first.
+        pairs: Two results a pair.
+        games: Games of the benchmark.
+        seconds: Seconds that all of it took.
+    """
+
+    folder: Path
+    options: Mapping[str, float]
+    names: Mapping[str, str]
+    config: SelfPlayConfig
+    points: Sequence[LearningPoint]
+    ranking: Sequence[AgentResult]
+    pairs: Sequence[AgentResult]
+    games: int
+    seconds: float
+
+
+def compose(shown: Shown) -> Page:
+    """The report; it has pictures where matplotlib is installed."""
+    pictures: dict[str, bytes] = {}
+    if can_plot():
+        from training.demonstration.pictures import learning_curve, strength_bars
+
+        pictures = {CURVE: learning_curve(shown.points), STRENGTH: strength_bars(shown.ranking)}
+    sections = (_benchmark(shown), _pairs(shown), _learning(shown), _agents(shown), _commands(shown), _machine(shown))
+    return Page("Dou Dizhu: what ddz demo found", sections, pictures)
+
+
+def _benchmark(shown: Shown) -> Section:
+    deals = shown.options["--deals"]
+    rows = [
+        (
+            result.agent,
+            str(result.games),
+            *(percent(rate) for rate in (result.wins, result.landlord_wins, result.peasant_wins)),
+            score(result.score),
+            milliseconds(result.ms_per_decision),
+        )
+        for result in shown.ranking
+    ]
+    text = (
+        f"{shown.games} games: every pair of agents played the same {deals:g} deals, each from both sides.",
+        NOTE,
+    )
+    headings = ("agent", "games", "win %", "as landlord", "as peasants", "score a game", "ms a decision")
+    return Section("Everybody against all others", text, STRENGTH, headings, rows)
+
+
+def _pairs(shown: Shown) -> Section:
+    order = [result.agent for result in shown.ranking]
+    rows = [
+        (f"{number} {name}", *cells)
+        for number, (name, cells) in enumerate(zip(order, win_matrix(shown.pairs, order), strict=True), 1)
+    ]
+    text = (
+        "Games won by the agent of the row against that of the column, in per cent, with half the 95 % interval; "
+        "none where every deal ended alike.",
+    )
+    return Section("Pair by pair", text, headings=("", *map(str, range(1, len(order) + 1))), rows=rows)
+
+
+def _learning(shown: Shown) -> Section:
+    last, config = shown.points[-1], shown.config
+    text = (
+        f"The fresh policy began with random weights and learned by playing against itself (PPO): {last.decisions:,} "
+        f"decisions in {last.seconds:.0f} seconds, compilation and measurements not counted. Its strength was measured "
+        f"on {config.evaluate_deals} duplicate deals against each opponent, none of them deals of the benchmark. "
+        "It depends on the speed of the machine.",
+    )
+    rows = [
+        (
+            f"{point.seconds:.0f}",
+            f"{point.decisions:,}",
+            point.opponent,
+            f"{100 * point.wins:.0f}",
+            f"{100 * point.low:.0f}–{100 * point.high:.0f}",
+        )
+        for point in shown.points
+    ]
+    return Section("Learning curve", text, CURVE, ("seconds", "decisions", "against", "win %", "95 % interval"), rows)
+
+
+def _agents(shown: Shown) -> Section:
+    rows = [(name, spec) for spec, name in shown.names.items()]
+    return Section("The agents", headings=("name", "for ddz arena"), rows=rows)
+
+
+def _commands(shown: Shown) -> Section:
+    """The commands that do the same again, together and part by part."""
+    given = {name: f"{value:g}" for name, value in shown.options.items()}
+    minutes, deals, seed = (["--" + name, given["--" + name]] for name in ("minutes", "deals", "seed"))
+    settings = [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
+    commands = (
+        ["ddz", "demo", *(part for option in given.items() for part in option), "--out", str(shown.folder)],
+        ["ddz", "train", "selfplay", "--out", str(shown.folder / "again"), *minutes, *seed, *settings],
+        ["ddz", "arena", *shown.names, *deals, *seed],
+    )
+    text = ("The whole of it, the training, and the benchmark:",)
+    return Section("Commands", text, commands=[shlex.join(command) for command in commands])
+
+
+def _machine(shown: Shown) -> Section:
+    facts = machine()
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return Section(
+        "The machine",
+        (
+            f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}; "
+            f"the demonstration took {shown.seconds / 60:.1f} minutes.",
+            versions,
+        ),
+    )

@@ -92,3 +92,11 @@ def test_an_error_inside_the_users_module_is_not_hidden(tmp_path: Path, monkeypa
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(ModuleNotFoundError, match="a_module_that_is_not_there"):
         make_agent("my_broken_agent:Mine")
+
+
+def test_the_distribution_declares_every_built_in_agent() -> None:
+    """Environments know opponents by the entry points alone."""
+    text = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+    section = text.partition('[project.entry-points."ddz_env.agents"]\n')[2].partition("\n\n")[0]
+    declared = dict(line.replace('"', "").split(" = ") for line in section.splitlines())
+    assert declared == BUILT_IN

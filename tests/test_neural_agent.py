@@ -20,7 +20,7 @@ from agents.playing import play_game, seat_generators  # noqa: E402
 from agents.protocol import Agent, StagedAdapter  # noqa: E402
 from agents.registry import InvalidAgentOptionError, make_agent  # noqa: E402
 from ddz_env import PRESETS, State  # noqa: E402
-from ddz_env.errors import IllegalMoveError  # noqa: E402
+from ddz_env.errors import IllegalMoveError, InvalidOptionError  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
 from tests.test_neural_network import positions, shuffled, small_networks  # noqa: E402
 
@@ -111,6 +111,12 @@ def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sha
         assert (shares[probabilities == 0] == 0).all()
 
 
+def test_at_the_lowest_temperature_it_is_greedy_and_never_illegal() -> None:
+    with np.errstate(divide="ignore"):
+        row = np.log(np.array([[0.0, 0.3, 0.7]], np.float32))
+    assert choose_actions(row, 1e-310, [np.random.default_rng(0)]).tolist() == [2]
+
+
 def test_the_staged_adapter_plays_the_agents_whole_moves(model: NetworkPolicy) -> None:
     whole = play_game(State.new(2, "rlcard"), [ModelAgent(model)] * 3, seat_generators(2, 0, 3))
     state = State.new(2, "rlcard")
@@ -159,6 +165,11 @@ def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypa
 def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
     with pytest.raises(TensorFileError, match="no such file"):
         make_agent(f"policy:path={tmp_path / 'nothing'}")
+    with pytest.raises(TensorFileError, match="5: there is no such file"):
+        make_agent("policy:path=5")  # it looks like a number
+    for threads in ("0", "-1", "1.5", "two"):
+        with pytest.raises(InvalidOptionError, match="threads="):
+            make_agent(f"policy:threads={threads}")
     for temperature in (-1, True, float("nan"), "hot"):
         with pytest.raises(InvalidAgentOptionError, match="temperature="):
             ModelAgent(Recorder(), temperature)  # type: ignore[arg-type]

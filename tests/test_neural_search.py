@@ -19,7 +19,7 @@ from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
-from agents.neural_search.leaves import evaluator, leaf_kind  # noqa: E402
+from agents.neural_search.leaves import evaluator, flattened, leaf_kind  # noqa: E402
 from agents.registry import make_agent  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
@@ -271,6 +271,25 @@ def test_any_model_will_do(tmp_path: Path) -> None:
     assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
 
 
+def test_a_policy_trained_for_stakes_gives_priors_and_no_values() -> None:
+    """Stakes are no chances: cut off at one they would call every lead a win."""
+    model = NetworkPolicy(*small_networks(), objective="stake")
+    assert leaf_kind(model, "auto") == leaf_kind(model, "simulation") == "simulation"
+    for leaf in ("critic", "value"):
+        with pytest.raises(InvalidSearchOptionError, match="trained for objective='stake'"):
+            ModelSearchAgent(model, leaf=leaf)
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.5, 3.0])
+def test_a_flattened_prior_sums_to_one_at_every_temperature(temperature: float) -> None:
+    """Fifty equal actions, and thrice the chance for one: the powers of the chances, normalized."""
+    weights = np.array([3.0] + [1.0] * 49 + [0.0] * 350)
+    with np.errstate(divide="ignore"):
+        priors = np.exp(flattened(np.log(weights / weights.sum())[None].astype(np.float32), temperature))[0]
+    expected = weights ** (1 / temperature)
+    assert priors == pytest.approx(expected / expected.sum(), abs=1e-5)
+
+
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
 def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
     agent, rng = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), np.random.default_rng(1)
@@ -297,6 +316,7 @@ def test_inference_and_simulations_can_join() -> None:
     ("options", "error", "message"),
     [
         ({"iterations": 0}, InvalidBudgetError, "iterations=0"),
+        ({"iterations": 2.5}, InvalidBudgetError, "iterations=2.5 must be a whole number"),
         ({"trees": 0}, InvalidBudgetError, "trees=0"),
         ({"batch": 0}, InvalidBudgetError, "batch=0"),
         ({"milliseconds": 0}, InvalidBudgetError, "milliseconds=0"),

@@ -38,8 +38,9 @@ def choose_actions(
     if temperature == 0:
         actions = log_probabilities.argmax(axis=1).astype(np.int64)
         return actions
-    scaled = log_probabilities.astype(np.float64) / temperature
-    weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    logs = log_probabilities.astype(np.float64)
+    with np.errstate(over="ignore"):  # at the lowest temperatures all but the likeliest are infinitely far behind
+        weights = np.exp((logs - logs.max(axis=1, keepdims=True)) / temperature)
     totals = weights.cumsum(axis=1)
     draws = np.array([rng.random() for rng in rngs]) * totals[:, -1]
     # The first action whose running total exceeds the draw; illegal ones add nothing and are never first.

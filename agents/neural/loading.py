@@ -12,18 +12,20 @@ from pathlib import Path
 from agents.neural.errors import MissingTorchError
 from agents.neural.model import PolicyModel
 from agents.neural.shipped import shipped_policy_path
+from ddz_env.threads import usable_threads
 
 
-def load_policy(path: str | Path | None = None, *, threads: int = 1, trust: bool = False) -> PolicyModel:
+def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust: bool = False) -> PolicyModel:
     """Read a policy.
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`agents.neural.sb3_policy`);
             everything else must be weights of ours (:mod:`agents.neural.weights`).  None reads the shipped policy.
-        threads: Threads of every evaluation.
+        threads: Threads of every evaluation; None for one a core.
         trust: Whether a ``.zip`` may be read, which runs whatever code is in it.
 
     Raises:
+        InvalidOptionError: If the number of threads is out of range.
         UntrustedFileError: If the file is a ``.zip`` and ``trust`` is not set.
         MissingSb3Error: If it is, and sb3-contrib is not installed.
         MissingTorchError: If weights are to be read and PyTorch or safetensors is not installed.
@@ -31,8 +33,8 @@ def load_policy(path: str | Path | None = None, *, threads: int = 1, trust: bool
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    chosen = shipped_policy_path() if path is None else Path(path)
-    return _READERS.get(chosen.suffix.lower(), _read_weights)(chosen, threads, trust)
+    chosen = shipped_policy_path() if path is None else Path(str(path))  # an agent's option may look like a number
+    return _READERS.get(chosen.suffix.lower(), _read_weights)(chosen, usable_threads(threads), trust)
 
 
 def _read_weights(path: Path, threads: int, trust: bool) -> PolicyModel:
@@ -44,7 +46,7 @@ def _read_weights(path: Path, threads: int, trust: bool) -> PolicyModel:
             f'these policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
         ) from error
     weights = load_weights(path)
-    return NetworkPolicy(weights.policy, weights.critic, threads)
+    return NetworkPolicy(weights.policy, weights.critic, threads, weights.objective)
 
 
 def _read_onnx(path: Path, threads: int, trust: bool) -> PolicyModel:

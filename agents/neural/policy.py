@@ -22,11 +22,15 @@ class NetworkPolicy:
         critic: The critic, for :meth:`value_of_games`.
         threads: Threads of every operation, for the whole process: it is PyTorch's own setting.  One is best unless
             batches are large and nobody else wants the cores.
+        objective: What the values mean: ``win`` or ``stake``.
     """
 
-    def __init__(self, network: PolicyNetwork, critic: Critic | None = None, threads: int = 1) -> None:
+    def __init__(
+        self, network: PolicyNetwork, critic: Critic | None = None, threads: int = 1, objective: str = "win"
+    ) -> None:
         self.network = network.eval()
         self.critic = critic.eval() if critic is not None else None
+        self.objective = objective
         torch.set_num_threads(threads)
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:

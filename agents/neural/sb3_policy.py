@@ -102,7 +102,7 @@ def load_sb3_policy(path: str | Path, *, trust: bool = False, threads: int = 1) 
         TensorFileError: If the file is missing or broken.
         TensorFileMismatchError: If it holds another algorithm, or takes other observations or actions.
     """
-    check_trust(path, trust, f"policy:path={path},trust=true")
+    check_trust(path, trust, f"policy:path={path},trust=true (neural-ismcts: trust_file=true)")
     model = load_maskable_ppo(path)
     torch.set_num_threads(threads)
     return SB3Policy(model.policy)

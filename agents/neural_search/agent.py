@@ -11,7 +11,7 @@ from agents.inference.errors import InconsistentHistoryError
 from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_view
-from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice
+from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
 from agents.mcts.settings import FINAL, SIMULATIONS
 from agents.mcts.worlds import Pool, uniform
 from agents.neural.loading import load_policy
@@ -78,24 +78,20 @@ class ModelSearchAgent:
         final: str = "visits",
     ) -> None:
         for name, value, least in (
-            ("iterations", iterations, 1),
             ("milliseconds", 1 if milliseconds is None else milliseconds, 0.1),
-            ("trees", trees, 1),
-            ("batch", batch, 1),
-            ("candidates", candidates, 2),
             ("caution", caution, 0),
             ("exploration", exploration, 0),
             ("temperature", temperature, 0.01),
             ("trust", trust, 0),
-            ("particles", particles, 0),
         ):
             check_budget(name, value, least)
         if trust > 1:
             raise InvalidBudgetError(f"trust={trust!r} must be a share, 0 to 1")
-        self.iterations, self.milliseconds = int(iterations), milliseconds
-        self.trees, self.batch, self.particles = int(trees), int(batch), int(particles)
+        self.iterations, self.milliseconds = check_count("iterations", iterations, 1), milliseconds
+        self.trees, self.batch = check_count("trees", trees, 1), check_count("batch", batch, 1)
+        self.particles = check_count("particles", particles, 0)
         self.root = ROOTS[check_choice("root", root, ROOTS)]
-        self.candidates, self.caution = int(candidates), float(caution)
+        self.candidates, self.caution = check_count("candidates", candidates, 2), float(caution)
         self.model = model
         self.leaf = leaf_kind(model, leaf)
         self._by_value = check_choice("final", final, FINAL) == 1

@@ -37,7 +37,8 @@ def flattened(log_probabilities: Floats, temperature: float) -> Floats:
     """
     if temperature == 1.0:
         return log_probabilities
-    scaled = log_probabilities / np.float32(temperature)
+    # Beside the likeliest, so that at low temperatures not all of them vanish.
+    scaled = (log_probabilities - log_probabilities.max(axis=1, keepdims=True)) / np.float32(temperature)
     result: Floats = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
     return result
 
@@ -52,12 +53,21 @@ def leaf_kind(model: PolicyModel, leaf: str) -> str:
     Args:
         model: The model.
         leaf: ``critic``: of the game, every hand seen; ``value``: the policy's own, of the information set of the seat
-            to act; ``simulation``: the networks give none; ``auto``: the critic if the model has one, else the value.
+            to act; ``simulation``: the networks give none; ``auto``: the critic if the model has one, else the value,
+            and a simulation if the model was trained for stakes, whose values are no chances.
 
     Raises:
-        InvalidSearchOptionError: If there is no such leaf, or the model has no critic.
+        InvalidSearchOptionError: If there is no such leaf, the model has no critic, or its values are stakes.
     """
     check_choice("leaf", leaf, LEAVES)
+    objective = getattr(model, "objective", "win")
+    if objective != "win":
+        if leaf not in ("auto", "simulation"):
+            raise InvalidSearchOptionError(
+                f"leaf={leaf!r} needs values from -1 (lost) to 1 (won); this policy was trained for objective="
+                f"{objective!r}: use leaf='simulation'"
+            )
+        return "simulation"
     has_critic = isinstance(model, GameCritic) and getattr(model, "critic", True) is not None
     if leaf == "critic" and not has_critic:
         raise InvalidSearchOptionError("leaf='critic' needs a model that values games; these weights hold no critic")

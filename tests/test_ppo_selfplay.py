@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,16 @@ from training.ppo.curves import CurveFile  # noqa: E402
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
 from training.ppo.pool import Pool  # noqa: E402
 from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
-from training.ppo.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, refuse_to_overwrite, train  # noqa: E402
+from training.ppo.run import (  # noqa: E402
+    CHECKPOINT,
+    CURVES,
+    EVALUATIONS,
+    POLICY,
+    Budget,
+    Evaluation,
+    refuse_to_overwrite,
+    train,
+)
 from training.ppo.selfplay import Progress, SelfPlay  # noqa: E402
 from training.ppo.settings import configure, parse_settings  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
@@ -256,6 +265,18 @@ def test_a_run_stops_when_asked_with_everything_saved(tmp_path: Path) -> None:
     refuse_to_overwrite(tmp_path / "elsewhere")
 
 
+def test_a_run_that_is_asked_to_stop_is_saved_before_it_is_measured(tmp_path: Path) -> None:
+    """Who asks politely may kill it a few seconds later."""
+
+    def kill(found: Sequence[Evaluation]) -> None:
+        raise Killed
+
+    run = SelfPlay(small_config(evaluate_every=100, evaluate_deals=1, opponents=("random",)), 1)
+    with pytest.raises(Killed):
+        train(run, tmp_path, Budget(updates=50), on_evaluation=kill, stop=lambda: True)
+    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+
+
 def test_a_budget_counts_what_was_done_before() -> None:
     run = SelfPlay(small_config(), 1)
     assert Budget(updates=4).share(run) == 0
@@ -293,7 +314,7 @@ def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> 
         load_checkpoint(path)
 
 
-@pytest.mark.parametrize("case", ["weight", "games", "config", "counters", "pool"])
+@pytest.mark.parametrize("case", ["weight", "games", "config", "counters", "pool", "optimizer"])
 def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Path) -> None:
     arrays, about = finished(small_config(), 1, 2).state()
     if case == "weight":
@@ -304,6 +325,8 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Pa
         about["config"] = about["config"] | {"dropout": 0.5}
     elif case == "counters":
         del about["counters"]
+    elif case == "optimizer":
+        arrays["adam.first.step"] = arrays.pop("adam.0.step")
     else:
         about["pool"]["members"] += 1
     write_tensor_file(tmp_path / "file", checkpoint.KIND, checkpoint.VERSION, arrays, about)
@@ -339,6 +362,11 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
         CurveFile(path, ["update", "gain"], keep=2)
     CurveFile(path, ["update", "gain"])
     assert path.read_text() == "update,gain\n"
+    path.write_bytes(b"update,gain\n\xff\n")
+    with pytest.raises(CheckpointError, match="cannot go on with"):
+        CurveFile(path, ["update", "gain"], keep=2)
+    with pytest.raises(CheckpointError, match="cannot go on with"):
+        CurveFile(path / "below a file" / "curve.csv", ["update"])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.errors import InvalidRulesError
 from training.cli import app
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from training.ppo.run import Evaluation
 from training.ppo.strength import measure_strength
 from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
 from training.sb3.config import Sb3Config, parse_sb3_settings
@@ -124,6 +126,19 @@ def test_a_stopped_run_goes_on_where_it_was_with_other_games(opponents: str, tmp
     assert int(curve[-1]["games"]) > run.games
     train(resumed, tmp_path, 5 * UPDATE)  # nothing is left to do
     assert resumed.update == 5
+
+
+def test_a_run_that_is_asked_to_stop_is_saved_before_it_is_measured(tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill(found: Sequence[Evaluation]) -> None:
+        raise Killed
+
+    run = small(evaluate_every=10**9, evaluate_deals=1, baselines=("random",))
+    with pytest.raises(Killed):
+        train(run, tmp_path, 50 * UPDATE, on_evaluation=kill, stop=lambda: True)
+    assert load_run(tmp_path, trust=True, threads=1)[0].timesteps == UPDATE
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
         run.restore(arrays, about, str(path))
     except CheckpointError:
         raise
-    except (DouDizhuError, KeyError, TypeError) as error:
+    except (DouDizhuError, KeyError, TypeError, ValueError) as error:
         raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
     return run
 

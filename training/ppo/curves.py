@@ -23,23 +23,33 @@ class CurveFile:
             last checkpoint, and will be written again.  -1 begins anew.
 
     Raises:
-        CheckpointError: If the file has other columns or cannot be read.
+        CheckpointError: If the file has other columns, or cannot be read or written.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[str], keep: int = -1) -> None:
         self._path = Path(path)
         self._columns = list(columns)
-        kept = self._kept(keep) if keep >= 0 and self._path.exists() else []
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._path.with_name(self._path.name + ".tmp")
-        temporary.write_text("".join(map(_line, [self._columns, *kept])), encoding="utf-8", newline="")
-        os.replace(temporary, self._path)
+        try:
+            kept = self._kept(keep) if keep >= 0 and self._path.exists() else []
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self._path.with_name(self._path.name + ".tmp")
+            temporary.write_bytes("".join(map(_line, [self._columns, *kept])).encode())
+            os.replace(temporary, self._path)
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise CheckpointError(f"cannot go on with {self._path}: {error}") from error
 
     def append(self, values: dict[str, Any]) -> None:
-        """Append a line and hand it to the operating system."""
+        """Append a line and hand it to the operating system.
+
+        Raises:
+            CheckpointError: If that cannot be done.
+        """
         cells = [_cell(values[column]) for column in self._columns]
-        with self._path.open("a", encoding="utf-8", newline="") as file:
-            file.write(_line(cells))
+        try:
+            with self._path.open("a", encoding="utf-8", newline="") as file:
+                file.write(_line(cells))
+        except OSError as error:
+            raise CheckpointError(f"cannot write {self._path}: {error}") from error
 
     def _kept(self, last: int) -> list[list[str]]:
         lines = list(csv.reader(self._path.read_text(encoding="utf-8").splitlines()))

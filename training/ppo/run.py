@@ -115,8 +115,8 @@ def train(
 ) -> None:
     """Train until the budget is spent.
 
-    The folder holds the checkpoint, the policy's weights, and the curves; all are in step with each other whenever the
-    run is killed, and the run continues from the last checkpoint.
+    The folder holds the checkpoint, the policy's weights, and the curves.  Each file is whole whenever the run is
+    killed; the run continues from the last checkpoint, and what the others have beyond it is written again.
 
     Args:
         run: The run, new or from :func:`~training.ppo.checkpoint.load_checkpoint`.
@@ -127,7 +127,8 @@ def train(
         stop: Asked after every update; True ends the run early, with a checkpoint.
 
     Raises:
-        CheckpointError: If a file cannot be written, or the curves there are of another version.
+        CheckpointError: If checkpoint or curves cannot be written, or the curves there are of another version.
+        TensorFileError: If the weights cannot be written.
     """
     folder, config = Path(folder), run.config
     keep = run.counters.update or -1
@@ -141,15 +142,22 @@ def train(
             on_update(progress)
         stopped = stop()
         last = stopped or budget.share(run) >= 1.0
+        saves = last or progress.update % config.checkpoint_every == 0
+        if stopped:  # who asked may not wait for the evaluation
+            _save(folder, run)
         if config.evaluate_every and (last or progress.update % config.evaluate_every == 0):
             found = evaluate(run)
             for evaluation in found:
                 evaluations.append(dataclasses.asdict(evaluation))
             if on_evaluation:
                 on_evaluation(found)
-        if last or progress.update % config.checkpoint_every == 0:
-            save_weights(folder / POLICY, run.weights())
-            save_checkpoint(folder / CHECKPOINT, run)
+        if saves and not stopped:
+            _save(folder, run)
+
+
+def _save(folder: Path, run: SelfPlay) -> None:
+    save_weights(folder / POLICY, run.weights())
+    save_checkpoint(folder / CHECKPOINT, run)
 
 
 def evaluate(run: SelfPlay) -> list[Evaluation]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from agents.neural.errors import TensorFileMismatchError
 from agents.neural.policy import Bytes, Floats
 from agents.neural.tensor_file import read_tensor_file, write_tensor_file
 from agents.playing import seat_generators
@@ -149,4 +150,7 @@ def load_visits(path: str | Path) -> VisitSet:
         TensorFileMismatchError: If it was written for other observations or actions.
     """
     arrays, _ = read_tensor_file(path, KIND, VERSION)
+    wanted = [field.name for field in fields(VisitSet)]
+    if set(arrays) != set(wanted):
+        raise TensorFileMismatchError(f"{path} holds {', '.join(arrays)}; recorded visits are {', '.join(wanted)}")
     return VisitSet(**arrays)

@@ -136,12 +136,15 @@ class RunCallback(BaseCallback):
             self._on_update(progress)
         if run.past is not None and run.update % config.snapshot_every == 0:
             run.past.offer(run.model.policy)
+        saves = last or (config.checkpoint_every and run.update % config.checkpoint_every == 0)
+        if self._stopped:  # who asked may not wait for the evaluation
+            save_run(self._folder, run, self._watch.split)
         due = (
             config.evaluate_every and run.timesteps // config.evaluate_every > self._evaluated // config.evaluate_every
         )
         if due or (last and config.evaluate_every):
             self._evaluate()
-        if last or (config.checkpoint_every and run.update % config.checkpoint_every == 0):
+        if saves and not self._stopped:
             save_run(self._folder, run, self._watch.split)
 
     def _progress(self) -> Sb3Progress:

@@ -18,12 +18,14 @@ from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noq
 from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.teacher import NO_LABEL, RulesTeacher  # noqa: E402
+from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from agents.protocol import StagedAdapter  # noqa: E402
 from ddz_env import Move, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import InvalidOptionError  # noqa: E402
 from training.cli import app  # noqa: E402
+from training.ppo import visits as recorded  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
 from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits, one_hot  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
@@ -141,6 +143,9 @@ def test_what_cannot_be_imitated_has_a_named_error(tmp_path: Path) -> None:
     save_weights(tmp_path / "weights", Weights(PolicyNetwork(SMALL)))
     with pytest.raises(TensorFileMismatchError, match="is no ddz-visits file"):
         load_visits(tmp_path / "weights")
+    write_tensor_file(tmp_path / "other", recorded.KIND, recorded.VERSION, {"counts": np.zeros(1)}, {})
+    with pytest.raises(TensorFileMismatchError, match="holds counts; recorded visits are observations, legal"):
+        load_visits(tmp_path / "other")
     for settings in ({"decisions": 0}, {"student_share": 1.5}, {"learning_rate": 0.0}, {"num_games": 2.5}):
         with pytest.raises(InvalidTrainingError, match=next(iter(settings))):
             ImitationConfig(**settings)  # type: ignore[arg-type]
@@ -162,6 +167,9 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     assert load_weights(second).notes["imitates"] == "visits"
     code, output = ddz("imitate", "--out", second, "--init", first)
     assert (code, "goes with --visits" in output) == (2, True)
+    for command in (("imitate",), ("record", "isuct")):  # said at once, not after an hour
+        code, output = ddz(*command, "--out", tmp_path)
+        assert (code, "it is a folder; name a file" in output) == (2, True)
 
 
 @pytest.mark.long

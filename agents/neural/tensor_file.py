@@ -56,6 +56,27 @@ def replace_file(path: Path, data: bytes) -> None:
         raise TensorFileError(f"cannot write {path}: {error}") from error
 
 
+def check_writable(path: str | Path) -> None:
+    """Make sure that a file can be written before hours are spent on what it is to hold.
+
+    Args:
+        path: The file; folders are made, the file itself is not touched.
+
+    Raises:
+        TensorFileError: If it cannot be written.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise TensorFileError(f"cannot write {path}: it is a folder; name a file")
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        temporary.unlink()
+    except OSError as error:
+        raise TensorFileError(f"cannot write {path}: {error}") from error
+
+
 def write_tensor_file(
     path: str | Path, kind: str, version: int, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> None:

@@ -35,7 +35,7 @@ _SHOWN_MOVES = 9
 
 
 def demo(
-    minutes: Annotated[float, typer.Option(help="Minutes that the fresh policy learns.")] = 1.0,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Minutes that the fresh policy learns.")] = 1.0,
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents; two games each.")] = 16,
     milliseconds: Annotated[float, typer.Option(min=0.1, help="Thinking time of a search for one decision.")] = 20.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,

@@ -89,6 +89,7 @@ def imitate(
 ) -> None:
     """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
     from agents.neural.network import Architecture
+    from agents.neural.tensor_file import check_writable
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.ppo.errors import InvalidTrainingError
     from training.ppo.imitation import ImitationConfig, ImitationProgress, RulesImitation, imitate_visits
@@ -96,6 +97,7 @@ def imitate(
 
     if init is not None and visits is None:
         raise InvalidTrainingError("--init goes with --visits: the rule agent is imitated from the start")
+    check_writable(out)
     start = load_weights(init).policy if init is not None else None
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
@@ -127,8 +129,10 @@ def record(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
 ) -> None:
     """Record the decisions of a search agent with its visit counts."""
+    from agents.neural.tensor_file import check_writable
     from training.ppo.visits import record_visits, save_visits
 
+    check_writable(out)
     with Progress(console=error_console()) as progress:
         bar = progress.add_task("games", total=games)
         found = record_visits(

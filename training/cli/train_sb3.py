@@ -82,13 +82,16 @@ def sb3_aec(
     timesteps: Annotated[int, typer.Option(min=1, help="The learner's decisions.")] = 40_000,
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
     rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the model (.zip).")] = None,
 ) -> None:
     """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, with its rewards mended."""
     _require_sb3()
+    from agents.neural.tensor_file import check_writable
     from training.sb3.aec_tutorial import run_tutorial
 
+    if out is not None:
+        check_writable(out)
     found = run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
     wins = found.wins
     span = f"95 %: {100 * wins.low:.1f} to {100 * wins.high:.1f}"

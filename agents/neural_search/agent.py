@@ -48,8 +48,9 @@ class ModelSearchAgent:
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
         simulation: ``random``, ``planned`` or ``rules``.
         particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.inference`); 0 for uniform ones.
-        final: Choose the move with most ``visits``, or with the best ``value`` among those with enough.
+            (:mod:`agents.inference`); 0 for uniform ones.  Inference is part of the thinking time.
+        final: Choose the move with most ``visits``, or with the best ``value`` among those with enough; after halving
+            it decides between kickers only.
 
     Raises:
         InvalidBudgetError: If a number is out of range.
@@ -74,7 +75,7 @@ class ModelSearchAgent:
         leaf: str = "auto",
         trust: float = 1.0,
         simulation: str = "random",
-        particles: int = 0,
+        particles: int = 300,
         final: str = "visits",
     ) -> None:
         for name, value, least in (
@@ -203,7 +204,7 @@ class NeuralSearchAgent(ModelSearchAgent):
         leaf: str = "auto",
         trust: float = 1.0,
         simulation: str = "random",
-        particles: int = 0,
+        particles: int = 300,
         final: str = "visits",
         threads: int = 1,
         trust_file: bool = False,

@@ -47,6 +47,14 @@ class Clock:
             return batch
         return max(1, min(batch, -(-(self.descents - self._spent) // trees)))
 
+    def turns(self, share: float, batch: int, candidates: int, trees: int) -> int:
+        """Descents of each candidate in every tree's next waves, on the way to a share of the budget; at least one."""
+        most = max(1, batch // candidates)
+        if self._seconds is not None:
+            return most
+        left = math.ceil((share * self.descents - self._spent) / (candidates * trees))
+        return max(1, min(most, left))
+
     def spend(self, descents: int) -> None:
         """Note what was done."""
         self._spent += descents
@@ -69,7 +77,7 @@ def halve(
         view: What the searcher knows.
         pool: Determinizations; empty for uniform ones.
         log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
-        clock: The budget; every round gets the same share of it.
+        clock: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
         candidates: How many actions are compared.
         caution: Added to an action's value: so many times the logarithm of its prior over the root of its descents.
         batch: Descents in flight a tree.
@@ -81,12 +89,12 @@ def halve(
     alive = [int(action) for action in order[:candidates] if log_priors[action] > -np.inf]
     rounds = max(1, (len(alive) - 1).bit_length())
     for number in range(1, rounds + 1):
-        per_wave = len(alive) * max(1, batch // len(alive))
-        firsts = np.resize(np.array(alive, np.int16), per_wave)
         while not clock.over(number / rounds):
-            for part in np.array_split(firsts, -(-per_wave // batch)):
+            turns = clock.turns(number / rounds, batch, len(alive), len(forest.trees))
+            firsts = np.tile(np.array(alive, np.int16), turns)
+            for part in np.array_split(firsts, -(-len(firsts) // batch)):
                 forest.wave(view, pool, part)
-            clock.spend(per_wave * len(forest.trees))
+            clock.spend(len(firsts) * len(forest.trees))
         scores = _scores(forest, log_priors, caution)
         alive.sort(key=lambda action: -scores.get(action, -math.inf))
         alive = alive[: (len(alive) + 1) // 2]

@@ -27,8 +27,8 @@ class Contender:
 CONTENDERS = (
     Contender("shipped policy", "policy"),
     Contender("fresh policy", "policy:path={fresh}"),
-    Contender("shipped policy in search", "neural-ismcts:milliseconds={milliseconds}"),
-    Contender("fresh policy in search", "neural-ismcts:path={fresh},milliseconds={milliseconds}"),
+    Contender("shipped policy in search", "neural-ismcts:milliseconds={milliseconds},particles=0"),
+    Contender("fresh policy in search", "neural-ismcts:path={fresh},milliseconds={milliseconds},particles=0"),
     Contender("information-set UCT", "isuct:milliseconds={milliseconds}"),
     Contender("determinized UCT", "duct:trees=20,milliseconds={milliseconds}"),
     Contender("rules", "rules"),

@@ -17,12 +17,13 @@ from agents.mcts.worlds import uniform  # noqa: E402
 from agents.neural.model import Bytes, Floats  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
-from agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent  # noqa: E402
+from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import evaluator, leaf_kind  # noqa: E402
 from agents.registry import make_agent  # noqa: E402
 from ddz_env import Move, State  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
+from ddz_env.engine.layout import HANDS  # noqa: E402
 from ddz_env.errors import IllegalMoveError  # noqa: E402
 from ddz_env.observation import OBSERVATION  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
@@ -79,11 +80,12 @@ def grow(state: State, model: Uniform, iterations: int, seed: int, *, leaf: str 
         exploration=1.0,
         trust=0.0 if leaf == "simulation" else 1.0,
         simulation=0,
+        shared=False,
     )
     view = state.view()
     forest.plant(view, [np.uint64(seed)])
     for _ in range(iterations // batch):
-        forest.wave(view, uniform(), batch)
+        forest.wave(view, uniform(), np.full(batch, -1, np.int16))
     return forest.trees[0]
 
 
@@ -164,17 +166,21 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
     state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
-    decision = ModelSearchAgent(Prefers({main, kicker}), 600).decide(state.view(), np.random.default_rng(0))
+    model, view = Prefers({main, kicker}), state.view()
+    decision = ModelSearchAgent(model, 600, root="puct").decide(view, np.random.default_rng(0))
     assert max(decision.visits, key=decision.visits.__getitem__) == main
-    assert decision.move == Move(main, (10,))
-    few = ModelSearchAgent(Prefers({main, kicker}), 1, trees=1, batch=1).decide(state.view(), np.random.default_rng(0))
-    assert few.move == Move(main, (10,))  # one visit never reached the kickers: the prior chooses alone
+    for root in ROOTS:
+        assert ModelSearchAgent(model, 600, root=root).act(view, np.random.default_rng(0)) == Move(main, (10,))
+        # A visit or two never reach the kickers: there the prior chooses alone.
+        few = ModelSearchAgent(model, 1, trees=1, batch=1, root=root)
+        assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
 
 
-def test_a_win_within_reach_is_found_whatever_the_prior() -> None:
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
     """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    agent = ModelSearchAgent(Uniform(), 400, leaf="simulation")
+    agent = ModelSearchAgent(Uniform(), 400, leaf="simulation", root=root)
     assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
 
 
@@ -190,10 +196,48 @@ def test_only_and_finishing_moves_are_played_at_once() -> None:
 def test_leaves_of_all_trees_are_evaluated_together() -> None:
     """One call for the root, then one a wave, never more leaves than descents in flight."""
     model = Uniform()
-    ModelSearchAgent(model, 640, trees=4, batch=16).decide(State.new(5).view(), np.random.default_rng(0))
+    ModelSearchAgent(model, 640, trees=4, batch=16, root="puct").decide(State.new(5).view(), np.random.default_rng(0))
     assert model.asked[0] == 1
     assert len(model.asked) == 1 + 10
     assert max(model.asked) <= 64
+
+
+def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
+    """Every candidate of a round gets as many descents as the others, and nothing else is visited."""
+    model, state = Uniform(), State.new(5)
+    decision = ModelSearchAgent(model, 960, trees=2, batch=16, candidates=8).decide(
+        state.view(), np.random.default_rng(0)
+    )
+    counts = sorted(count for count in decision.visits.values() if count)
+    assert len(counts) == 8
+    assert len(set(counts[:4])) == len(set(counts[4:6])) == len(set(counts[6:])) == 1
+    assert counts[0] < counts[4] < counts[6]
+    assert decision.move.main in {action for action, count in decision.visits.items() if count == counts[-1]}
+
+
+def first_worlds(shared: bool) -> dict[int, list[bytes]]:
+    """The hidden cards in which each of four moves of the root was tried, visit by visit."""
+    view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
+    forest = Forest(1, 1, evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0, shared=shared)
+    forest.plant(view, [np.uint64(3)])
+    found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
+    for visit in range(12):
+        for action in sorted(found, key=lambda a: (a * 7 + visit) % 5):  # in any order
+            forest.wave(view, uniform(), np.array([action], np.int16))
+            hands = forest.slots.rows[0, HANDS : HANDS + 3].copy()
+            hands[0] = 0  # the searcher's own
+            played = [forest.slots.path[0, level] for level in range(1, int(forest.slots.depth[0]))]
+            if not played:  # nobody else has played yet: the hidden hands are those that were dealt
+                found[action].append(hands.tobytes())
+    return found
+
+
+def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
+    """Unless every descent draws its own."""
+    worlds = first_worlds(shared=True)
+    assert all(len(hands) >= 1 for hands in worlds.values())
+    assert len({hands[0] for hands in worlds.values()}) == 1
+    assert len({hands[0] for hands in first_worlds(shared=False).values()}) > 1
 
 
 def test_a_seed_decides_everything_and_hidden_cards_nothing() -> None:
@@ -256,6 +300,9 @@ def test_inference_and_simulations_can_join() -> None:
         ({"trust": 1.5}, InvalidBudgetError, "trust=1.5"),
         ({"leaf": "oracle"}, InvalidSearchOptionError, "auto, critic, value, simulation"),
         ({"simulation": "perfect"}, InvalidSearchOptionError, "random, planned, rules"),
+        ({"candidates": 1}, InvalidBudgetError, "candidates=1"),
+        ({"caution": -0.1}, InvalidBudgetError, "caution=-0.1"),
+        ({"root": "deep"}, InvalidSearchOptionError, "halving, puct"),
         ({"final": "last"}, InvalidSearchOptionError, "visits, value"),
     ],
 )

@@ -33,6 +33,7 @@ from agents.neural.onnx_export import export_onnx  # noqa: E402
 from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
+from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from agents.playing import play_game, seat_generators  # noqa: E402
 from agents.registry import make_agent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
@@ -104,6 +105,13 @@ def test_it_plays_the_games_that_pytorch_plays(exported: Path) -> None:
             play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators(seed, 0, 3)).history for model in models
         ]
         assert games[0] == games[1]
+
+
+def test_it_guides_a_search_as_pytorchs_policy_does(exported: Path) -> None:
+    view = State.new(5).view()
+    here = ModelSearchAgent(NetworkPolicy(small_networks()[0]), 100).decide(view, np.random.default_rng(0))
+    there = make_agent(f"neural-ismcts:path={exported},iterations=100").decide(view, np.random.default_rng(0))
+    assert (there.move, there.visits) == (here.move, here.visits)
 
 
 def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from agents.neural.errors import (
 )
 from agents.neural.policy import PolicyModel
 from agents.neural.sb3_policy import SB3Policy, load_sb3_policy
+from agents.neural_search.agent import ModelSearchAgent
 from agents.playing import play_game, seat_generators
 from agents.registry import make_agent
 from ddz_env import State
@@ -102,6 +103,17 @@ def test_probabilities_are_those_of_sb3_under_the_mask(model: MaskablePPO) -> No
     assert (policy.log_probabilities(batch.observation, batch.mask) == table).all()
     with pytest.raises(InvalidPolicyInputError, match="no legal action"):
         policy.evaluate(batch.observation, np.zeros_like(batch.mask))
+
+
+def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
+    """By name if the file is trusted; its own value stands at the leaves, as it has no critic."""
+    view = State.new(4).view()
+    with pytest.raises(UntrustedFileError):
+        make_agent(f"neural-ismcts:path={saved}")
+    named = make_agent(f"neural-ismcts:path={saved},trust_file=true,iterations=60")
+    ours = ModelSearchAgent(SB3Policy(model.policy), 60)
+    assert ours.leaf == "value"
+    assert named.act(view, np.random.default_rng(0)) == ours.act(view, np.random.default_rng(0))
 
 
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.inference.errors import InvalidInferenceOptionError
 from agents.inference.story import S_KICKERS, S_MAIN, S_SEAT, Story, first_rows, play_all
+from ddz_env.engine.history import HISTORY_MOVES, apply_and_record
 from ddz_env.notation import Move
 from ddz_env.rules import Rules
 
 
 @runtime_checkable
 class PolicyModel(Protocol):
-    """What a seat is believed to play: the plug-in of hand inference."""
+    """What a seat is believed to play: the plug-in of hand inference.
+
+    A model whose ``log_likelihood`` takes ``ring`` as well is given the moves before, as observations show them.
+    """
 
     def log_likelihood(
         self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
@@ -64,20 +69,33 @@ def story_log_likelihoods(
         return logs
     words = rules.words()
     rows = first_rows(story, hands)
+    ring = np.zeros((HISTORY_MOVES, 2), np.uint64)
+    remembers = ["ring" in inspect.signature(model.log_likelihood).parameters for model in models]
     for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
         entry = story.moves[index]
         if weighed[index]:
             seat, move = int(entry[S_SEAT]), Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS]))
             for number, model in enumerate(models):
-                answer = np.asarray(model.log_likelihood(rows, rules, seat, move), np.float64)
+                past: dict[str, Any] = {"ring": ring} if remembers[number] else {}
+                answer = np.asarray(model.log_likelihood(rows, rules, seat, move, **past), np.float64)
                 if answer.shape != (len(hands),) or not np.isfinite(answer).all():
                     raise InvalidInferenceOptionError(
                         f"{model!r} must answer with {len(hands)} finite log-probabilities for {move} of seat {seat}, "
                         f"not with {answer!r}"
                     )
                 logs[:, number, seat] += answer
+        _remember(ring, rows[0], Move.from_words(int(entry[S_MAIN]), int(entry[S_KICKERS])), words)
         play_all(rows, entry, words)
     return logs
+
+
+def _remember(
+    ring: npt.NDArray[np.uint64], row: npt.NDArray[np.uint64], move: Move, rules: npt.NDArray[np.uint64]
+) -> None:
+    """Enter a move in the ring; it is public, so any particle's row will do."""
+    game = row.copy()
+    for action in move.actions:
+        apply_and_record(game, ring, np.uint64(action), rules)
 
 
 class UniformModel:

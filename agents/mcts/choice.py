@@ -91,7 +91,11 @@ def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[i
 
 
 def choose(
-    trees: Sequence[Tree], root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool = False
+    trees: Sequence[Tree],
+    root: npt.NDArray[np.uint64],
+    rules: npt.NDArray[np.uint64],
+    by_value: bool = False,
+    decided: int | None = None,
 ) -> Decision:
     """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 
@@ -100,12 +104,13 @@ def choose(
         root: The row that was searched.
         rules: The rules array.
         by_value: Choose by mean reward among the actions with enough visits, instead of by visits.
+        decided: The first stage's action, where the search has chosen it already.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
     first = _totals(trees, nodes)
     row = root.copy()
     line: list[int] = []
-    action = _next_action(first, row, rules, by_value)
+    action = _next_action(first, row, rules, by_value) if decided is None else decided
     while True:
         line.append(action)
         apply_action(row, np.uint64(action), rules)

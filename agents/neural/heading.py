@@ -7,14 +7,16 @@ import hashlib
 from collections.abc import Mapping
 
 from agents.neural.errors import TensorFileMismatchError
+from agents.neural.prospects import MEANING
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.observation import CONCEALED, OBSERVATION
 
 
 @functools.cache
 def layout_fingerprint() -> str:
-    """A hash of the tables that give a network's inputs and outputs their meaning, sixteen hexadecimal digits."""
+    """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits."""
     lines = [*map(str, OBSERVATION.rows()), *map(str, CONCEALED.rows()), *map(action_name, range(NUM_ACTIONS))]
+    lines.append(MEANING)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

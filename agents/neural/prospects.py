@@ -25,6 +25,11 @@ PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
 """Columns of a hand: thresholds of the moves that can be beaten and of all moves, the price and thresholds of it."""
 
 
+_SIZES = (MOST_LOSERS, MOST_MOVES, _PRICE_STEPS, _PRICE_STEP, _PRICE_LEAST, _PRICE_SPAN)
+MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
+"""What the columns depend on besides the code: a network trained on other prices would misread them."""
+
+
 @pure_kernel
 def weigh_pool(pool: np.uint64, most: np.uint64, mind: Mind) -> None:
     """Price all moves against unseen cards.

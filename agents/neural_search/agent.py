@@ -17,12 +17,15 @@ from agents.mcts.worlds import Pool, uniform
 from agents.neural.loading import load_policy
 from agents.neural.model import PolicyModel
 from agents.neural_search.forest import Forest
+from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import evaluator, leaf_kind
 from agents.protocol import Decision
 from ddz_env import Move, View
 from ddz_env.engine.layout import SEAT
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
+
+ROOTS = ("halving", "puct")
 
 
 class ModelSearchAgent:
@@ -36,6 +39,9 @@ class ModelSearchAgent:
         milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
         batch: Descents in flight a tree.
+        root: How the root's moves share the descents: ``halving`` (:mod:`agents.neural_search.halving`) or ``puct``.
+        candidates: Of the root's moves, so many that the policy likes best are compared by halving.
+        caution: How much the policy's liking counts against the values found (halving only).
         exploration: PUCT's constant, on rewards 0 (loss) to 1 (win).
         temperature: Of the prior: above 1 it is flatter than the policy.
         leaf: ``critic``, ``value``, ``simulation`` or ``auto`` (:func:`~agents.neural_search.leaves.leaf_kind`).
@@ -60,6 +66,9 @@ class ModelSearchAgent:
         milliseconds: float | None = None,
         trees: int = 4,
         batch: int = 16,
+        root: str = "halving",
+        candidates: int = 8,
+        caution: float = 0.05,
         exploration: float = 1.0,
         temperature: float = 1.0,
         leaf: str = "auto",
@@ -73,6 +82,8 @@ class ModelSearchAgent:
             ("milliseconds", 1 if milliseconds is None else milliseconds, 0.1),
             ("trees", trees, 1),
             ("batch", batch, 1),
+            ("candidates", candidates, 2),
+            ("caution", caution, 0),
             ("exploration", exploration, 0),
             ("temperature", temperature, 0.01),
             ("trust", trust, 0),
@@ -83,6 +94,8 @@ class ModelSearchAgent:
             raise InvalidBudgetError(f"trust={trust!r} must be a share, 0 to 1")
         self.iterations, self.milliseconds = int(iterations), milliseconds
         self.trees, self.batch, self.particles = int(trees), int(batch), int(particles)
+        self.root = ROOTS[check_choice("root", root, ROOTS)]
+        self.candidates, self.caution = int(candidates), float(caution)
         self.model = model
         self.leaf = leaf_kind(model, leaf)
         self._by_value = check_choice("final", final, FINAL) == 1
@@ -122,8 +135,8 @@ class ModelSearchAgent:
             return Decision(move, line=move.actions)
         began = time.perf_counter()
         pool = self._pool(view, rng)
-        self._search(view, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), began)
-        return choose(self._forest.trees, root, rules, self._by_value)
+        first = self._search(view, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), began)
+        return choose(self._forest.trees, root, rules, self._by_value, first)
 
     def _pool(self, view: View, rng: np.random.Generator) -> Pool:
         """The determinizations to draw from."""
@@ -135,16 +148,17 @@ class ModelSearchAgent:
             return uniform()
         return Pool(known.hands, known.cumulative)
 
-    def _search(self, view: View, pool: Pool, seed: np.uint64, began: float) -> None:
-        """Waves of descents, each evaluated in one batch, until the budget is spent."""
-        forest = self._forest
-        forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
-        left = self.iterations
-        stop = began + (self.milliseconds or 0.0) / 1000
-        while left > 0 if self.milliseconds is None else time.perf_counter() < stop:
-            share = self.batch if self.milliseconds is not None else min(self.batch, -(-left // self.trees))
-            forest.wave(view, pool, share)
-            left -= share * self.trees
+    def _search(self, view: View, pool: Pool, seed: np.uint64, began: float) -> int | None:
+        """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
+        forest, clock = self._forest, Clock(self.iterations, self.milliseconds, began)
+        priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
+        if self.root == "puct":
+            while not clock.over(1.0):
+                share = clock.share(self.batch, self.trees)
+                forest.wave(view, pool, np.full(share, -1, np.int16))
+                clock.spend(share * self.trees)
+            return None
+        return halve(forest, view, pool, priors, clock, self.candidates, self.caution, self.batch)
 
 
 class NeuralSearchAgent(ModelSearchAgent):
@@ -156,6 +170,9 @@ class NeuralSearchAgent(ModelSearchAgent):
         milliseconds: Likewise.
         trees: Likewise.
         batch: Likewise.
+        root: Likewise.
+        candidates: Likewise.
+        caution: Likewise.
         exploration: Likewise.
         temperature: Likewise.
         leaf: Likewise.
@@ -182,6 +199,9 @@ class NeuralSearchAgent(ModelSearchAgent):
         milliseconds: float | None = None,
         trees: int = 4,
         batch: int = 16,
+        root: str = "halving",
+        candidates: int = 8,
+        caution: float = 0.05,
         exploration: float = 1.0,
         temperature: float = 1.0,
         leaf: str = "auto",
@@ -198,6 +218,9 @@ class NeuralSearchAgent(ModelSearchAgent):
             milliseconds=milliseconds,
             trees=trees,
             batch=batch,
+            root=root,
+            candidates=candidates,
+            caution=caution,
             exploration=exploration,
             temperature=temperature,
             leaf=leaf,

@@ -28,7 +28,7 @@ from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.engine.random import advance, below, mix
+from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.observation import expand_mask, write_concealed, write_observation
@@ -110,6 +110,25 @@ def _describe(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, slots: Slots
     write_concealed(row, rules, row[SEAT], slots.concealed[slot])
 
 
+@inline_kernel
+def _first(
+    tree: Tree,
+    root: np.ndarray,
+    rules: np.ndarray,
+    wanted: int,
+    mask: np.ndarray,
+    usable: np.ndarray,
+    exploration: float,
+    state: np.uint64,
+) -> tuple[int, np.uint64]:
+    """The root's child to go to, which no hidden card decides."""
+    if wanted >= 0:
+        return _child(tree, np.int64(ROOT), wanted), state
+    legal_mask(root, rules, mask)
+    found = take_tried(tree, np.int64(ROOT), mask, usable)
+    return _select(tree, usable, found, exploration, state)
+
+
 @kernel
 def descend(
     tree: Tree,
@@ -121,10 +140,14 @@ def descend(
     exploration: float,
     skip: bool,
     slots: Slots,
-    count: int,
+    firsts: np.ndarray,
+    deal: np.uint64,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
     """Go down the tree, each time in another determinization, and stop at leaves.
+
+    The luck of the hidden cards is the same for all moves of the root that are compared: the n-th visit of each is in
+    the n-th determinization of a sequence.
 
     Args:
         tree: The tree; visits are counted, and games that end on the way are backed up at once.
@@ -135,21 +158,28 @@ def descend(
         pool: Weighted determinizations to draw from; empty for uniform ones.
         exploration: PUCT's constant, on rewards 0 to 1.
         skip: Whether to pass through leaves with a single legal action without asking the networks.
-        slots: Output; those before ``count`` are filled.
-        count: How many descents.
+        slots: Output, one a descent.
+        firsts: The root's action of each descent, -1 where PUCT selects it, shape ``[descents]``, int16.
+        deal: Seed of the sequence of determinizations; 0 for fresh ones from the generator.
         state: The generator's state.
 
     Returns:
-        How many were made (fewer only when the tree is full), and the generator's new state.
+        How many descents were made (fewer only when the tree is full), and the generator's new state.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     usable = np.empty(512, np.int32)
     moves = np.empty_like(ring)
-    for slot in range(count):
+    for slot in range(firsts.size):
         row, path, movers = slots.rows[slot], slots.path[slot], slots.movers[slot]
         if not has_room(tree):
             return slot, state
-        state = draw_world(root, np.uint64(seat), rules, pool, state, row)
+        first = np.int64(-1)
+        if deal == U0:
+            state = draw_world(root, np.uint64(seat), rules, pool, state, row)
+        else:
+            first, state = _first(tree, root, rules, firsts[slot], mask, usable, exploration, state)
+            visit = np.uint64(tree.visits[first])
+            draw_world(root, np.uint64(seat), rules, pool, np.uint64(key(deal, visit)), row)
         moves[:] = ring
         node, depth = np.int64(ROOT), 0
         tree.visits[ROOT] += 1
@@ -158,7 +188,9 @@ def descend(
             legal = count_legal(mask)
             only = nth_legal(mask, U0)
             found = take_tried(tree, node, mask, usable)
-            if count_legal(mask) > U0:
+            if depth == 0 and first >= 0:
+                record = first
+            elif count_legal(mask) > U0:
                 if not (skip and legal == U1 and has_room(tree)):
                     break
                 record = add_child(tree, node, only)
@@ -177,7 +209,7 @@ def descend(
         else:
             won = reward_of(row, row[LANDLORD])
             _back_up(tree, path, movers, depth, row[LANDLORD], won)
-    return count, state
+    return firsts.size, state
 
 
 @inline_kernel

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.mcts.settings import plain
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.tree import Tree, clear, grown, new_tree
 from agents.mcts.worlds import Pool
+from agents.neural.model import Floats
 from agents.neural_search.descent import absorb, descend, plant
 from agents.neural_search.leaves import Evaluate
 from agents.neural_search.slots import Slots, new_slots
@@ -29,13 +31,23 @@ class Forest:
         exploration: PUCT's constant.
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
         simulation: Index into :data:`agents.mcts.settings.SIMULATIONS`.
+        shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
         trees: The trees.
+        slots: The descents in flight, ``batch`` of each tree.
     """
 
     def __init__(
-        self, trees: int, batch: int, evaluate: Evaluate, *, exploration: float, trust: float, simulation: int
+        self,
+        trees: int,
+        batch: int,
+        evaluate: Evaluate,
+        *,
+        exploration: float,
+        trust: float,
+        simulation: int,
+        shared: bool = True,
     ) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
         self._evaluate = evaluate
@@ -44,18 +56,24 @@ class Forest:
         self._skip = np.bool_(trust > 0)  # a simulation sees what is forced for nothing
         self._settings = plain()._replace(simulation=np.int64(simulation))
         self._plan = new_plan() if simulation else None
-        self._slots = new_slots(trees * batch)
+        self.slots = new_slots(trees * batch)
+        self._shared = shared
         self._states: list[np.uint64] = []
+        self._deals: list[np.uint64] = []
 
-    def plant(self, view: View, states: list[np.uint64]) -> None:
+    def plant(self, view: View, states: list[np.uint64]) -> Floats:
         """Begin a decision: trees with nothing but the root's moves and their priors.
 
         Args:
             view: What the searcher knows.
             states: The state of each tree's generator.
+
+        Returns:
+            Logarithms of the root's priors, shape ``[400]``, float32.
         """
         self._states = list(states)
-        slots = self._slots
+        self._deals = [state if self._shared else np.uint64(0) for state in states]
+        slots = self.slots
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), slots.observations[0])
         write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), slots.masks[0])
         slots.concealed[0] = 0
@@ -63,17 +81,25 @@ class Forest:
         for tree in self.trees:
             clear(tree)
             plant(tree, log_probabilities[0])
+        return log_probabilities[0]
 
-    def wave(self, view: View, pool: Pool, share: int) -> None:
-        """Send ``share`` descents down every tree, evaluate where they stop, and back the values up."""
-        parts = [self._slots.part(slice(i * self._batch, i * self._batch + share)) for i in range(len(self.trees))]
+    def wave(self, view: View, pool: Pool, firsts: npt.NDArray[np.int16]) -> None:
+        """Send descents down every tree, evaluate where they stop, and back the values up.
+
+        Args:
+            view: What the searcher knows.
+            pool: Weighted determinizations to draw from; empty for uniform ones.
+            firsts: The root's action of each descent of a tree, -1 where PUCT selects it; at most ``batch``.
+        """
+        share = len(firsts)
+        parts = [self.slots.part(slice(i * self._batch, i * self._batch + share)) for i in range(len(self.trees))]
         for index, part in enumerate(parts):
-            self._descend(index, view, pool, part)
+            self._descend(index, view, pool, part, firsts)
         waiting = [np.flatnonzero(part.waits) for part in parts]
         rows = np.concatenate([index * self._batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        log_probabilities, values = self._evaluate(self._slots, rows)
+        log_probabilities, values = self._evaluate(self.slots, rows)
         first = 0
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             last = first + len(found)
@@ -93,10 +119,10 @@ class Forest:
             if not room:
                 self.trees[index] = grown(self.trees[index])
 
-    def _descend(self, index: int, view: View, pool: Pool, part: Slots) -> None:
+    def _descend(self, index: int, view: View, pool: Pool, part: Slots, firsts: npt.NDArray[np.int16]) -> None:
         """Fill a tree's slots, growing the tree when it is full."""
         while True:
-            count = len(part.waits)
+            count = len(firsts)
             done, state = descend(
                 self.trees[index],
                 view.row,
@@ -107,11 +133,12 @@ class Forest:
                 self._exploration,
                 self._skip,
                 part,
-                count,
+                firsts,
+                self._deals[index],
                 self._states[index],
             )
             self._states[index] = np.uint64(state)
             if done == count:
                 return
             self.trees[index] = grown(self.trees[index])
-            part = part.part(slice(done, count))
+            part, firsts = part.part(slice(done, count)), firsts[done:]

@@ -1,0 +1,110 @@
+"""How the root's moves share the descents: sequential halving over those that the policy likes best.
+
+PUCT at the root gives most descents to the policy's favourite and few to its rivals, whose values stay noise.  Here all
+candidates get equally many, in the same determinizations, and after each round the worse half is dropped (Karnin, Koren
+and Somekh 2013; Danihelka et al. 2022 use it at the root of searches with learned policies).  What the policy thinks
+counts as evidence beside the values, the less the more descents there are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from agents.mcts.tree import ROOT, children
+from agents.mcts.worlds import Pool
+from agents.neural.model import Floats
+from agents.neural_search.forest import Forest
+from ddz_env import View
+
+
+class Clock:
+    """A budget of descents, or of time.
+
+    Args:
+        descents: How many.
+        milliseconds: Time instead of descents.
+        began: When it began to run, in seconds of :func:`time.perf_counter`.
+    """
+
+    def __init__(self, descents: int, milliseconds: float | None, began: float) -> None:
+        self.descents = descents
+        self._spent = 0
+        self._seconds = None if milliseconds is None else milliseconds / 1000
+        self._began = began
+
+    def over(self, share: float) -> bool:
+        """Whether a share of the budget is spent."""
+        if self._seconds is None:
+            return self._spent >= share * self.descents
+        return time.perf_counter() - self._began >= share * self._seconds
+
+    def share(self, batch: int, trees: int) -> int:
+        """Descents of each tree in the next wave."""
+        if self._seconds is not None:
+            return batch
+        return max(1, min(batch, -(-(self.descents - self._spent) // trees)))
+
+    def spend(self, descents: int) -> None:
+        """Note what was done."""
+        self._spent += descents
+
+
+def halve(
+    forest: Forest,
+    view: View,
+    pool: Pool,
+    log_priors: Floats,
+    clock: Clock,
+    candidates: int,
+    caution: float,
+    batch: int,
+) -> int:
+    """Find the root's best action.
+
+    Args:
+        forest: Planted trees.
+        view: What the searcher knows.
+        pool: Determinizations; empty for uniform ones.
+        log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
+        clock: The budget; every round gets the same share of it.
+        candidates: How many actions are compared.
+        caution: Added to an action's value: so many times the logarithm of its prior over the root of its descents.
+        batch: Descents in flight a tree.
+
+    Returns:
+        The action.
+    """
+    order = np.argsort(-log_priors, kind="stable")
+    alive = [int(action) for action in order[:candidates] if log_priors[action] > -np.inf]
+    rounds = max(1, (len(alive) - 1).bit_length())
+    for number in range(1, rounds + 1):
+        per_wave = len(alive) * max(1, batch // len(alive))
+        firsts = np.resize(np.array(alive, np.int16), per_wave)
+        while not clock.over(number / rounds):
+            for part in np.array_split(firsts, -(-per_wave // batch)):
+                forest.wave(view, pool, part)
+            clock.spend(per_wave * len(forest.trees))
+        scores = _scores(forest, log_priors, caution)
+        alive.sort(key=lambda action: -scores.get(action, -math.inf))
+        alive = alive[: (len(alive) + 1) // 2]
+    return alive[0]
+
+
+def _scores(forest: Forest, log_priors: Floats, caution: float) -> dict[int, float]:
+    """Mean reward of every visited action, and what the policy thinks of it."""
+    visits: dict[int, int] = {}
+    rewards: dict[int, float] = {}
+    for tree in forest.trees:
+        block = children(tree, ROOT)
+        parts = (array[block].tolist() for array in (tree.action, tree.visits, tree.reward))
+        for action, count, reward in zip(*parts, strict=True):
+            visits[action] = visits.get(action, 0) + count
+            rewards[action] = rewards.get(action, 0.0) + reward
+    return {
+        action: rewards[action] / count + caution * float(log_priors[action]) / math.sqrt(count)
+        for action, count in visits.items()
+        if count
+    }

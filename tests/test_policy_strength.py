@@ -178,6 +178,11 @@ def test_a_search_has_the_target_of_its_pairing_whatever_its_budget() -> None:
     assert [dict(zip(STRENGTH_HEADER, line, strict=True))["target %"] for line in lines] == ["55", ""]
 
 
+def test_lines_stand_in_the_order_of_the_pairings() -> None:
+    shuffled = [replace(ONE, agent=TINY_SEARCH, opponent="policy"), replace(ONE, opponent="rlcard-rule"), ONE]
+    assert [line[1] for line in strength_cells(shuffled)] == ["`rlcard-rule`", "`random`", "`policy`"]
+
+
 # --- The command ------------------------------------------------------------------------------------------------------
 
 

@@ -206,7 +206,7 @@ STRENGTH_HEADER = (
 
 
 def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
-    """A line a pairing, in the order of the results.
+    """A line a pairing, in the order of ``PAIRINGS``.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
     deal's, which compilation in the first does not touch.  What is not a pairing of ``PAIRINGS`` has no target.
@@ -214,7 +214,10 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, str], list[StrengthResult]] = {}
     for result in results:
         groups.setdefault((result.agent, result.opponent), []).append(result)
-    return [(f"`{agent}`", f"`{opponent}`", *_line(agent, opponent, own)) for (agent, opponent), own in groups.items()]
+    pairs = sorted(groups, key=lambda pair: _place(*pair))
+    return [
+        (f"`{agent}`", f"`{opponent}`", *_line(agent, opponent, groups[agent, opponent])) for agent, opponent in pairs
+    ]
 
 
 def win_interval(results: Sequence[StrengthResult]) -> Interval:
@@ -229,7 +232,9 @@ def score_interval(results: Sequence[StrengthResult]) -> Interval:
 
 def _line(agent: str, opponent: str, own: Sequence[StrengthResult]) -> list[str]:
     wins, score = win_interval(own), score_interval(own)
-    target, elsewhere = _anchors(agent, opponent)
+    place = _place(agent, opponent)
+    pairing = list(PAIRINGS.values())[place] if place < len(PAIRINGS) else None
+    target = pairing.target if pairing else None
     return [
         f"{len(own):,}",
         f"{100 * wins.mean:.1f} ({100 * wins.low:.1f}–{100 * wins.high:.1f})",
@@ -238,13 +243,12 @@ def _line(agent: str, opponent: str, own: Sequence[StrengthResult]) -> list[str]
         f"{median(result.ms for result in own):.2f}",
         f"{median(result.opponent_ms for result in own):.2f}",
         "" if target is None else f"{target:g}",
-        elsewhere,
+        pairing.elsewhere if pairing else "",
     ]
 
 
-def _anchors(agent: str, opponent: str) -> tuple[float | None, str]:
-    """Target and peers' figures of a pairing."""
-    for pairing in PAIRINGS.values():
-        if (pairing.searches, pairing.opponent) == (agent != POLICY, opponent):
-            return pairing.target, pairing.elsewhere
-    return None, ""
+def _place(agent: str, opponent: str) -> int:
+    """The place of a pairing among ``PAIRINGS``, whatever the search's budget; behind them if it is none."""
+    known = [(pairing.searches, pairing.opponent) for pairing in PAIRINGS.values()]
+    pair = agent != POLICY, opponent
+    return known.index(pair) if pair in known else len(known)

@@ -21,7 +21,7 @@ from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgen
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import evaluator, leaf_kind  # noqa: E402
 from agents.registry import make_agent  # noqa: E402
-from ddz_env import Move, State  # noqa: E402
+from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
 from ddz_env.engine.layout import HANDS  # noqa: E402
 from ddz_env.errors import IllegalMoveError  # noqa: E402
@@ -71,7 +71,20 @@ class Silent(Uniform):
         raise AssertionError("the networks were asked")
 
 
-def grow(state: State, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
+def after(state: State, moves: int) -> State:
+    """The last decision with a choice within so many random moves."""
+    rng, found = np.random.default_rng(moves), state.copy()
+    for _ in range(moves):
+        legal = state.legal_moves()
+        state.step(legal[int(rng.integers(len(legal)))])
+        if state.stage == "over":
+            break
+        if len(state.legal_moves()) > 1:
+            found = state.copy()
+    return found
+
+
+def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
     """One tree of so many descents."""
     forest = Forest(
         1,
@@ -82,7 +95,6 @@ def grow(state: State, model: Uniform, iterations: int, seed: int, *, leaf: str 
         simulation=0,
         shared=False,
     )
-    view = state.view()
     forest.plant(view, [np.uint64(seed)])
     for _ in range(iterations // batch):
         forest.wave(view, uniform(), np.full(batch, -1, np.int16))
@@ -100,19 +112,12 @@ def statistics(tree: Tree, node: int = ROOT) -> dict[int, tuple[int, float]]:
 @pytest.mark.parametrize("moves", [0, 5, 12])
 def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: int) -> None:
     """Where nothing is hidden every node has all its moves at once, and both searches are one, number for number."""
-    state = State.new(seed, rules="perfect")
-    rng = np.random.default_rng(seed)
-    for _ in range(moves):
-        legal = state.legal_moves()
-        state.step(legal[int(rng.integers(len(legal)))])
-    if state.stage == "over" or len(state.legal_moves()) == 1:
-        pytest.skip("this deal ends before")
-    view, iterations = state.view(), 700
+    view, iterations = after(State.new(seed, rules="perfect"), moves).view(), 700
     tree = new_tree(1 << 14)
     settings = plain()._replace(puct=np.bool_(True))
     seat, rules = int(view.seat), view.rule_words
     search(tree, view.row, seat, rules, iterations, settings, uniform(), None, None, np.uint64(seed))
-    grown = grow(state, Uniform(), iterations, seed)
+    grown = grow(view, Uniform(), iterations, seed)
     assert statistics(grown) == statistics(tree)
     for action in statistics(tree):
         below = [
@@ -127,7 +132,7 @@ def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: 
 def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
     """After the last wave no virtual loss is left: rewards lie between nothing and all."""
     for seed in range(5):
-        tree = grow(State.new(seed), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
+        tree = grow(State.new(seed).view(), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
         assert tree.visits[ROOT] == 480
         nodes = [ROOT]
         while nodes:
@@ -143,7 +148,7 @@ def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
 
 def test_no_reward_is_lost_in_batches() -> None:
     """With a constant value, every node's rewards are its visits times that value, in flight or not."""
-    tree = grow(State.new(3), Uniform(0.5), 960, 3, leaf="value", batch=32)
+    tree = grow(State.new(3).view(), Uniform(0.5), 960, 3, leaf="value", batch=32)
     landlord = statistics(tree)
     ended = sum(abs(reward - 0.75 * visits) > 1e-2 * visits + 1e-3 for visits, reward in landlord.values())
     assert ended == 0  # from a full hand, nobody goes out within the tree

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import runpy
 from pathlib import Path
 
 import pytest
 
+from agents.neural.shipped import shipped_policy_path
 from ddz_env.errors import DouDizhuError
 from training.documentation import (
     EXPERIMENT_TABLES,
+    MODEL_CARD,
     TABLES,
     StaleDocsError,
     generated_pages,
@@ -65,6 +68,24 @@ def test_the_model_card_has_the_results_of_the_docs(tmp_path: Path) -> None:
     text = card.read_text(encoding="utf-8")
     assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 | 0.50 | 0.10 | 65 |" in text
     assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
+
+
+def test_the_options_of_the_neural_search_are_those_of_its_page() -> None:
+    agent = pytest.importorskip("agents.neural_search.agent").NeuralSearchAgent
+    page = (REPOSITORY / "docs" / "learning.md").read_text(encoding="utf-8").partition("| option | default |")[2]
+    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page, re.MULTILINE))
+    has = {name: str(option.default).lower() for name, option in inspect.signature(agent).parameters.items()}
+    assert told == has
+
+
+def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
+    pytest.importorskip("torch")
+    from agents.neural.weights import load_weights
+
+    weights = load_weights(shipped_policy_path())
+    sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
+    told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
+    assert f"{told} (critic)" in (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
 
 
 def test_the_strength_in_the_docs_is_that_of_the_weights_that_ship() -> None:

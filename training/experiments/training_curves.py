@@ -140,8 +140,8 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
         axes.axvline(behind / 1e6, color="grey", linestyle=":", linewidth=1)
         axes.annotate(stage.name, (behind / 1e6, 101), color="grey", annotation_clip=False)
         for line in stage.evaluations:
-            rates = (100 * float(line[column]) for column in ("wins", "low", "high"))
-            points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, *rates))
+            wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
+            points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))
         behind += stage.total("decisions")
     for opponent, found in points.items():
         x, wins, low, high = zip(*found, strict=True)

@@ -144,9 +144,9 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
             points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))
         behind += stage.total("decisions")
     for opponent, found in points.items():
-        x, wins, low, high = zip(*found, strict=True)
-        axes.plot(x, wins, marker="o", markersize=3, label=f"against {opponent}")
-        axes.fill_between(x, low, high, alpha=0.2)
+        where, rates, lows, highs = zip(*found, strict=True)
+        axes.plot(where, rates, marker="o", markersize=3, label=f"against {opponent}")
+        axes.fill_between(where, lows, highs, alpha=0.2)
     axes.set_ylim(0, 100)
     axes.set_xlabel("decisions learned from, millions")
     axes.set_ylabel("games won, % (95 % intervals)")

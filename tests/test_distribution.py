@@ -170,6 +170,7 @@ def test_the_shipped_policy_is_in_both_archives_and_small(built: Built) -> None:
         size = archive.getinfo(SHIPPED_POLICY).file_size
     assert 100_000 < size <= 10_000_000
     assert SHIPPED_POLICY in _sdist_names(built)
+    assert SHIPPED_POLICY.replace("policy.safetensors", "MODEL_CARD.md") in _wheel_names(built)
 
 
 def test_the_installed_wheel_plays_by_its_own_policy(built: Built) -> None:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import runpy
 from pathlib import Path
 
 import pytest
 
+from agents.neural.shipped import shipped_policy_path
 from ddz_env.errors import DouDizhuError
-from training.documentation import EXPERIMENT_TABLES, TABLES, StaleDocsError, refresh, refreshed
+from training.documentation import (
+    EXPERIMENT_TABLES,
+    MODEL_CARD,
+    TABLES,
+    StaleDocsError,
+    generated_pages,
+    refresh,
+    refreshed,
+)
+from training.experiments.policy_strength import shipped_fingerprint
+from training.experiments.result_table import read_results
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGES = sorted([REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")])
+PAGES = [REPOSITORY / "README.md", *generated_pages(REPOSITORY)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -37,6 +49,49 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
     assert refresh([page], check=True) == []
     with pytest.raises(DouDizhuError, match="no table is called 'unknown'"):
         refreshed("<!-- table: unknown -->\n<!-- end -->")
+
+
+def test_the_model_card_has_the_results_of_the_docs(tmp_path: Path) -> None:
+    card = tmp_path / "agents" / "neural" / "shipped" / "MODEL_CARD.md"
+    results = tmp_path / "docs" / "results"
+    card.parent.mkdir(parents=True)
+    results.mkdir(parents=True)
+    card.write_text("<!-- table: policy-strength -->\n<!-- end -->\n", encoding="utf-8")
+    assert generated_pages(tmp_path) == [card]
+    refresh([card])
+    assert "no results yet" in card.read_text(encoding="utf-8")
+    settings = '# {"experiment": "policy-strength", "seed": 3, "weights": "abc"}'
+    columns = "agent,opponent,deal,landlord,peasants,landlord_score,peasants_score,ms,opponent_ms"
+    lines = [settings, columns, "policy,rules,70,1,1,2,4,0.5,0.1", "policy,rules,71,0,1,-2,2,0.5,0.1"]
+    (results / "policy_strength.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    refresh([card])
+    text = card.read_text(encoding="utf-8")
+    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 | 0.50 | 0.10 | 65 |" in text
+    assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
+
+
+def test_the_options_of_the_neural_search_are_those_of_its_page() -> None:
+    agent = pytest.importorskip("agents.neural_search.agent").NeuralSearchAgent
+    page = (REPOSITORY / "docs" / "learning.md").read_text(encoding="utf-8").partition("| option | default |")[2]
+    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page, re.MULTILINE))
+    has = {name: str(option.default).lower() for name, option in inspect.signature(agent).parameters.items()}
+    assert told == has
+
+
+def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
+    pytest.importorskip("torch")
+    from agents.neural.weights import load_weights
+
+    weights = load_weights(shipped_policy_path())
+    sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
+    told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
+    assert f"{told} (critic)" in (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
+
+
+def test_the_strength_in_the_docs_is_that_of_the_weights_that_ship() -> None:
+    results = REPOSITORY / "docs" / "results" / "policy_strength.csv"
+    if results.exists():
+        assert read_results(results)[0]["weights"] == shipped_fingerprint()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -2,7 +2,8 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
-the results that lie beside the page, in ``results/``.
+the results that lie beside the page, in ``results/``; the model card, which lies beside the shipped weights, has those
+of the checkout's ``docs/``.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from ddz_env.errors import DouDizhuError
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.rules import PRESETS, Rules
 from training.experiments.full_reports import REPORTS
+from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
 from training.experiments.result_table import read_results
 from training.experiments.search_options import deal_result, option_cells
+from training.experiments.training_curves import STAGE_HEADER, load_training, stage_cells
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -111,14 +114,16 @@ def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
     """The table of an experiment by its name in a page; None if there is no such experiment.
 
     Args:
-        name: ``mini-uct``, ``search-options``, or ``full-`` and a report of :mod:`training.experiments.full_reports`,
-            perhaps with a variant of its file.
+        name: ``mini-uct``, ``search-options``, ``policy-strength``, ``training-stages``, or ``full-`` and a report of
+            :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
         results: Where the files are.
     """
     if name in MINI_TABLES:
         return functools.partial(_mini_uct_table, results)
     if name in OPTION_TABLES:
         return functools.partial(_search_options_table, results / f"{name.replace('-', '_')}.csv")
+    if name in LEARNING_TABLES:
+        return functools.partial(LEARNING_TABLES[name], results)
     prefix, _, rest = name.partition("-")
     kind, _, variant = rest.partition("-")
     if prefix != "full" or kind not in REPORTS:
@@ -158,6 +163,33 @@ def _search_options_table(path: Path) -> str:
     return _table(header, lines)
 
 
+def _policy_strength_table(results: Path) -> str:
+    """What the shipped policy wins, alone and in the search."""
+    path = results / "policy_strength.csv"
+    if not path.exists():
+        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
+    settings, rows = read_results(path)
+    table = _table(STRENGTH_HEADER, strength_cells([StrengthResult.of_row(row) for row in rows]))
+    first = min(int(row["deal"]) for row in rows)
+    source = f"Duplicate deals from number {first:,} on under seed {settings['seed']}, `{results.name}/{path.name}`"
+    return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
+
+
+def _training_table(results: Path) -> str:
+    """The stages of the training and what they took."""
+    if not (results / "training_curves.csv").exists():
+        return f"*There are no results yet: this table is computed from `{results.name}/training_curves.csv`.*"
+    return _table(STAGE_HEADER, stage_cells(load_training(results)))
+
+
+def _training_plot(results: Path) -> str:
+    """The picture of the training's curves."""
+    path = results.parent / "images" / "training_curves.png"
+    if not path.exists():
+        return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
+    return f"![Win rates during training]({path.parent.name}/{path.name})"
+
+
 def _experiment_table(kind: str, path: Path) -> str:
     if not path.exists():
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
@@ -183,13 +215,25 @@ OPTION_TABLES = ("search-options",)
 MINI_TABLES = ("mini-uct",)
 """Tables of experiments on Mini."""
 
+LEARNING_TABLES: dict[str, Callable[[Path], str]] = {
+    "policy-strength": _policy_strength_table,
+    "training-stages": _training_table,
+    "training-plot": _training_plot,
+}
+"""Tables and the picture of learning, from the folder of results."""
+
 MINI_UCT_FILES = {
     "mini_uct.csv": "taken at once, in simulations and by the agent",
     "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
 }
 """The files of ``ddz reproduce mini-uct`` that the page compares, and what they differ in."""
 
-EXPERIMENT_TABLES: tuple[str, ...] = (*(f"full-{name}" for name in REPORTS), *OPTION_TABLES, *MINI_TABLES)
+EXPERIMENT_TABLES: tuple[str, ...] = (
+    *(f"full-{name}" for name in REPORTS),
+    *OPTION_TABLES,
+    *MINI_TABLES,
+    *LEARNING_TABLES,
+)
 """Tables of experiments.  Of those on the full game a page may add a variant to the name: ``full-landlord-plain`` is
 the table of ``results/full_landlord_plain.csv``."""
 
@@ -216,6 +260,24 @@ def refreshed(text: str, results: Path = Path("docs/results")) -> str:
     return _BLOCK.sub(block, text)
 
 
+MODEL_CARD = Path("agents/neural/shipped/MODEL_CARD.md")
+"""The one generated page outside ``docs/``, from the root of the checkout."""
+
+
+def generated_pages(root: Path) -> list[Path]:
+    """All pages of a checkout that may have generated blocks."""
+    return [page for page in (*sorted((root / "docs").glob("*.md")), root / MODEL_CARD) if page.is_file()]
+
+
+def _results_of(page: Path) -> Path:
+    """Where the results for a page are."""
+    beside = page.parent / "results"
+    if page.name != MODEL_CARD.name:
+        return beside
+    roots = page.absolute().parents
+    return next((root / "docs" / "results" for root in roots if (root / "docs" / "results").is_dir()), beside)
+
+
 def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     """Rewrite the generated blocks of pages.
 
@@ -232,7 +294,7 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     stale = []
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        new = refreshed(text, page.parent / "results")
+        new = refreshed(text, _results_of(page))
         if new != text:
             stale.append(page)
             if not check:

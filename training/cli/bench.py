@@ -23,7 +23,8 @@ _IDLE_LOAD = 0.5
 
 def bench(
     only: Annotated[
-        str | None, typer.Option(help="Parts, separated by commas: engine,search,aec,batch,start,memory.")
+        str | None,
+        typer.Option(help="Parts, separated by commas: engine,search,aec,batch,start,memory, and training (minutes)."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Turns that the contenders of a part take; medians count.")] = 7,
     quick: Annotated[bool, typer.Option("--quick", help="Two short turns: for a look, not for figures.")] = False,
@@ -55,7 +56,7 @@ def _parts(only: str | None) -> list[Part]:
     from training.evaluation.errors import InvalidBenchmarkError
 
     if only is None:
-        return list(PARTS.values())
+        return [part for part in PARTS.values() if not part.on_request]
     names = [name.strip() for name in only.split(",") if name.strip()]
     for name in names:
         if name not in PARTS:

@@ -11,13 +11,13 @@ from training.cli.console import console
 
 
 def docs(
-    pages: Annotated[list[Path] | None, typer.Argument(help="Pages; docs/*.md of this directory by default.")] = None,
+    pages: Annotated[list[Path] | None, typer.Argument(help="Pages; those of this checkout by default.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Refuse pages that are out of date; write nothing.")] = False,
 ) -> None:
     """Write the generated tables of docs pages anew (for developers, in a checkout)."""
-    from training.documentation import StaleDocsError, refresh
+    from training.documentation import StaleDocsError, generated_pages, refresh
 
-    chosen = pages or sorted(Path("docs").glob("*.md"))
+    chosen = pages or generated_pages(Path())
     if not chosen:
         raise StaleDocsError("there are no docs/*.md here: run this in a checkout, or name the pages")
     missing = [str(page) for page in chosen if not page.is_file()]

@@ -11,6 +11,7 @@ from training.cli.console import console
 from training.cli.experiment import Out, Plot, draw, report, with_bar
 from training.cli.friendly import FriendlyGroup
 from training.cli.reproduce_full import branching, cheating, exploration, iterations, landlord, thresholds
+from training.cli.reproduce_policy import policy_strength
 from training.cli.reproduce_search import hand_inference, search_options
 
 app = typer.Typer(
@@ -80,5 +81,7 @@ def mini_uct(
     draw(plot, lambda path: mini_plots.plot_mini_uct(results, games, path))
 
 
-for command in (cheating, landlord, thresholds, iterations, exploration, branching, hand_inference, search_options):
+for command in (
+    cheating, landlord, thresholds, iterations, exploration, branching, hand_inference, search_options, policy_strength,
+):  # fmt: skip
     app.command()(command)

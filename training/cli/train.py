@@ -14,6 +14,7 @@ from training.cli.console import console, error_console
 from training.cli.evaluations import evaluation_table
 from training.cli.friendly import EXIT_INTERRUPTED, FriendlyGroup
 from training.cli.stopping import stopping
+from training.cli.train_curves import curves
 from training.cli.train_sb3 import sb3, sb3_aec
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _options() -> None:
 
 app.command()(sb3)
 app.command("sb3-aec")(sb3_aec)
+app.command()(curves)
 
 
 @app.command()

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from training.evaluation import bench_aec, bench_batch, bench_engine, bench_memory, bench_search, bench_start
+from training.evaluation import (
+    bench_aec,
+    bench_batch,
+    bench_engine,
+    bench_memory,
+    bench_search,
+    bench_start,
+    bench_training,
+)
 from training.evaluation.benchmark import Part
 
 PARTS: dict[str, Part] = {
@@ -14,6 +22,7 @@ PARTS: dict[str, Part] = {
         bench_batch.PART,
         bench_start.PART,
         bench_memory.PART,
+        bench_training.PART,
     )
 }
 """Part by key."""

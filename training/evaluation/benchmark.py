@@ -51,6 +51,7 @@ class Part:
         less_is_better: True for seconds and memory.
         repeats: An upper bound on the repeats, where they are long.
         seconds: How long one repeat of a rate takes.
+        on_request: Whether it is measured only if it is named, because it takes minutes.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Part:
     less_is_better: bool = False
     repeats: int = 99
     seconds: float = 0.5
+    on_request: bool = False
 
 
 @dataclass(frozen=True)

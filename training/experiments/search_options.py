@@ -7,7 +7,6 @@ with ``base_iterations``; the numbers found are saved with the results and used 
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from training.evaluation.errors import InvalidExperimentError
 from training.evaluation.statistics import Interval, normal_interval, win_share
 from training.experiments.comparison import OnProgress, no_progress
 from training.experiments.result_table import ResultTable
+from training.experiments.stretches import stretches
 
 PLAIN = "isuct"
 RULES = "rules"
@@ -224,19 +224,13 @@ def run_search_options(
             on_progress(finished, deals * len(pairs))
 
         arena = Arena((spec, other), seed=seed, timing=False)
-        for first, count in _stretches(missing):
+        for first, count in stretches(missing):
             run_arena(arena, count, first_deal=first, processes=processes, on_deal=save)
     return [
         deal_result(row)
         for row in table.rows
         if (row["variant"], row["opponent"]) in pairs and int(row["deal"]) in wanted
     ]
-
-
-def _stretches(deals: Sequence[int]) -> list[tuple[int, int]]:
-    """Ascending deals as stretches without a gap: the first of each and how many there are."""
-    starts = [index for index in range(len(deals)) if index == 0 or deals[index] != deals[index - 1] + 1]
-    return [(deals[start], stop - start) for start, stop in itertools.pairwise([*starts, len(deals)])]
 
 
 def _won(records: Sequence[GameRecord], side: str) -> int:

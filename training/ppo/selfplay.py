@@ -117,6 +117,11 @@ class SelfPlay:
         """The policy to save and to evaluate: the running average if there is one."""
         return self._average if self.config.average else self._learner.policy
 
+    @property
+    def moves(self) -> int:
+        """Whole moves of the last update's games, forced ones included, whoever played them."""
+        return int(self._rollout.begins.sum())
+
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
         config, counters = self.config, self.counters

@@ -1,0 +1,94 @@
+"""The curves of a training in stages: put together, drawn, and as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from training.cli import app
+from training.documentation import refreshed
+from training.evaluation.errors import InvalidExperimentError
+from training.experiments.plotting import can_plot
+from training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_cells
+
+CURVES = "update,decisions,games,entropy,seconds\n"
+EVALUATIONS = "update,opponent,deals,wins,low,high\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs: of two updates and an evaluation, and one that is still writing its files."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    (first / "curves.csv").write_text(CURVES + "1,1000,50,0.5,1800\n2,2500,90,0.4,3600\n", encoding="utf-8")
+    lines = "1,random,20,0.7,0.6,0.8\n2,random,20,0.9,0.85,0.95\n2,rules,20,0.25,0.2,0.3\n"
+    (first / "evaluations.csv").write_text(EVALUATIONS + lines, encoding="utf-8")
+    (second / "curves.csv").write_text(CURVES + "1,700,30,0.3,900\n2,9", encoding="utf-8")
+    (second / "evaluations.csv").write_text(EVALUATIONS, encoding="utf-8")
+    return first, second
+
+
+def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    stages = [read_run("one", runs[0]), read_run("two", runs[1])]
+    save_training(stages, tmp_path / "out")
+    loaded = load_training(tmp_path / "out")
+    assert [stage.name for stage in loaded] == ["one", "two"]
+    for stage, before in zip(loaded, stages, strict=True):
+        assert [{**line, "stage": stage.name} for line in before.updates] == stage.updates
+        assert [{**line, "stage": stage.name} for line in before.evaluations] == stage.evaluations
+    text = (tmp_path / "out" / "training_curves.csv").read_text(encoding="utf-8")
+    assert text.startswith("stage,update,decisions,games,entropy,seconds\none,1,1000,")
+
+
+def test_what_was_cut_off_is_left_out(runs: tuple[Path, Path]) -> None:
+    assert len(read_run("two", runs[1]).updates) == 1
+
+
+def test_a_line_a_stage_and_one_for_all(runs: tuple[Path, Path]) -> None:
+    assert stage_cells([read_run("one", runs[0]), read_run("two", runs[1])]) == [
+        ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
+        ("two", "1", "30", "700", "0.25", "", ""),
+        ("all", "3", "120", "3,200", "1.25", "", ""),
+    ]
+
+
+def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(InvalidExperimentError, match="there is no"):
+        load_training(tmp_path / "nothing")
+    (runs[0] / "curves.csv").write_text(CURVES, encoding="utf-8")
+    with pytest.raises(InvalidExperimentError, match="no update yet"):
+        read_run("one", runs[0])
+    (runs[0] / "curves.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(InvalidExperimentError, match="no update, decisions, games, seconds"):
+        read_run("one", runs[0])
+
+
+def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    page, results = "<!-- table: training-stages -->\n<!-- end -->", tmp_path / "results"
+    assert "no results yet" in refreshed(page, results)
+    save_training([read_run("one", runs[0])], results)
+    assert "| one | 2 | 90 | 2,500 |" in refreshed(page, results)
+
+
+@pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
+def test_a_plot_is_drawn(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    path = tmp_path / "deeper" / "plot.png"
+    plot_training([read_run("one", runs[0]), read_run("two", runs[1])], path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    command = ["train", "curves", "--out", str(tmp_path / "out")]
+    first = CliRunner().invoke(app, [*command, f"alone={runs[0]}", str(runs[1])])
+    assert first.exit_code == 0, first.output
+    assert "alone" in first.output
+    assert "second" in first.output
+    assert CliRunner().invoke(app, command).output == first.output
+    nothing = CliRunner().invoke(app, ["train", "curves", "--out", str(tmp_path / "none")])
+    assert nothing.exit_code != 0
+    assert "there is no" in " ".join(nothing.output.split())

@@ -1,0 +1,154 @@
+"""The curves of a training in stages: several runs of ``ddz train selfplay``, each begun with the weights of the last.
+
+A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
+they are the same two tables with a column for the stage, which outlive the folders.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from training.evaluation.errors import InvalidExperimentError
+from training.experiments.plotting import new_axes, save_figure
+
+CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
+"""The files of a run; those of a training are called ``training_`` and the same."""
+
+_CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
+_EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run.
+
+    Attributes:
+        name: Its name.
+        updates: Lines of its curve, as text by column.
+        evaluations: Lines of its evaluations.
+    """
+
+    name: str
+    updates: list[dict[str, str]]
+    evaluations: list[dict[str, str]]
+
+    def total(self, column: str) -> float:
+        """What a counter of the curve reached."""
+        return float(self.updates[-1][column])
+
+    def last(self, opponent: str) -> dict[str, str] | None:
+        """The last evaluation against an opponent, if there is one."""
+        return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
+
+    def decisions(self, evaluation: Mapping[str, str]) -> float:
+        """Decisions that the stage had learned from at an evaluation."""
+        reached = next(line for line in self.updates if line["update"] == evaluation["update"])
+        return float(reached["decisions"])
+
+
+def read_run(name: str, folder: Path) -> Stage:
+    """A stage from the folder of its run, which may still be going on.
+
+    Raises:
+        InvalidExperimentError: If there are no curves of at least one update, or they lack columns.
+    """
+    updates = _lines(folder / CURVES, _CURVE_COLUMNS)
+    if not updates:
+        raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
+    reached = {line["update"] for line in updates}
+    evaluations = _lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
+    return Stage(name, updates, [line for line in evaluations if line["update"] in reached])
+
+
+def save_training(stages: Sequence[Stage], folder: Path) -> None:
+    """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / f"training_{CURVES}", [(stage.name, line) for stage in stages for line in stage.updates])
+    _write(folder / f"training_{EVALUATIONS}", [(stage.name, line) for stage in stages for line in stage.evaluations])
+
+
+def load_training(folder: Path) -> list[Stage]:
+    """The stages that :func:`save_training` wrote, in their order.
+
+    Raises:
+        InvalidExperimentError: If the files are missing or are something else.
+    """
+    updates = _lines(folder / f"training_{CURVES}", ("stage", *_CURVE_COLUMNS))
+    evaluations = _lines(folder / f"training_{EVALUATIONS}", ("stage", *_EVALUATION_COLUMNS))
+    return [
+        Stage(name, *([line for line in lines if line["stage"] == name] for lines in (updates, evaluations)))
+        for name in dict.fromkeys(line["stage"] for line in updates)
+    ]
+
+
+def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """The complete lines of a file."""
+    if not path.is_file():
+        raise InvalidExperimentError(f"there is no {path}")
+    text = path.read_text(encoding="utf-8")
+    reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    if missing:
+        raise InvalidExperimentError(f"{path} is no such curve: it has no {', '.join(missing)}")
+    return list(reader)
+
+
+def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+    text = io.StringIO()
+    header = ["stage", *(column for column in (lines[0][1] if lines else _EVALUATION_COLUMNS) if column != "stage")]
+    writer = csv.DictWriter(text, header, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**line, "stage": name} for name, line in lines)
+    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+STAGE_HEADER = ("stage", "updates", "games", "decisions learned from", "hours", "v `random` %", "v `rules` %")
+"""Heads of the columns of :func:`stage_cells`."""
+
+
+def stage_cells(stages: Sequence[Stage]) -> list[tuple[str, ...]]:
+    """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
+    lines = []
+    for stage in stages:
+        rates = (_rate(stage.last(opponent)) for opponent in ("random", "rules"))
+        lines.append((stage.name, *_totals([stage]), *rates))
+    return [*lines, ("all", *_totals(stages), "", "")]
+
+
+def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
+    counts = (sum(stage.total(column) for stage in stages) for column in ("update", "games", "decisions"))
+    return *(f"{count:,.0f}" for count in counts), f"{sum(stage.total('seconds') for stage in stages) / 3600:.2f}"
+
+
+def _rate(line: Mapping[str, str] | None) -> str:
+    if line is None:
+        return ""
+    wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
+    return f"{wins:.1f} ({low:.1f}–{high:.1f})"
+
+
+def plot_training(stages: Sequence[Stage], path: Path) -> None:
+    """Win rates over the decisions learned from, a dotted line where a stage begins."""
+    figure, axes = new_axes(7.0)
+    behind = 0.0
+    points: dict[str, list[tuple[float, float, float, float]]] = {}
+    for stage in stages:
+        axes.axvline(behind / 1e6, color="grey", linestyle=":", linewidth=1)
+        axes.annotate(stage.name, (behind / 1e6, 101), color="grey", annotation_clip=False)
+        for line in stage.evaluations:
+            wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
+            points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))
+        behind += stage.total("decisions")
+    for opponent, found in points.items():
+        where, rates, lows, highs = zip(*found, strict=True)
+        axes.plot(where, rates, marker="o", markersize=3, label=f"against {opponent}")
+        axes.fill_between(where, lows, highs, alpha=0.2)
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("decisions learned from, millions")
+    axes.set_ylabel("games won, % (95 % intervals)")
+    axes.legend(frameon=False, loc="lower right")
+    save_figure(figure, path)

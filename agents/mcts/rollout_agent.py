@@ -59,7 +59,7 @@ class RolloutAgent:
         milliseconds: float | None = None,
         simulation: str = "rules",
         candidates: int = 12,
-        particles: int = 0,
+        particles: int = 300,
         caution: float = 0.5,
     ) -> None:
         check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)

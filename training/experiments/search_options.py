@@ -41,12 +41,12 @@ VARIANTS: Mapping[str, str] = {
     "flat": "isuct-moves:iterations={},levels=flat",
     "re-determinizing": "isuct-redetermined:iterations={}",
     "inference": "isuct:iterations={},particles=100",
-    "duplicate rollouts (random)": "rollout:iterations={},simulation=random,caution=0",
-    "duplicate rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0",
-    "duplicate rollouts (rules)": "rollout:iterations={},caution=0",
-    "cautious rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0.5",
-    "cautious rollouts (rules)": "rollout:iterations={},caution=0.5",
-    "more cautious rollouts (rules)": "rollout:iterations={},caution=1",
+    "duplicate rollouts (random)": "rollout:iterations={},simulation=random,caution=0,particles=0",
+    "duplicate rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0,particles=0",
+    "duplicate rollouts (rules)": "rollout:iterations={},caution=0,particles=0",
+    "cautious rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0.5,particles=0",
+    "cautious rollouts (rules)": "rollout:iterations={},caution=0.5,particles=0",
+    "more cautious rollouts (rules)": "rollout:iterations={},caution=1,particles=0",
     "cautious rollouts with inference": "rollout:iterations={},caution=0.5,particles=100",
 }
 """Specifications by name, with a place for the iterations."""

@@ -211,7 +211,7 @@ def by_puct(book: Book, path: Path, usable: list[int], untried: int, k: float) -
     values: dict[int | None, np.float32] = {}
     if untried:
         values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
-    for action, node in nodes.items():
+    for action, node in sorted(nodes.items()):  # of equals the lowest action, and before all a move not yet expanded
         count = np.float32(node.visits)
         values[action] = node.reward / count + scale * node.prior / (np.float32(1) + count)
     return max(values, key=lambda action: values[action])

@@ -62,7 +62,7 @@ class ModelSearchAgent:
     def __init__(
         self,
         model: PolicyModel,
-        iterations: int = 2000,
+        iterations: int = 1000,
         *,
         milliseconds: float | None = None,
         trees: int = 4,
@@ -191,7 +191,7 @@ class NeuralSearchAgent(ModelSearchAgent):
     def __init__(
         self,
         path: str | Path | None = None,
-        iterations: int = 2000,
+        iterations: int = 1000,
         *,
         milliseconds: float | None = None,
         trees: int = 4,

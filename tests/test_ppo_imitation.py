@@ -29,7 +29,7 @@ from training.ppo import visits as recorded  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
 from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits, one_hot  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
-from training.ppo.visits import load_visits, record_visits, save_visits  # noqa: E402
+from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 
@@ -108,6 +108,27 @@ def test_visits_are_recorded_with_the_positions_that_they_belong_to() -> None:
     assert (shares[masks == 0] == 0).all()
     assert (masks.sum(1) > 1).all()
     assert len(rows) > 5
+
+
+def test_a_recording_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
+    """Five games are saved at a time; what is there is not played again, and the end is the same."""
+    whole = record_visits("isuct:iterations=20", 7, rules="mini", seed=4)
+    path, played = tmp_path / "visits", list[int]()
+
+    def cut(done: int) -> None:
+        played.append(done)
+        if len(played) == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=4, on_game=cut)
+    found = record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=4, on_game=played.append)
+    assert played == [1, 2, 3, 4, 5, 6, 6, 7]
+    for visits in (found, load_visits(path)):
+        for name, array in vars(whole).items():
+            assert np.array_equal(array, vars(visits)[name])
+    with pytest.raises(InvalidTrainingError, match="holds other games"):
+        record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=5)
 
 
 def test_kickers_are_recorded_as_they_were_chosen() -> None:

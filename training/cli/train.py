@@ -104,7 +104,7 @@ def imitate(
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
     last = ImitationProgress(0, 0.0, 0.0, 0.0)
-    with Progress(console=error_console()) as progress:
+    with stopping() as asked, Progress(console=error_console()) as progress:
         bar = progress.add_task("imitating", total=decisions)
 
         def on_step(now: ImitationProgress) -> None:
@@ -114,12 +114,15 @@ def imitate(
             progress.update(bar, completed=now.decisions, description=text)
 
         if visits is None:
-            policy = RulesImitation(config, threads).run(on_step)
+            policy = RulesImitation(config, threads).run(on_step, asked)
         else:
-            policy = imitate_visits(load_visits(visits), config, threads, start, on_step)
+            policy = imitate_visits(load_visits(visits), config, threads, start, on_step, asked)
     notes = {"imitates": str(visits.name) if visits else "rules", "decisions": last.decisions, "seed": seed}
     save_weights(out, Weights(policy, None, rules, "win", notes))
     console().print(f"{out} after {last.decisions} decisions", markup=False, soft_wrap=True)
+    if asked():
+        error_console().print("stopped: the weights are those of fewer decisions", style="bold red")
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 @app.command()
@@ -130,17 +133,16 @@ def record(
     rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
 ) -> None:
-    """Record the decisions of a search agent with its visit counts."""
+    """Record the decisions of a search agent with its visit counts; a file with fewer such games is gone on with."""
     from agents.neural.tensor_file import check_writable
-    from training.ppo.visits import record_visits, save_visits
+    from training.ppo.visits import record_to_file
 
     check_writable(out)
     with Progress(console=error_console()) as progress:
         bar = progress.add_task("games", total=games)
-        found = record_visits(
-            agent, games, rules=rules, seed=seed, on_game=lambda done: progress.update(bar, completed=done)
+        found = record_to_file(
+            out, agent, games, rules=rules, seed=seed, on_game=lambda done: progress.update(bar, completed=done)
         )
-    save_visits(out, found, {"agent": agent, "games": games, "rules": rules, "seed": seed})
     console().print(f"{out}: {len(found.observations)} decisions", markup=False, soft_wrap=True)
 
 

@@ -198,9 +198,11 @@ class RulesImitation:
         self._seconds += time.perf_counter() - began
         return ImitationProgress(self.student.decisions, loss, agreement, self._seconds)
 
-    def run(self, on_step: Callable[[ImitationProgress], None] | None = None) -> PolicyNetwork:
-        """Learn until the decisions of the settings are reached; the policy."""
-        while self.student.decisions < self._config.decisions:
+    def run(
+        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> PolicyNetwork:
+        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
+        while self.student.decisions < self._config.decisions and not stop():
             progress = self.step()
             if on_step:
                 on_step(progress)
@@ -222,6 +224,7 @@ def imitate_visits(
     threads: int | None = None,
     policy: PolicyNetwork | None = None,
     on_step: Callable[[ImitationProgress], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> PolicyNetwork:
     """Learn from the recorded decisions of a search, in random order, as often as the settings' decisions take.
 
@@ -231,6 +234,7 @@ def imitate_visits(
         threads: Threads; None for one a core.  Results do not depend on it.
         policy: A policy to go on with; a random one by the seed if None.
         on_step: Called after every gradient step.
+        stop: Asked after every gradient step whether to end early.
 
     Raises:
         InvalidTrainingError: If there is nothing to learn from.
@@ -239,14 +243,14 @@ def imitate_visits(
         raise InvalidTrainingError("the file of visits holds no decisions")
     student, rng = Student(config, threads, policy), np.random.default_rng([config.seed, 3])
     began = time.perf_counter()
-    while student.decisions < config.decisions:
+    while student.decisions < config.decisions and not stop():
         order = rng.permutation(len(visits.observations))
         for piece in shards(len(order), config.num_games):
             rows = order[piece]
             _, loss, agreement = student.learn(visits.observations[rows], visits.masks(rows), visits.shares(rows))
             if on_step:
                 on_step(ImitationProgress(student.decisions, loss, agreement, time.perf_counter() - began))
-            if student.decisions >= config.decisions:
+            if student.decisions >= config.decisions or stop():
                 break
     student.close()
     return student.policy

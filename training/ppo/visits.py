@@ -12,17 +12,19 @@ import numpy.typing as npt
 
 from agents.neural.errors import TensorFileMismatchError
 from agents.neural.policy import Bytes, Floats
-from agents.neural.tensor_file import read_tensor_file, write_tensor_file
+from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 from agents.playing import seat_generators
-from agents.protocol import Decision, cheats, close
+from agents.protocol import Decision, cheats, close, reset
 from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.observation import action_mask, observe
+from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 from training.ppo.errors import InvalidTrainingError
 
 KIND = "ddz-visits"
 VERSION = 1
+_SAVED_EVERY = 5
+"""Games between two replacements of a file that grows."""
 
 
 @dataclass
@@ -80,8 +82,8 @@ class _Recorder:
         """Everything noted."""
         pairs = [pair for visits in self._visits for pair in sorted(visits.items())]
         return VisitSet(
-            np.array(self._observations, np.int8),
-            np.array(self._legal, np.uint8),
+            np.array(self._observations, np.int8).reshape(-1, OBSERVATION_SIZE),
+            np.array(self._legal, np.uint8).reshape(-1, NUM_ACTIONS // 8),
             np.cumsum([0, *map(len, self._visits)], dtype=np.int64),
             np.array([action for action, _ in pairs], np.int16),
             np.array([count for _, count in pairs], np.int32),
@@ -94,6 +96,7 @@ def record_visits(
     *,
     rules: str = "standard",
     seed: int = 0,
+    first_game: int = 0,
     on_game: Callable[[int], None] | None = None,
 ) -> VisitSet:
     """Let a search agent play against itself and note what it thinks.
@@ -103,7 +106,8 @@ def record_visits(
         games: How many games.
         rules: A preset's name.
         seed: Seed of the deals and the agent.
-        on_game: Called with the number of games played, after each.
+        first_game: Number of the first game.
+        on_game: Called with the number of the next game, after each.
 
     Raises:
         InvalidTrainingError: If there are no games, the agent does not tell its visits, or it cheats.
@@ -115,8 +119,10 @@ def record_visits(
     if not hasattr(agent, "decide") or cheats(agent):
         raise InvalidTrainingError(f"{spec!r} cannot be imitated: it must tell its visits (decide) and not cheat")
     recorder = _Recorder()
-    for game in range(games):
+    for game in range(first_game, first_game + games):
         state = State.new(seed, rules, game)
+        for seat in range(state.rules.players):
+            reset(agent, seat, state.rules)
         rngs = seat_generators(seed, game, state.rules.players)
         while not state.is_over:
             decision = agent.decide(state.view(), rngs[state.seat])
@@ -126,6 +132,53 @@ def record_visits(
             on_game(game + 1)
     close(agent)
     return recorder.finish()
+
+
+def join_visits(one: VisitSet, other: VisitSet) -> VisitSet:
+    """The decisions of both, in their order."""
+    return VisitSet(
+        np.concatenate([one.observations, other.observations]),
+        np.concatenate([one.legal, other.legal]),
+        np.concatenate([one.firsts, one.firsts[-1] + other.firsts[1:]]),
+        np.concatenate([one.actions, other.actions]),
+        np.concatenate([one.counts, other.counts]),
+    )
+
+
+def record_to_file(
+    path: Path, spec: str, games: int, *, rules: str, seed: int, on_game: Callable[[int], None] | None = None
+) -> VisitSet:
+    """Record games into a file that grows; a file with fewer of the same games is gone on with.
+
+    Args:
+        path: The file; it is replaced at one stroke every few games.
+        spec: As for :func:`record_visits`, like the others.
+        games: How many games in all.
+        rules: A preset's name.
+        seed: Seed of the deals and the agent.
+        on_game: Called with the number of games in all, after each.
+
+    Raises:
+        InvalidTrainingError: If the file holds the games of another agent, other rules or another seed.
+        TensorFileError: If it cannot be read or written.
+    """
+    about = {"agent": spec, "rules": rules, "seed": seed}
+    found, done = None, 0
+    if path.exists():
+        arrays, saved = read_tensor_file(path, KIND, VERSION)
+        done = int(saved.pop("games", 0))
+        if saved != about:
+            raise InvalidTrainingError(f"{path} holds other games: {saved}; these are {about}")
+        found = _visit_set(path, arrays)
+    while done < games:
+        part = record_visits(
+            spec, min(_SAVED_EVERY, games - done), rules=rules, seed=seed, first_game=done, on_game=on_game
+        )
+        found = part if found is None else join_visits(found, part)
+        done = min(done + _SAVED_EVERY, games)
+        save_visits(path, found, {**about, "games": done})
+    assert found is not None
+    return found
 
 
 def save_visits(path: str | Path, visits: VisitSet, about: dict[str, Any]) -> None:
@@ -149,7 +202,10 @@ def load_visits(path: str | Path) -> VisitSet:
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations or actions.
     """
-    arrays, _ = read_tensor_file(path, KIND, VERSION)
+    return _visit_set(path, read_tensor_file(path, KIND, VERSION)[0])
+
+
+def _visit_set(path: str | Path, arrays: Arrays) -> VisitSet:
     wanted = [field.name for field in fields(VisitSet)]
     if set(arrays) != set(wanted):
         raise TensorFileMismatchError(f"{path} holds {', '.join(arrays)}; recorded visits are {', '.join(wanted)}")

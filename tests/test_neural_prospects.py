@@ -47,10 +47,10 @@ def test_a_chain_longer_than_any_hand_of_the_others_cannot_be_beaten() -> None:
 
 
 def test_better_hands_cost_less() -> None:
-    pool = "3456789TJQKA2"
-    assert (
-        prospects("2222", pool)[2] == prospects("AA", pool)[2] < prospects("33", pool)[2] < prospects("3468", pool)[2]
-    )
+    pool = "44556677889TTJJQQKK22"
+    prices = [prospects(hand, pool)[2] for hand in ("2222", "AA", "33", "3468")]
+    assert prices == sorted(prices)
+    assert len(set(prices)) == 4
 
 
 def test_the_observers_prospects_do_not_depend_on_what_is_concealed() -> None:

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import is_jitted
 
-from agents.inference.errors import InconsistentHistoryError
-from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_start, check_view
 from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice, check_count
+from agents.mcts.inferred import inferred_pool
 from agents.mcts.reuse import Memory
 from agents.mcts.search import search
 from agents.mcts.settings import COUNTS, FINAL, PRIORS, SELECTIONS, SIMULATIONS, Settings
@@ -282,13 +281,7 @@ class IsUctAgent(TreeSearchAgent):
             self._memory.remember(view)
 
     def _pool(self, view: View | State, rng: np.random.Generator) -> Pool:
-        if not self.particles or not isinstance(view, View):
-            return uniform()
-        try:
-            known = infer(view, rng, particles=self.particles)
-        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
-            return uniform()
-        return Pool(known.hands, known.cumulative)
+        return inferred_pool(view, rng, self.particles) if isinstance(view, View) else uniform()
 
 
 class DeterminizedUctAgent(TreeSearchAgent):

@@ -8,16 +8,15 @@ import numpy as np
 
 from agents.baselines.rules import rules_move
 from agents.baselines.weights import WEIGHTS
-from agents.inference.errors import InconsistentHistoryError
-from agents.inference.sampler import infer
 from agents.mcts.candidates import list_candidates
 from agents.mcts.choice import finishing_move, only_move
 from agents.mcts.consistency import check_view
 from agents.mcts.errors import check_budget, check_choice, check_count
+from agents.mcts.inferred import inferred_pool
 from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, plain
 from agents.mcts.simulate_planned import new_plan
-from agents.mcts.worlds import Pool, uniform
+from agents.mcts.worlds import Pool
 from agents.protocol import Decision
 from ddz_env import Move, View
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_PLAY
@@ -98,22 +97,15 @@ class RolloutAgent:
             return Decision(Move.from_words(int(main), int(kickers)))
         arms = self._arms(view)
         if len(arms.order) > 1:
-            self._compare(view, arms, self._pool(view, rng), np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+            self._compare(
+                view, arms, inferred_pool(view, rng, self.particles), np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+            )
         return _decision(arms)
 
     def _arms(self, view: View) -> Arms:
         mains, kickers = np.zeros(self.candidates, np.uint64), np.zeros(self.candidates, np.uint64)
         count = list_candidates(view.row, view.rule_words, self._plan.mind, mains, kickers, self._scores)
         return new_arms(mains[:count], kickers[:count])
-
-    def _pool(self, view: View, rng: np.random.Generator) -> Pool:
-        if not self.particles:
-            return uniform()
-        try:
-            known = infer(view, rng, particles=self.particles)
-        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
-            return uniform()
-        return Pool(known.hands, known.cumulative)
 
     def _compare(self, view: View, arms: Arms, pool: Pool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""

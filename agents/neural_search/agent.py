@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.inference.errors import InconsistentHistoryError
-from agents.inference.sampler import infer
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_view
 from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
+from agents.mcts.inferred import inferred_pool
 from agents.mcts.settings import FINAL, SIMULATIONS
-from agents.mcts.worlds import Pool, uniform
+from agents.mcts.worlds import Pool
 from agents.neural.loading import load_policy
 from agents.neural.model import PolicyModel
 from agents.neural_search.forest import Forest
@@ -131,19 +130,9 @@ class ModelSearchAgent:
         if move is not None:
             return Decision(move, line=move.actions)
         began = time.perf_counter()
-        pool = self._pool(view, rng)
+        pool = inferred_pool(view, rng, self.particles)
         first = self._search(view, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), began)
         return choose(self._forest.trees, root, rules, self._by_value, first)
-
-    def _pool(self, view: View, rng: np.random.Generator) -> Pool:
-        """The determinizations to draw from."""
-        if not self.particles:
-            return uniform()
-        try:
-            known = infer(view, rng, particles=self.particles)
-        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
-            return uniform()
-        return Pool(known.hands, known.cumulative)
 
     def _search(self, view: View, pool: Pool, seed: np.uint64, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""

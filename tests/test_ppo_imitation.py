@@ -167,9 +167,24 @@ def test_what_cannot_be_imitated_has_a_named_error(tmp_path: Path) -> None:
     write_tensor_file(tmp_path / "other", recorded.KIND, recorded.VERSION, {"counts": np.zeros(1)}, {})
     with pytest.raises(TensorFileMismatchError, match="holds counts; recorded visits are observations, legal"):
         load_visits(tmp_path / "other")
-    for settings in ({"decisions": 0}, {"student_share": 1.5}, {"learning_rate": 0.0}, {"num_games": 2.5}):
-        with pytest.raises(InvalidTrainingError, match=next(iter(settings))):
-            ImitationConfig(**settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"decisions": 0}, "decisions=0 must be an integer of at least 1"),
+        ({"num_games": 2.5}, "num_games=2.5 must be an integer"),
+        ({"seed": -1}, "seed=-1 must be an integer of at least 0"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be at most"),
+        ({"student_share": 1.5}, r"student_share=1.5 must be a number in 0\.\.1"),
+        ({"student_share": "half"}, "student_share='half' must be a number"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
+        ({"max_gradient": float("inf")}, "max_gradient=inf must be a number above 0"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        ImitationConfig(**settings)
 
 
 def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:

@@ -380,6 +380,7 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
         ({"entropy": float("nan")}, "entropy=nan must be a number at least 0"),
         ({"clip": "wide"}, "clip='wide' must be a number above 0"),
         ({"seed": -1}, "seed=-1"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be at most"),
         ({"evaluate_every": True}, "evaluate_every=True"),
     ],
 )

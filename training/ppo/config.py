@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from agents.neural.network import Architecture
 from ddz_env.rules import Rules
+from training.ppo.checks import check_integers, check_numbers, check_objective
 from training.ppo.errors import InvalidTrainingError
-
-OBJECTIVES = ("win", "stake")
 
 _COUNTS = ("num_games", "steps", "epochs", "minibatch", "shard", "pool_size", "snapshot_every", "checkpoint_every")
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
@@ -95,34 +93,14 @@ class SelfPlayConfig:
 
     def __post_init__(self) -> None:
         Rules.preset(self.rules)
-        if self.objective not in OBJECTIVES:
-            raise InvalidTrainingError(f"unknown objective {self.objective!r}; choose from {', '.join(OBJECTIVES)}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise InvalidTrainingError(f"seed={self.seed!r} must be an integer in 0..2**63-1")
-        for name in _COUNTS:
-            self._check_integer(name, 1)
-        for name in _NATURALS:
-            self._check_integer(name, 0)
-        for name in _SHARES:
-            self._check_number(name, 0.0, 1.0)
+        check_objective(self.objective)
+        check_integers(self, ("seed", *_NATURALS), 0)
+        check_integers(self, _COUNTS, 1)
+        check_numbers(self, _SHARES, high=1.0)
         if self.opponent_share + self.rules_share > 1.0:
             raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
-        for name in _POSITIVES:
-            self._check_number(name, 0.0, math.inf, positive=True)
-        for name in _NOT_NEGATIVE:
-            self._check_number(name, 0.0, math.inf)
-
-    def _check_integer(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InvalidTrainingError(f"{name}={value!r} must be an integer of at least {least}")
-
-    def _check_number(self, name: str, low: float, high: float, *, positive: bool = False) -> None:
-        value = getattr(self, name)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not low <= value <= high or (positive and value == 0):
-            span = f"in {low:g}..{high:g}" if high < math.inf else ("above 0" if positive else "at least 0")
-            raise InvalidTrainingError(f"{name}={value!r} must be a number {span}")
+        check_numbers(self, _POSITIVES, positive=True)
+        check_numbers(self, _NOT_NEGATIVE)
 
     def progress(self, update: int) -> float:
         """The share of the annealing that lies behind an update, 0 to 1."""

@@ -9,7 +9,6 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from agents.neural.teacher import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.rules import Rules
+from training.ppo.checks import check_integers, check_numbers
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.losses import masked_log_probabilities, soft_cross_entropies
 from training.ppo.sampling import draw_actions
@@ -65,15 +65,10 @@ class ImitationConfig:
 
     def __post_init__(self) -> None:
         Rules.preset(self.rules)
-        for name, least in (("decisions", 1), ("num_games", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
-                raise InvalidTrainingError(f"{name}={value!r} must be an integer of at least {least}")
-        if not 0.0 <= self.student_share <= 1.0:
-            raise InvalidTrainingError(f"student_share={self.student_share!r} must be in 0..1")
-        for name in ("learning_rate", "max_gradient"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise InvalidTrainingError(f"{name}={getattr(self, name)!r} must be above 0")
+        check_integers(self, ("decisions", "num_games"), 1)
+        check_integers(self, ("seed",), 0)
+        check_numbers(self, ("student_share",), high=1.0)
+        check_numbers(self, ("learning_rate", "max_gradient"), positive=True)
 
 
 @dataclass

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ddz_env.rules import Rules
+from training.ppo.checks import check_integers, check_numbers, check_objective
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.settings import read_settings
 
 SELF = "self"
 """The name of the opponents that are frozen past selves."""
 
-OBJECTIVES = ("win", "stake")
-
 _COUNTS = ("num_envs", "n_steps", "batch_size", "n_epochs", "width", "layers", "pool_size", "snapshot_every")
-_NATURALS = ("seed", "evaluate_every", "evaluate_deals", "checkpoint_every")
+_NATURALS = ("evaluate_every", "evaluate_deals", "checkpoint_every")
 _SHARES = ("gamma", "gae_lambda")
 _POSITIVES = ("learning_rate", "clip_range", "max_grad_norm")
 _NOT_NEGATIVE = ("ent_coef", "vf_coef")
@@ -89,34 +87,17 @@ class Sb3Config:
 
     def __post_init__(self) -> None:
         Rules.preset(self.rules)
-        if self.objective not in OBJECTIVES:
-            raise InvalidTrainingError(f"unknown objective {self.objective!r}; choose from {', '.join(OBJECTIVES)}")
-        for name in (*_COUNTS, *_NATURALS):
-            self._check_integer(name, 1 if name in _COUNTS else 0)
-        if self.seed > _MOST_SEED:
-            raise InvalidTrainingError(f"seed={self.seed!r} must be at most {_MOST_SEED}")
-        for name in _SHARES:
-            self._check_number(name, 0.0, 1.0)
-        for name in _POSITIVES:
-            self._check_number(name, 0.0, math.inf, positive=True)
-        for name in _NOT_NEGATIVE:
-            self._check_number(name, 0.0, math.inf)
+        check_objective(self.objective)
+        check_integers(self, _COUNTS, 1)
+        check_integers(self, _NATURALS, 0)
+        check_integers(self, ("seed",), 0, _MOST_SEED)
+        check_numbers(self, _SHARES, high=1.0)
+        check_numbers(self, _POSITIVES, positive=True)
+        check_numbers(self, _NOT_NEGATIVE)
         if self.evaluate_every and not self.evaluate_deals:
             raise InvalidTrainingError("evaluate_deals=0 measures nothing: set evaluate_every=0")
         if self.num_envs * self.n_steps < 2:
             raise InvalidTrainingError("num_envs × n_steps must be at least 2: advantages are normalized")
-
-    def _check_integer(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InvalidTrainingError(f"{name}={value!r} must be an integer of at least {least}")
-
-    def _check_number(self, name: str, low: float, high: float, *, positive: bool = False) -> None:
-        value = getattr(self, name)
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not low <= value <= high or (positive and value == 0):
-            span = f"in {low:g}..{high:g}" if high < math.inf else ("above 0" if positive else "at least 0")
-            raise InvalidTrainingError(f"{name}={value!r} must be a number {span}")
 
     @property
     def learning_rules(self) -> Rules:

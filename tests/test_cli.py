@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -11,9 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
 from training.cli import app
+from training.cli.bars import counting_bar, share_bar
 from training.evaluation.benchmark import Contender, Part, measure
 from training.evaluation.results_file import ResultsFile
 
@@ -32,6 +36,26 @@ def refused(result: Result) -> str:
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     assert len(lines) == 1, lines
     return lines[0]
+
+
+def shown(progress: Progress) -> str:
+    """What a bar looks like, as plain text."""
+    screen = io.StringIO()
+    Console(file=screen, width=160).print(progress)
+    return screen.getvalue().strip()
+
+
+def test_a_bar_shows_how_much_is_done_and_the_fields_that_it_was_given() -> None:
+    share, count = share_bar("state", "strength"), counting_bar()
+    share.add_task("training", total=60.0, completed=15.0, state="7 games", strength="wins 80 %")
+    count.add_task("deals", total=60, completed=15)
+    assert shown(share).startswith("training")
+    assert " 25 % " in shown(share)
+    assert shown(share).endswith("7 games wins 80 %")
+    assert shown(count).startswith("deals")
+    assert " 15/60 " in shown(count)
+    for line in (shown(share), shown(count)):
+        assert "0:00:00 eta -:--:--" in line
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-from training.cli.console import error_console
+from training.cli.bars import counting_bar
 
 if TYPE_CHECKING:
     from training.evaluation.arena import Arena
@@ -35,16 +33,8 @@ def run_with_progress(
     """
     from training.evaluation.arena import run_arena
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("eta"),
-        TimeRemainingColumn(),
-    )
     pairs = len(arena.pairs)
-    with Progress(*columns, console=error_console()) as progress:
+    with counting_bar() as progress:
         bar = progress.add_task("deals" if pairs == 1 else f"deals × {pairs} pairs", total=None, visible=False)
 
         def start(done: int, total: int) -> None:

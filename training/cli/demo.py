@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from training.cli.console import console, error_console
+from training.cli.bars import share_bar
+from training.cli.console import console
 from training.cli.contest import run_with_progress
 from training.cli.tables import NOTE, results_table
 
@@ -138,17 +138,7 @@ def _training_bar(
     minutes: float,
 ) -> Iterator[tuple[Callable[[Curve], None], Callable[[Sequence[LearningPoint]], None]]]:
     """A bar of the time, with how far the run is and how strong the policy was when last measured."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("eta"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-        TextColumn("{task.fields[strength]}"),
-    )
-    with Progress(*columns, console=error_console()) as progress:
+    with share_bar("state", "strength") as progress:
         bar = progress.add_task("training", total=60 * minutes, state="compiling", strength="")
 
         def on_update(curve: Curve) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from training.cli.bars import counting_bar
 from training.cli.console import console, error_console
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ Plot = Annotated[Path | None, typer.Option(help="Draw here (PNG), where matplotl
 
 def with_bar(what: str, run: Callable[[OnProgress], _Results]) -> _Results:
     """Run an experiment and show how far it is."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("eta"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=error_console()) as progress:
+    with counting_bar() as progress:
         bar = progress.add_task(what, total=None)
         return run(lambda done, total: progress.update(bar, completed=done, total=total))
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
+from training.cli.bars import share_bar
 from training.cli.console import console, error_console
 from training.cli.evaluations import evaluation_table
 from training.cli.friendly import EXIT_INTERRUPTED, FriendlyGroup
@@ -174,16 +175,7 @@ def _bar(
     run: SelfPlay, budget: Budget
 ) -> Iterator[tuple[Callable[[Curve], None], Callable[[Sequence[Evaluation]], None]]]:
     """A bar of the budget, a line of what the run is doing, and a table for every evaluation."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("eta"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
-    with Progress(*columns, console=error_console()) as progress:
+    with share_bar("state") as progress:
         bar = progress.add_task("training", total=1.0, state="")
         progress.update(bar, completed=budget.share(run))
         begun = run.counters.decisions, run.counters.seconds

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from training.cli.bars import share_bar
 from training.cli.console import console, error_console
 from training.cli.evaluations import evaluation_table
 from training.cli.friendly import EXIT_INTERRUPTED
@@ -120,16 +120,7 @@ def _bar(
     run: Sb3Run, split: TimeSplit, timesteps: int
 ) -> Iterator[tuple[Callable[[Sb3Progress], None], Callable[[Sequence[Evaluation]], None]]]:
     """A bar of the steps, a line of what the run is doing, and a table for every evaluation."""
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("eta"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[state]}"),
-    )
-    with Progress(*columns, console=error_console()) as progress:
+    with share_bar("state") as progress:
         bar = progress.add_task("training", total=timesteps, completed=min(run.timesteps, timesteps), state="")
         begun = run.timesteps, split.total
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from pettingzoo import AECEnv
 from pettingzoo.test import api_test
 from stable_baselines3.common.env_checker import check_env
 
+from agents.neural.sb3_policy import load_sb3_policy
+from agents.neural.sb3_purpose import Purpose, read_purpose
 from ddz_env import dou_dizhu_v0
 from training.sb3.aec_tutorial import LearnerSeat, run_tutorial
 
@@ -181,6 +184,15 @@ def test_an_illegal_action_ends_the_learners_game_with_its_penalty() -> None:
 
 def test_the_wrapper_passes_sb3_s_checker() -> None:
     check_env(LearnerSeat(dou_dizhu_v0.env()), warn=False)
+
+
+def test_the_tutorials_model_is_saved_with_what_it_was_trained_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.sb3.aec_tutorial.N_STEPS", 2)
+    run_tutorial(16, rules="mini", deals=1, path=tmp_path / "model.zip")
+    assert read_purpose(tmp_path / "model.zip") == Purpose("mini", "win")
+    assert load_sb3_policy(tmp_path / "model.zip", trust=True).rules == "mini"
 
 
 @pytest.mark.long

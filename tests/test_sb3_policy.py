@@ -24,6 +24,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from typer.testing import CliRunner
 
+from agents.mcts.errors import InvalidSearchOptionError
 from agents.neural.agent import ModelAgent
 from agents.neural.errors import (
     InvalidPolicyInputError,
@@ -34,6 +35,7 @@ from agents.neural.errors import (
 )
 from agents.neural.policy import PolicyModel
 from agents.neural.sb3_policy import SB3Policy, load_sb3_policy
+from agents.neural.sb3_purpose import Purpose, add_purpose, read_purpose
 from agents.neural_search.agent import ModelSearchAgent
 from agents.playing import play_game, seat_generators
 from agents.registry import make_agent
@@ -43,6 +45,7 @@ from ddz_env.gym import DouDizhuEnv
 from training.cli import app
 from training.sb3.checkpoint import load_run, save_run
 from training.sb3.config import Sb3Config
+from training.sb3.model_file import save_model
 from training.sb3.run import new_run
 from training.sb3.split import TimeSplit
 from training.sb3.vec_env import MaskedVecEnv, make_games
@@ -114,6 +117,77 @@ def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
     ours = ModelSearchAgent(SB3Policy(model.policy), 60)
     assert ours.leaf == "value"
     assert named.act(view, np.random.default_rng(0)) == ours.act(view, np.random.default_rng(0))
+
+
+def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
+    """From the zip alone, wherever it was copied to; Stable-Baselines3 reads the same file."""
+    run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="rlcard", objective="stake"), 1)
+    save_run(tmp_path / "run", run, TimeSplit())
+    path = shutil.copy(tmp_path / "run" / "model.zip", tmp_path / "elsewhere.zip")
+    assert read_purpose(path) == Purpose("rlcard", "stake")
+    policy = load_sb3_policy(path, trust=True)
+    assert (policy.rules, policy.objective) == ("rlcard", "stake")
+    assert make_agent(f"neural-ismcts:path={path},trust_file=true").leaf == "simulation"
+    with pytest.raises(InvalidSearchOptionError, match="trained for objective='stake'"):
+        make_agent(f"neural-ismcts:path={path},trust_file=true,leaf=value")
+    theirs = MaskablePPO.load(path).policy.state_dict()
+    assert all(torch.equal(weight, theirs[name]) for name, weight in run.model.policy.state_dict().items())
+    won = save_model(tmp_path / "won", run.model, Purpose("standard", "win"))
+    assert won == tmp_path / "won.zip"
+    assert make_agent(f"neural-ismcts:path={won},trust_file=true").leaf == "value"
+
+
+def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_path: Path) -> None:
+    assert read_purpose(saved) == Purpose(None, "win")
+    policy = load_sb3_policy(saved, trust=True)
+    assert (policy.rules, policy.objective) == (None, "win")
+    path = shutil.copy(saved, tmp_path / "own.zip")
+    add_purpose(path, Purpose("standard", "stake"))
+    assert load_sb3_policy(path, trust=True).objective == "stake"
+    with pytest.raises(TensorFileError, match="says already what it is for"):
+        add_purpose(path, Purpose())
+    with pytest.raises(TensorFileError, match="is missing"):
+        add_purpose(tmp_path / "nothing.zip", Purpose())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b"\xff",
+        b"[]",
+        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": null}',
+        b'{"kind": "ddz-sb3-policy", "version": 2, "rules": null, "objective": "win"}',
+        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": null, "objective": 1}',
+        b'{"kind": "ddz-sb3-policy", "version": 1, "rules": 7, "objective": "win"}',
+    ],
+)
+def test_a_purpose_that_cannot_be_understood_is_refused_by_name(text: bytes, saved: Path, tmp_path: Path) -> None:
+    path = shutil.copy(saved, tmp_path / "model.zip")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("ddz-policy.json", text)
+    with pytest.raises(TensorFileMismatchError, match=r"its member ddz-policy\.json"):
+        load_sb3_policy(path, trust=True)
+
+
+def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_path: Path) -> None:
+    gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
+    poison(saved, gift, mark)
+    add_purpose(gift, Purpose("mini", "stake"))
+    assert read_purpose(gift) == Purpose("mini", "stake")
+    assert not mark.exists()
+    data = gift.read_bytes()
+    for part in (data[:0], data[:1000], data[: len(data) // 2]):
+        gift.write_bytes(part)
+        with pytest.raises(TensorFileError, match="truncated"):
+            read_purpose(gift)
+    with pytest.raises(TensorFileError, match="is missing"):
+        read_purpose(tmp_path / "nothing.zip")
+    broken = bytearray(data)
+    broken[data.rindex(b'"objective"')] ^= 1
+    gift.write_bytes(broken)
+    with pytest.raises(TensorFileError, match="is corrupt: Bad CRC"):
+        read_purpose(gift)
 
 
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:

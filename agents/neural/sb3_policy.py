@@ -16,6 +16,7 @@ import torch
 from agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
 from agents.neural.masking import masked_log_probabilities
 from agents.neural.model import Bytes, Floats, check_batch
+from agents.neural.sb3_purpose import Purpose, read_purpose
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import OBSERVATION_SIZE
 
@@ -31,19 +32,26 @@ class SB3Policy:
 
     Args:
         policy: The network (``model.policy``), with our observations and actions.
+        purpose: What it was trained for; to win if nothing else is known.
+
+    Attributes:
+        policy: The network.
+        rules: The preset that it was trained under; None where that is not known.
+        objective: What its values mean: ``win`` or ``stake``.
 
     Raises:
         TensorFileMismatchError: If it takes other observations or actions.
     """
 
-    def __init__(self, policy: MaskableActorCriticPolicy) -> None:
+    def __init__(self, policy: MaskableActorCriticPolicy, purpose: Purpose | None = None) -> None:
         seen, acts = policy.observation_space.shape, getattr(policy.action_space, "n", None)
         if seen != (OBSERVATION_SIZE,) or acts != NUM_ACTIONS:
             raise TensorFileMismatchError(
                 f"the policy takes observations of shape {seen} and {acts} actions; "
                 f"those here are ({OBSERVATION_SIZE},) and {NUM_ACTIONS}"
             )
-        self.policy = policy
+        known = purpose or Purpose()
+        self.policy, self.rules, self.objective = policy, known.rules, known.objective
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
@@ -91,6 +99,9 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
 def load_sb3_policy(path: str | Path, *, trust: bool = False, threads: int = 1) -> SB3Policy:
     """Read the policy of a MaskablePPO that ``model.save`` wrote.
 
+    What it was trained for stands in files of ``ddz train sb3`` (:mod:`agents.neural.sb3_purpose`); a file that does
+    not say is taken to play for wins.
+
     Args:
         path: The zip file.
         trust: Whether the file may run its code.
@@ -105,7 +116,7 @@ def load_sb3_policy(path: str | Path, *, trust: bool = False, threads: int = 1) 
     check_trust(path, trust, f"policy:path={path},trust=true (neural-ismcts: trust_file=true)")
     model = load_maskable_ppo(path)
     torch.set_num_threads(threads)
-    return SB3Policy(model.policy)
+    return SB3Policy(model.policy, read_purpose(path))
 
 
 def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") -> MaskablePPO:

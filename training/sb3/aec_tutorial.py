@@ -43,10 +43,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents.neural.agent import choose_actions
 from agents.neural.sb3_policy import SB3Policy
+from agents.neural.sb3_purpose import Purpose
 from ddz_env import dou_dizhu_v0
 from ddz_env.rules import Rules
 from training.evaluation.statistics import AgentResult
 from training.ppo.strength import measure_strength
+from training.sb3.model_file import save_model
 
 Play = Callable[[npt.NDArray[Any], npt.NDArray[np.int8], np.random.Generator], int]
 """Chooses an action from an observation, a mask and a generator."""
@@ -198,7 +200,7 @@ def run_tutorial(
     """
     model = train_on_aec(timesteps, rules=rules, seed=seed)
     if path is not None:
-        model.save(path)
+        save_model(path, model, Purpose(rules, "win"))
     return measure_strength(SB3Policy(model.policy), ["random"], deals, rules=rules, seed=seed)[0]
 
 

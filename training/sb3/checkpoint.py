@@ -6,7 +6,6 @@ The JSON and the past selves hold nothing that runs; the zip is pickled and is r
 from __future__ import annotations
 
 import json
-import os
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,12 @@ import torch
 
 from agents.neural.errors import TensorFileError
 from agents.neural.sb3_policy import check_trust, load_maskable_ppo
-from agents.neural.tensor_file import read_tensor_file, write_tensor_file
+from agents.neural.sb3_purpose import Purpose
+from agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
 from ddz_env.errors import DouDizhuError
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.sb3.config import Sb3Config
+from training.sb3.model_file import save_model
 from training.sb3.run import Sb3Run, make_env
 from training.sb3.split import TimeSplit
 
@@ -56,21 +57,14 @@ def save_run(folder: Path, run: Sb3Run, split: TimeSplit) -> None:
         "installed": {name: metadata.version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")},
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if run.past is not None:
             pool = run.past.pool
             counts = {"members": len(pool.members), "offered": pool.offered}
             write_tensor_file(folder / POOL, POOL_KIND, VERSION, pool.arrays(), counts)
-        _replace(folder / ABOUT, lambda path: path.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8"))
-        _replace(folder / MODEL, run.model.save)
-    except (OSError, TensorFileError) as error:
+        replace_file(folder / ABOUT, (json.dumps(about, indent=2) + "\n").encode())
+        save_model(folder / MODEL, run.model, Purpose(run.config.rules, run.config.objective))
+    except TensorFileError as error:
         raise CheckpointError(f"cannot write into {folder}: {error}") from error
-
-
-def _replace(path: Path, write: Any) -> None:
-    temporary = path.with_name(f"new-{path.name}")  # SB3 appends .zip to any other ending
-    write(temporary)
-    os.replace(temporary, path)
 
 
 def load_run(

@@ -280,6 +280,19 @@ def test_a_policy_trained_for_stakes_gives_priors_and_no_values() -> None:
             ModelSearchAgent(model, leaf=leaf)
 
 
+def test_a_policy_that_has_only_imitated_gives_priors_and_no_values(tmp_path: Path) -> None:
+    """Its value is that of random weights.  With a critic beside it there is one to ask; old files do not say."""
+    policy, critic = small_networks()
+    path = tmp_path / "imitated.safetensors"
+    save_weights(path, Weights(policy, values_trained=False))
+    assert make_agent(f"neural-ismcts:path={path}").leaf == "simulation"
+    with pytest.raises(InvalidSearchOptionError, match="these weights learned moves only, by imitation"):
+        make_agent(f"neural-ismcts:path={path},leaf=value")
+    assert leaf_kind(NetworkPolicy(policy, critic, values_trained=False), "auto") == "critic"
+    save_weights(path, Weights(policy))
+    assert make_agent(f"neural-ismcts:path={path}").leaf == "value"
+
+
 @pytest.mark.parametrize("temperature", [0.01, 0.5, 3.0])
 def test_a_flattened_prior_sums_to_one_at_every_temperature(temperature: float) -> None:
     """Fifty equal actions, and thrice the chance for one: the powers of the chances, normalized."""

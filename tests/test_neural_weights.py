@@ -37,8 +37,17 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
         assert one.state_dict().keys() == other.state_dict().keys()
         assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
     assert (loaded.rules, loaded.objective, loaded.notes) == ("rlcard", "stake", {"seed": 3})
-    save_weights(tmp_path / "w.safetensors", Weights(policy))
-    assert load_weights(tmp_path / "w.safetensors").critic is None
+    save_weights(tmp_path / "w.safetensors", Weights(policy, values_trained=False))
+    other = load_weights(tmp_path / "w.safetensors")
+    assert (other.critic, other.values_trained, loaded.values_trained) == (None, False, True)
+
+
+def test_a_file_that_does_not_say_whether_values_were_taught_has_taught_ones(saved: Path) -> None:
+    """As no file did at first."""
+    arrays, about = read_tensor_file(saved, KIND, VERSION)
+    assert about.pop("values_trained")
+    write_tensor_file(saved, KIND, VERSION, arrays, about)
+    assert load_weights(saved).values_trained
 
 
 def test_saving_replaces_the_file_and_leaves_nothing_else(saved: Path) -> None:

@@ -50,7 +50,9 @@ pytestmark = pytest.mark.xdist_group("onnx")
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("onnx") / "policy.onnx"
-    export_onnx(Weights(*small_networks(), "rlcard", "stake", {"seed": 3, "name": "斗地主"}), path)
+    export_onnx(
+        Weights(*small_networks(), "rlcard", "stake", {"seed": 3, "name": "斗地主"}, values_trained=False), path
+    )
     return path
 
 
@@ -83,6 +85,7 @@ def test_the_file_says_what_it_is_for(exported: Path) -> None:
     model = OnnxPolicy(exported)
     assert isinstance(model, PolicyModel)
     assert (model.rules, model.objective, model.notes) == ("rlcard", "stake", {"seed": 3, "name": "斗地主"})
+    assert not model.values_trained
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
     assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == heading.layout_fingerprint()

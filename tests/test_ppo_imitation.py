@@ -196,11 +196,13 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     code, output = ddz("imitate", "--out", first, "--decisions", "500", "--threads", "1")
     assert code == 0, output
     assert load_weights(first).notes["imitates"] == "rules"
+    assert not load_weights(first).values_trained
     code, output = ddz("record", "isuct:iterations=20", "--games", "1", "--out", visits)
     assert code == 0, output
     code, output = ddz("imitate", "--out", second, "--visits", visits, "--init", first, "--decisions", "50")
     assert code == 0, output
     assert load_weights(second).notes["imitates"] == "visits"
+    assert not load_weights(second).values_trained
     code, output = ddz("imitate", "--out", second, "--init", first)
     assert (code, "goes with --visits" in output) == (2, True)
     for command in (("imitate",), ("record", "isuct")):  # said at once, not after an hour

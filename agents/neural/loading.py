@@ -46,7 +46,7 @@ def _read_weights(path: Path, threads: int, trust: bool) -> PolicyModel:
             f'these policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
         ) from error
     weights = load_weights(path)
-    return NetworkPolicy(weights.policy, weights.critic, threads, weights.objective)
+    return NetworkPolicy(weights.policy, weights.critic, threads, weights.objective, weights.values_trained)
 
 
 def _read_onnx(path: Path, threads: int, trust: bool) -> PolicyModel:

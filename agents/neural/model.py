@@ -29,7 +29,7 @@ class PolicyModel(Protocol):
         Returns:
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the
             observers, shape ``[n]``: -1 (lost) to 1 (won), or stakes where the model has an ``objective`` that is not
-            ``win``.
+            ``win``, or nothing that means anything where it has ``values_trained`` and that is False.
         """
         ...
 

@@ -85,6 +85,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
         "package": f"ddz-env {__version__}",
         "rules": weights.rules,
         "objective": weights.objective,
+        "values_trained": json.dumps(weights.values_trained),
         "notes": json.dumps(dict(weights.notes), sort_keys=True),
         "digest": NO_DIGEST,
     }

@@ -62,6 +62,7 @@ class OnnxPolicy:
         rules: The preset that the policy was trained under.
         objective: What its values mean: ``win`` or ``stake``.
         notes: Plain values for people.
+        values_trained: Whether the policy's value was taught.
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
@@ -81,6 +82,7 @@ class OnnxPolicy:
         _check_nodes(path, "outputs", self._session.get_outputs(), _OUTPUTS)
         self.rules, self.objective = metadata["rules"], metadata["objective"]
         self.notes: dict[str, Any] = json.loads(metadata["notes"])
+        self.values_trained = bool(json.loads(metadata.get("values_trained", "true")))  # earlier files do not say
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.

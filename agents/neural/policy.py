@@ -23,14 +23,20 @@ class NetworkPolicy:
         threads: Threads of every operation, for the whole process: it is PyTorch's own setting.  One is best unless
             batches are large and nobody else wants the cores.
         objective: What the values mean: ``win`` or ``stake``.
+        values_trained: Whether the network's own value was taught.
     """
 
     def __init__(
-        self, network: PolicyNetwork, critic: Critic | None = None, threads: int = 1, objective: str = "win"
+        self,
+        network: PolicyNetwork,
+        critic: Critic | None = None,
+        threads: int = 1,
+        objective: str = "win",
+        values_trained: bool = True,
     ) -> None:
         self.network = network.eval()
         self.critic = critic.eval() if critic is not None else None
-        self.objective = objective
+        self.objective, self.values_trained = objective, values_trained
         torch.set_num_threads(threads)
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:

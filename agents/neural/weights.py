@@ -32,6 +32,7 @@ class Weights:
         rules: The preset that they were trained under.
         objective: What their values mean: ``win`` or ``stake``.
         notes: Plain values for people: seeds, decisions, hours.
+        values_trained: Whether the policy's own value was taught; imitation teaches moves only.
     """
 
     policy: PolicyNetwork
@@ -39,6 +40,7 @@ class Weights:
     rules: str = "standard"
     objective: str = "win"
     notes: Mapping[str, Any] = field(default_factory=dict)
+    values_trained: bool = True
 
 
 def module_arrays(module: nn.Module, prefix: str) -> Arrays:
@@ -96,6 +98,7 @@ def save_weights(path: str | Path, weights: Weights) -> None:
         "rules": weights.rules,
         "objective": weights.objective,
         "notes": dict(weights.notes),
+        "values_trained": weights.values_trained,
     }
     write_tensor_file(path, KIND, VERSION, arrays, about)
 
@@ -114,6 +117,7 @@ def load_weights(path: str | Path) -> Weights:
     try:
         architecture = Architecture.from_dict(about["architecture"])
         rules, objective, notes = str(about["rules"]), str(about["objective"]), dict(about["notes"])
+        values_trained = bool(about.get("values_trained", True))  # files of earlier versions do not say
     except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
         raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
     policy = PolicyNetwork(architecture)
@@ -124,4 +128,4 @@ def load_weights(path: str | Path) -> Weights:
         load_module(critic, arrays, _CRITIC, str(path))
         critic.eval()
     policy.eval()
-    return Weights(policy, critic, rules, objective, notes)
+    return Weights(policy, critic, rules, objective, notes, values_trained)

@@ -54,10 +54,12 @@ def leaf_kind(model: PolicyModel, leaf: str) -> str:
         model: The model.
         leaf: ``critic``: of the game, every hand seen; ``value``: the policy's own, of the information set of the seat
             to act; ``simulation``: the networks give none; ``auto``: the critic if the model has one, else the value,
-            and a simulation if the model was trained for stakes, whose values are no chances.
+            and a simulation if the model was trained for stakes, whose values are no chances, or has no critic and its
+            value was never taught, as after imitation.
 
     Raises:
-        InvalidSearchOptionError: If there is no such leaf, the model has no critic, or its values are stakes.
+        InvalidSearchOptionError: If there is no such leaf, the model has no critic, its values are stakes, or its value
+            was never taught.
     """
     check_choice("leaf", leaf, LEAVES)
     objective = getattr(model, "objective", "win")
@@ -71,8 +73,14 @@ def leaf_kind(model: PolicyModel, leaf: str) -> str:
     has_critic = isinstance(model, GameCritic) and getattr(model, "critic", True) is not None
     if leaf == "critic" and not has_critic:
         raise InvalidSearchOptionError("leaf='critic' needs a model that values games; these weights hold no critic")
+    has_value = getattr(model, "values_trained", True)
+    if leaf == "value" and not has_value:
+        raise InvalidSearchOptionError(
+            "leaf='value' needs values that were taught; these weights learned moves only, by imitation: use "
+            "leaf='simulation', or train them on (ddz train selfplay --init)"
+        )
     if leaf == "auto":
-        return "critic" if has_critic else "value"
+        return "critic" if has_critic else "value" if has_value else "simulation"
     return leaf
 
 

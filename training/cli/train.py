@@ -119,7 +119,8 @@ def imitate(
         else:
             policy = imitate_visits(load_visits(visits), config, threads, start, on_step, asked)
     notes = {"imitates": str(visits.name) if visits else "rules", "decisions": last.decisions, "seed": seed}
-    save_weights(out, Weights(policy, None, rules, "win", notes))
+    # With --init, too: its values belonged to the layers below them as they were.
+    save_weights(out, Weights(policy, None, rules, "win", notes, values_trained=False))
     console().print(f"{out} after {last.decisions} decisions", markup=False, soft_wrap=True)
     if asked():
         error_console().print("stopped: the weights are those of fewer decisions", style="bold red")

@@ -330,8 +330,14 @@ def test_inference_and_simulations_can_join() -> None:
     [
         ({"iterations": 0}, InvalidBudgetError, "iterations=0"),
         ({"iterations": 2.5}, InvalidBudgetError, "iterations=2.5 must be a whole number"),
+        ({"iterations": 1_000_001}, InvalidBudgetError, "iterations=1000001 must be at most 1,000,000"),
+        ({"iterations": 10**400}, InvalidBudgetError, "must be at most 1,000,000"),
         ({"trees": 0}, InvalidBudgetError, "trees=0"),
+        ({"trees": 65}, InvalidBudgetError, "trees=65 must be at most 64"),
         ({"batch": 0}, InvalidBudgetError, "batch=0"),
+        ({"batch": 257}, InvalidBudgetError, "batch=257 must be at most 256"),
+        ({"particles": -1}, InvalidBudgetError, "particles=-1"),
+        ({"particles": 1e9}, InvalidBudgetError, r"particles=1000000000\.0 must be at most 100,000"),
         ({"milliseconds": 0}, InvalidBudgetError, "milliseconds=0"),
         ({"temperature": 0}, InvalidBudgetError, "temperature=0"),
         ({"exploration": float("nan")}, InvalidBudgetError, "exploration=nan"),
@@ -347,6 +353,21 @@ def test_inference_and_simulations_can_join() -> None:
 def test_bad_options_have_named_errors(options: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         ModelSearchAgent(Uniform(), **options)  # type: ignore[arg-type]
+
+
+def test_the_largest_sizes_are_allowed() -> None:
+    agent = ModelSearchAgent(Uniform(), 1_000_000, trees=64, batch=256, particles=100_000)
+    assert (agent.iterations, agent.trees, agent.batch, agent.particles) == (1_000_000, 64, 256, 100_000)
+
+
+@pytest.mark.parametrize("option", ["iterations", "trees", "batch", "particles"])
+def test_too_large_a_size_is_refused_before_memory_is_taken(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("memory was taken")
+
+    monkeypatch.setattr("agents.neural_search.agent.Forest", refuse)
+    with pytest.raises(InvalidBudgetError, match=option):
+        make_agent(f"neural-ismcts:{option}=1e12")
 
 
 def test_it_refuses_to_move_for_others() -> None:

@@ -16,7 +16,7 @@ from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_start, check_view
 from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice, check_count
-from agents.mcts.inferred import inferred_pool
+from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.reuse import Memory
 from agents.mcts.search import search
 from agents.mcts.settings import COUNTS, FINAL, PRIORS, SELECTIONS, SIMULATIONS, Settings
@@ -30,6 +30,8 @@ from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
 from ddz_env.threads import usable_threads
 
+MOST_ITERATIONS = 100_000_000
+"""More are an error: compiled code counts records, up to four an iteration, in 32 bits and does not check them."""
 _TIME_SLICE = 256
 """Iterations between two looks at the clock."""
 _SLICE_GUIDED = 16
@@ -42,7 +44,7 @@ class TreeSearchAgent:
     """Trees over one decision and the choice from their visits; the agents below say which games they search.
 
     Args:
-        iterations: Iterations a tree; the agent's own number if None.
+        iterations: Iterations a tree, at most 100,000,000; the agent's own number if None.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
         milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
         exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards 0 (loss) to 1 (win).
@@ -81,7 +83,8 @@ class TreeSearchAgent:
         finish: bool = True,
         threads: int = 1,
     ) -> None:
-        self.iterations = check_count("iterations", self._iterations if iterations is None else iterations, 1)
+        chosen = self._iterations if iterations is None else iterations
+        self.iterations = check_count("iterations", chosen, 1, MOST_ITERATIONS)
         self.trees = check_count("trees", self._trees if trees is None else trees, 1)
         check_budget("exploration", exploration, 0)
         check_budget("milliseconds", 1 if milliseconds is None else milliseconds, 0.1)
@@ -265,7 +268,7 @@ class IsUctAgent(TreeSearchAgent):
             finish=finish,
             threads=threads,
         )
-        self.particles = check_count("particles", particles, 0)
+        self.particles = check_count("particles", particles, 0, MOST_PARTICLES)
         self._memory = Memory() if reuse else None
 
     def reset(self, seat: int, rules: Rules) -> None:

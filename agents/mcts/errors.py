@@ -26,22 +26,26 @@ def check_budget(name: str, value: object, least: float) -> None:
     Raises:
         InvalidBudgetError: If it is none, or not finite, or too small.
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) < float("inf"):
+    # Compared as it is: as a float, an integer of hundreds of digits would overflow.
+    if isinstance(value, bool) or not isinstance(value, Real) or value < least or not value < float("inf"):
         raise InvalidBudgetError(f"{name}={value!r} must be a number of at least {least}")
 
 
-def check_count(name: str, value: float, least: int) -> int:
+def check_count(name: str, value: float, least: int, most: int | None = None) -> int:
     """Check a number that counts something and return it as an integer; ``1e4`` is 10,000, 2.5 is an error.
 
     Args:
         name: What it is, for the message.
         value: The number.
         least: The smallest value allowed.
+        most: The largest; None for no limit.
 
     Raises:
-        InvalidBudgetError: If it is none, or not whole, or too small.
+        InvalidBudgetError: If it is none, or not whole, or out of range.
     """
     check_budget(name, value, least)
+    if most is not None and value > most:
+        raise InvalidBudgetError(f"{name}={value!r} must be at most {most:,}")
     if value != int(value):
         raise InvalidBudgetError(f"{name}={value!r} must be a whole number of at least {least}")
     return int(value)

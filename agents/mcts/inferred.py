@@ -9,6 +9,9 @@ from agents.inference.sampler import infer
 from agents.mcts.worlds import Pool, uniform
 from ddz_env import View
 
+MOST_PARTICLES = 100_000
+"""More are an error: with so many a decision begins with about half a second of inference."""
+
 
 def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> Pool:
     """Determinizations weighted by how plausible the hidden seats' past moves are.

@@ -12,7 +12,7 @@ from agents.mcts.candidates import list_candidates
 from agents.mcts.choice import finishing_move, only_move
 from agents.mcts.consistency import check_view
 from agents.mcts.errors import check_budget, check_choice, check_count
-from agents.mcts.inferred import inferred_pool
+from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, plain
 from agents.mcts.simulate_planned import new_plan
@@ -67,7 +67,7 @@ class RolloutAgent:
         self.iterations = check_count("iterations", iterations, 1)
         self.milliseconds = milliseconds
         self.candidates = check_count("candidates", candidates, 2)
-        self.particles = check_count("particles", particles, 0)
+        self.particles = check_count("particles", particles, 0, MOST_PARTICLES)
         index = check_choice("simulation", simulation, SIMULATIONS)
         self.settings = plain()._replace(simulation=np.int64(index))
         self._plan = new_plan()

@@ -10,7 +10,7 @@ import numpy as np
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.consistency import check_view
 from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
-from agents.mcts.inferred import inferred_pool
+from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.settings import FINAL, SIMULATIONS
 from agents.mcts.worlds import Pool
 from agents.neural.loading import load_policy
@@ -25,6 +25,9 @@ from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
 
 ROOTS = ("halving", "puct")
+MOST_ITERATIONS, MOST_TREES, MOST_BATCH = 1_000_000, 64, 256
+"""More are an error before any memory is taken: with so many a decision takes a minute or two, its trees some hundred
+megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte."""
 
 
 class ModelSearchAgent:
@@ -34,10 +37,10 @@ class ModelSearchAgent:
 
     Args:
         model: The policy, with a critic (:class:`~agents.neural_search.leaves.GameCritic`) or without.
-        iterations: Descents a decision, shared by the trees.
+        iterations: Descents a decision, shared by the trees; at most 1,000,000.
         milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
-        trees: Trees, each with its own random numbers; their statistics are added up at the root.
-        batch: Descents in flight a tree.
+        trees: Trees, each with its own random numbers; their statistics are added up at the root; at most 64.
+        batch: Descents in flight a tree; at most 256.
         root: How the root's moves share the descents: ``halving`` (:mod:`agents.neural_search.halving`) or ``puct``.
         candidates: Of the root's moves, so many that the policy likes best are compared by halving.
         caution: How much the policy's liking counts against the values found (halving only).
@@ -47,7 +50,7 @@ class ModelSearchAgent:
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
         simulation: ``random``, ``planned`` or ``rules``.
         particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.inference`); 0 for uniform ones.  Inference is part of the thinking time.
+            (:mod:`agents.inference`); 0 for uniform ones; at most 100,000.  Inference is part of the thinking time.
         final: Choose the move with most ``visits``, or with the best ``value`` among those with enough; after halving
             it decides between kickers only.
 
@@ -87,9 +90,10 @@ class ModelSearchAgent:
             check_budget(name, value, least)
         if trust > 1:
             raise InvalidBudgetError(f"trust={trust!r} must be a share, 0 to 1")
-        self.iterations, self.milliseconds = check_count("iterations", iterations, 1), milliseconds
-        self.trees, self.batch = check_count("trees", trees, 1), check_count("batch", batch, 1)
-        self.particles = check_count("particles", particles, 0)
+        self.iterations, self.milliseconds = check_count("iterations", iterations, 1, MOST_ITERATIONS), milliseconds
+        self.trees = check_count("trees", trees, 1, MOST_TREES)
+        self.batch = check_count("batch", batch, 1, MOST_BATCH)
+        self.particles = check_count("particles", particles, 0, MOST_PARTICLES)
         self.root = ROOTS[check_choice("root", root, ROOTS)]
         self.candidates, self.caution = check_count("candidates", candidates, 2), float(caution)
         self.model = model

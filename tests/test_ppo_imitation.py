@@ -25,9 +25,10 @@ from ddz_env import Move, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import InvalidOptionError  # noqa: E402
 from training.cli import app  # noqa: E402
+from training.evaluation.statistics import Interval  # noqa: E402
 from training.ppo import visits as recorded  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits, one_hot  # noqa: E402
+from training.ppo.imitation import ImitationConfig, RulesImitation, Student, imitate_visits, one_hot  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
 from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
 
@@ -210,9 +211,22 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
         assert (code, "it is a folder; name a file" in output) == (2, True)
 
 
+def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:
+    """On duplicate deals."""
+    (result,) = measure_strength(NetworkPolicy(policy), ["random"], deals)
+    return result.wins
+
+
+def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
+    """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
+    taught = wins_against_random(imitated(1, decisions=20_000)[0], 60)
+    untaught = wins_against_random(Student(ImitationConfig(architecture=SMALL), 1).policy, 60)
+    assert taught.low > 0.8
+    assert untaught.high < 0.6
+
+
 @pytest.mark.long
 def test_a_short_imitation_beats_random_by_a_wide_margin() -> None:
     policy = RulesImitation(ImitationConfig(decisions=200_000)).run()
-    (result,) = measure_strength(NetworkPolicy(policy), ["random"], 100)
-    assert result.wins.low > 0.8
+    assert wins_against_random(policy, 100).low > 0.8
     assert ModelAgent(NetworkPolicy(policy)).name == "policy"

@@ -291,6 +291,7 @@ class SelfPlayBatch:
         reward: Returns by seat, shape ``[num_games, 3]``, float32.
         done: Whether the last step ended a game, shape ``[num_games]``, bool.
         game: Number of each slot's game, shape ``[num_games]``, uint64.
+        rows: The games as the engine holds them, hidden cards included, shape ``[num_games, 32]``, uint64.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
@@ -332,6 +333,7 @@ class SelfPlayBatch:
         self.reward: npt.NDArray[np.float32] = self._slots.rewards
         self.done: npt.NDArray[np.bool_] = self._slots.done
         self.game: npt.NDArray[np.uint64] = self._slots.games
+        self.rows: npt.NDArray[np.uint64] = self._slots.rows
 
     def reset(self, seed: int | None = None) -> None:
         """Deal every slot's first game.

@@ -6,7 +6,10 @@ import functools
 import hashlib
 from collections.abc import Mapping
 
+from agents.neural.columns import observation_columns
 from agents.neural.errors import TensorFileMismatchError
+from agents.neural.games import GAME_COLUMNS
+from agents.neural.leavings import REST_COLUMNS
 from agents.neural.prospects import MEANING
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.observation import CONCEALED, OBSERVATION
@@ -16,7 +19,7 @@ from ddz_env.observation import CONCEALED, OBSERVATION
 def layout_fingerprint() -> str:
     """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits."""
     lines = [*map(str, OBSERVATION.rows()), *map(str, CONCEALED.rows()), *map(action_name, range(NUM_ACTIONS))]
-    lines.append(MEANING)
+    lines += [MEANING, f"columns {observation_columns(0)}, {REST_COLUMNS}, {GAME_COLUMNS}"]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 

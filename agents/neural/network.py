@@ -18,13 +18,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.columns import (
-    CONCEALED_COLUMNS,
-    REST_COLUMNS,
-    describe_leavings,
-    describe_observations,
-    observation_columns,
-)
+from agents.neural.columns import describe_observations, observation_columns
+from agents.neural.games import GAME_COLUMNS
+from agents.neural.leavings import REST_COLUMNS, Appraisals, describe_leavings
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.errors import DouDizhuError
 from ddz_env.observation import HISTORY
@@ -48,7 +44,7 @@ class Architecture:
         rest_features: How many numbers it makes of it; the state weighs them.
         critic_width: Units of the critic's layers.
         critic_blocks: Residual blocks of the critic.
-        history: Completed moves that both see, 0 to 15.
+        history: Completed moves that the policy sees, 0 to 15.
 
     Raises:
         InvalidArchitectureError: If a size is out of range.
@@ -56,11 +52,11 @@ class Architecture:
 
     width: int = 256
     blocks: int = 2
-    rest_width: int = 128
-    rest_features: int = 64
+    rest_width: int = 64
+    rest_features: int = 32
     critic_width: int = 256
     critic_blocks: int = 2
-    history: int = 6
+    history: int = 15
 
     def __post_init__(self) -> None:
         limits = {"blocks": (0, _MOST_BLOCKS), "critic_blocks": (0, _MOST_BLOCKS), "history": (0, HISTORY)}
@@ -166,21 +162,19 @@ class Critic(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.architecture = architecture
-        columns = observation_columns(architecture.history) + CONCEALED_COLUMNS
-        self.trunk = _trunk(columns, architecture.critic_width, architecture.critic_blocks)
+        self.trunk = _trunk(GAME_COLUMNS, architecture.critic_width, architecture.critic_blocks)
         self.value = _quiet(nn.Linear(architecture.critic_width, 1), 0.01)
 
-    def forward(self, columns: Tensor, concealed: Tensor) -> Tensor:
+    def forward(self, columns: Tensor) -> Tensor:
         """Evaluate games.
 
         Args:
-            columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
-            concealed: Columns of what they conceal, shape ``[n, CONCEALED_COLUMNS]``, float32.
+            columns: Of the games (:mod:`agents.neural.games` describes them), shape ``[n, GAME_COLUMNS]``, float32.
 
         Returns:
-            Values for the observers, shape ``[n]``.
+            Values for the seats to act, shape ``[n]``.
         """
-        value: Tensor = self.value(self.trunk(torch.cat([columns, concealed], 1)))
+        value: Tensor = self.value(self.trunk(columns))
         return value.squeeze(1)
 
 
@@ -200,13 +194,23 @@ class PolicyInput(NamedTuple):
     rests: Tensor
 
 
-def policy_input(observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], history: int) -> PolicyInput:
+def policy_input(
+    observations: npt.NDArray[np.int8],
+    masks: npt.NDArray[np.int8],
+    history: int,
+    appraisals: Appraisals | None = None,
+) -> tuple[PolicyInput, Appraisals]:
     """Describe observations for a policy.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: Shape ``[n, 400]``, int8.
         history: Of the policy's architecture.
+        appraisals: Of an earlier description of the same observations, to save time.
+
+    Returns:
+        What the policy takes, and what saves time when it is described again.
     """
-    columns = describe_observations(observations, masks, history)
-    return PolicyInput(*map(torch.from_numpy, (columns, *describe_leavings(observations, masks))))
+    columns = describe_observations(observations, history)
+    *leavings, found = describe_leavings(observations, masks, appraisals)
+    return PolicyInput(*map(torch.from_numpy, (columns, *leavings))), found

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.neural.columns import describe_prospects
 from agents.neural.errors import MissingOnnxError, OnnxExportError
 from agents.neural.heading import heading
+from agents.neural.leavings import describe_prospects
 from agents.neural.masking import masked_log_probabilities
 from agents.neural.network import PolicyNetwork
 from agents.neural.onnx_policy import (
@@ -61,7 +61,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
 
     The inputs are ``observations`` and ``masks``, the outputs ``log_probabilities`` and ``values``, as
     :meth:`agents.neural.model.PolicyModel.evaluate` has them, for any number of rows; ``prospects`` and
-    ``rest_prospects`` go with them (:func:`agents.neural.columns.describe_prospects`).  The critic stays behind.
+    ``rest_prospects`` go with them (:func:`agents.neural.leavings.describe_prospects`).  The critic stays behind.
 
     Args:
         weights: The networks; only the policy is written.

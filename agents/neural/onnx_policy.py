@@ -1,7 +1,7 @@
 """A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
 
 The file takes the bytes of observations and masks, and the prospects of hands that go with them
-(:func:`agents.neural.columns.describe_prospects`: no tensor operation searches a hand).  It gives logarithms of
+(:func:`agents.neural.leavings.describe_prospects`: no tensor operation searches a hand).  It gives logarithms of
 probabilities, and values.  Its metadata say what it is, which observation and action tables it was written for, and the
 digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
 policy.
@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agents.neural.columns import describe_prospects
 from agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from agents.neural.heading import check_heading
+from agents.neural.leavings import describe_prospects
 from agents.neural.model import Bytes, Floats, check_batch
 from agents.neural.prospects import PROSPECTS
 from ddz_env.actions import NUM_ACTIONS

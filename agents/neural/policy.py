@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from agents.neural.columns import describe_concealed, describe_observations
 from agents.neural.errors import InvalidPolicyInputError
+from agents.neural.games import describe_games
 from agents.neural.masking import masked_log_probabilities
 from agents.neural.model import Bytes, Floats, PolicyModel, check_batch, check_bytes
 from agents.neural.network import Critic, PolicyNetwork, policy_input
@@ -47,7 +47,8 @@ class NetworkPolicy:
         """
         check_batch(observations, masks)
         with torch.inference_mode():
-            logits, values = self.network(*policy_input(observations, masks, self.network.architecture.history))
+            seen, _ = policy_input(observations, masks, self.network.architecture.history)
+            logits, values = self.network(*seen)
             return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), values.numpy()
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
@@ -69,7 +70,5 @@ class NetworkPolicy:
         check_batch(observations, masks)
         check_bytes("concealed", concealed, len(observations), CONCEALED.size)
         with torch.inference_mode():
-            columns = describe_observations(observations, masks, self.critic.architecture.history)
-            hidden = describe_concealed(observations, concealed)
-            values: Floats = self.critic(torch.from_numpy(columns), torch.from_numpy(hidden)).numpy()
+            values: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
             return values

@@ -19,7 +19,11 @@ from ddz_env.engine.compiling import pure_kernel
 MOST_LOSERS, MOST_MOVES = 8, 12
 _PRICE_STEPS, _PRICE_STEP = 12, 50
 _PRICE_LEAST, _PRICE_SPAN = -250.0, 1000.0
+_MOST_PRICE = 32_000
 _LOSER = 100  # the price of a move that can be beaten, in the rule agent's decomposition ``sure``
+
+APPRAISAL = 2
+"""Numbers that the prospects of a hand depend on."""
 
 PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
 """Columns of a hand: thresholds of the moves that can be beaten and of all moves, the price and thresholds of it."""
@@ -44,21 +48,36 @@ def weigh_pool(pool: np.uint64, most: np.uint64, mind: Mind) -> None:
 
 
 @pure_kernel
-def put_prospects(hand: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int) -> int:
-    """Write the prospects of a hand.
+def appraise(hand: np.uint64, rules: np.ndarray, mind: Mind) -> tuple[int, int]:
+    """Find what the prospects of a hand depend on.
 
     Args:
         hand: The hand.
         rules: The rules array.
         mind: Priced by :func:`weigh_pool`.
+
+    Returns:
+        One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
+        price of the hand.  Both fit in int16.
+    """
+    sure, _ = decompose(hand, rules, mind.sure, PRICE_ONLY)
+    price, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
+    return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
+
+
+@pure_kernel
+def put_appraisal(sure: int, price: int, out: np.ndarray, place: int) -> int:
+    """Write the prospects of a hand that :func:`appraise` has looked at.
+
+    Args:
+        sure: The first number found.
+        price: The second.
         out: Output, float32.
         place: Where the ``PROSPECTS`` columns begin.
 
     Returns:
         The place behind them.
     """
-    sure, _ = decompose(hand, rules, mind.sure, PRICE_ONLY)
-    price, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
     losers = sure // _LOSER
     moves = losers + sure % _LOSER
     for step in range(MOST_LOSERS):
@@ -72,3 +91,10 @@ def put_prospects(hand: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarra
     for step in range(_PRICE_STEPS):
         out[place + step] = np.float32(price > step * _PRICE_STEP)
     return place + _PRICE_STEPS
+
+
+@pure_kernel
+def put_prospects(hand: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int) -> int:
+    """Look at a hand and write its prospects: :func:`appraise`, then :func:`put_appraisal`."""
+    sure, price = appraise(hand, rules, mind)
+    return put_appraisal(sure, price, out, place)

@@ -11,26 +11,25 @@ import torch
 from torch import Tensor, nn
 
 from agents.neural.columns import (
-    CHAINS,
     HAND,
     HEAD,
     KEY,
-    KICKER_SIZE,
     KICKERS,
     LEFT,
-    MOST,
     MOST_CARDS,
     OBSERVATION_SCALES,
     PENDING,
-    PLANES,
-    SPENT,
     TAIL,
     TARGET,
     UNSEEN,
 )
+from agents.neural.hands import CHAINS, MOST, PLANES
+from agents.neural.leavings import KICKER_SIZE, SPENT
 from agents.neural.network import PolicyNetwork
+from agents.neural.signs import FIRST_MOVE, MOVE_BYTES, ROLE
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
+from ddz_env.observation import HISTORY
 
 
 def cards_at(vectors: Tensor, offset: int) -> Tensor:
@@ -70,6 +69,36 @@ def _chain_weights() -> tuple[Tensor, Tensor]:
     return torch.from_numpy(weights.reshape(PLANES, len(CHAINS))), torch.tensor([1.0 - c.length for c in CHAINS])
 
 
+def read_signs(observations: Tensor) -> Tensor:
+    """What the others let pass (:mod:`agents.neural.signs`), move by move from the oldest on.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+
+    Returns:
+        Shape ``[n, SIGNS]``, float32.
+    """
+    up, down = observations[:, ROLE] != 1, observations[:, ROLE + 1] == 1
+    landlord = torch.where(up, torch.where(down, 3, 2), 1)
+    ranks = torch.arange(NUM_RANKS, device=observations.device)
+    copies, rank, owner = (torch.zeros_like(landlord) for _ in range(3))
+    found = [torch.zeros(len(observations), NUM_RANKS, dtype=torch.bool, device=ranks.device) for _ in range(4)]
+    for back in reversed(range(HISTORY)):
+        move = cards_at(observations, FIRST_MOVE + MOVE_BYTES * back).to(torch.int64)
+        seat = observations[:, FIRST_MOVE + MOVE_BYTES * back + NUM_RANKS].to(torch.int64)
+        cards, there = move.sum(1), (seat >= 1) & (seat <= 3)
+        played = there & (cards > 0)
+        passed = there & (cards == 0) & ((owner == landlord) != (seat == landlord))
+        for column in range(4):
+            here = passed & (seat == 2 + column // 2) & (copies == 1 + column % 2)
+            found[column] = found[column] | (here.unsqueeze(1) & (ranks >= rank.unsqueeze(1)))
+        highest = ((move > 0) * ranks).amax(1)
+        alike = (move.amax(1) == cards) & (cards <= 2)
+        copies = torch.where(played, torch.where(alike, cards, 0), copies)
+        rank, owner = torch.where(played, highest, rank), torch.where(played, seat, owner)
+    return torch.cat(found, 1).to(torch.float32)
+
+
 class StandalonePolicy(nn.Module):
     """A policy network that reads bytes.
 
@@ -99,16 +128,16 @@ class StandalonePolicy(nn.Module):
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
             masks: Shape ``[n, 400]``, int8.
-            prospects: Of the observers' hands (:func:`agents.neural.columns.describe_prospects`), float32.
+            prospects: Of the observers' hands (:func:`agents.neural.leavings.describe_prospects`), float32.
             rest_prospects: Of the hands that the actions leave, shape ``[n, 400, PROSPECTS]``, float32.
 
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
         rows, actions = masks.to(torch.bool).nonzero(as_tuple=True)
-        left = self.describe_hands(self.leave(observations, rows, actions))
+        left = thresholds(self.leave(observations, rows, actions))
         rests = torch.cat([left, rest_prospects[rows, actions]], 1)
-        logits, values = self.network(self.describe(observations, masks, prospects), rows, actions, rests)
+        logits, values = self.network(self.describe(observations, prospects), rows, actions, rests)
         return logits, values
 
     def describe_hands(self, counts: Tensor) -> Tensor:
@@ -116,7 +145,7 @@ class StandalonePolicy(nn.Module):
         planes = thresholds(counts)
         return torch.cat([planes, torch.relu(torch.addmm(self.chain_biases, planes, self.chain_weights))], 1)
 
-    def describe(self, observations: Tensor, masks: Tensor, prospects: Tensor) -> Tensor:
+    def describe(self, observations: Tensor, prospects: Tensor) -> Tensor:
         """The columns of observations, shape ``[n, observation_columns(history)]``, float32."""
         scaled = observations * self.scales
         stop = HEAD + (NUM_RANKS + 1) * self.network.architecture.history
@@ -124,13 +153,13 @@ class StandalonePolicy(nn.Module):
             [
                 scaled[:, :stop],
                 scaled[:, TAIL:],
-                masks.to(torch.float32),
                 self.describe_hands(cards_at(observations, HAND)),
                 prospects,
-                self.describe_hands(cards_at(observations, UNSEEN)),
+                thresholds(cards_at(observations, UNSEEN)),
                 thresholds(cards_at(observations, TARGET)),
                 *(thresholds(observations[:, place : place + 1], MOST_CARDS) for place in LEFT),
                 thresholds(observations[:, KEY : KEY + 1], NUM_RANKS),
+                read_signs(observations),
             ],
             1,
         )

@@ -11,9 +11,20 @@ from ddz_env.rules import Rules
 from training.ppo.checks import check_integers, check_numbers, check_objective
 from training.ppo.errors import InvalidTrainingError
 
-_COUNTS = ("num_games", "steps", "epochs", "minibatch", "shard", "pool_size", "snapshot_every", "checkpoint_every")
+_COUNTS = (
+    "num_games",
+    "groups",
+    "candidates",
+    "steps",
+    "epochs",
+    "minibatch",
+    "shard",
+    "pool_size",
+    "snapshot_every",
+    "checkpoint_every",
+)
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
-_SHARES = ("gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
+_SHARES = ("lookahead", "gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
 _POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
@@ -28,6 +39,7 @@ class SelfPlayConfig:
         seed: Seed of deals, actions and weights.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side.
+        groups: Parts of them; each is played on by one thread at a time, with a generator of its own.
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
         minibatch: Decisions a gradient step.
@@ -38,6 +50,10 @@ class SelfPlayConfig:
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
+        lookahead: Share of the policy's loss in which every action that it considered counts, with the critic's word on
+            what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
+        candidates: Most actions that are considered so at a decision.
+        least: Least probability of an action that is.
         gamma: Discount a move.
         lam: λ a move.
         entropy: Weight of the entropy bonus at first.
@@ -65,6 +81,7 @@ class SelfPlayConfig:
     seed: int = 0
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     num_games: int = 512
+    groups: int = 4
     steps: int = 128
     epochs: int = 1
     minibatch: int = 4096
@@ -75,6 +92,9 @@ class SelfPlayConfig:
     adam_epsilon: float = 1e-5
     max_gradient: float = 1.0
     clip: float = 0.2
+    lookahead: float = 0.5
+    candidates: int = 4
+    least: float = 0.01
     gamma: float = 1.0
     lam: float = 0.95
     entropy: float = 0.01
@@ -97,9 +117,12 @@ class SelfPlayConfig:
         check_integers(self, ("seed", *_NATURALS), 0)
         check_integers(self, _COUNTS, 1)
         check_numbers(self, _SHARES, high=1.0)
+        if self.num_games % self.groups:
+            raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
         if self.opponent_share + self.rules_share > 1.0:
             raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
         check_numbers(self, _POSITIVES, positive=True)
+        check_numbers(self, ("least",), high=1.0, positive=True)
         check_numbers(self, _NOT_NEGATIVE)
 
     def progress(self, update: int) -> float:

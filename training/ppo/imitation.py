@@ -129,7 +129,7 @@ class Student:
         count = max(int(taught.sum()), 1)
 
         def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
-            seen = policy_input(observations[rows], masks[rows], self.policy.architecture.history)
+            seen, _ = policy_input(observations[rows], masks[rows], self.policy.architecture.history)
             logits, values = self.policy(*seen)
             log_probabilities = masked_log_probabilities(logits, torch.from_numpy(masks[rows]))
             loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()

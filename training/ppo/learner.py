@@ -9,18 +9,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from agents.neural.columns import describe_concealed, describe_observations
+from agents.neural.games import describe_games
+from agents.neural.leavings import Appraisals
+from agents.neural.masking import masked_log_probabilities
 from agents.neural.network import Critic, PolicyNetwork, policy_input
 from agents.neural.policy import Bytes, Floats
 from training.ppo.config import SelfPlayConfig
-from training.ppo.losses import (
-    chosen_log_probabilities,
-    clipped_policy_losses,
-    masked_entropy,
-    masked_log_probabilities,
-    value_losses,
-)
+from training.ppo.lookahead import Candidates
 from training.ppo.rollout import unpack_masks
+from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient
 from training.ppo.workers import Workers, shards
 
 
@@ -36,6 +33,9 @@ class Decisions:
         log_probabilities: Under the policy that chose, shape ``[n]``, float32.
         advantages: Normalized, shape ``[n]``, float32.
         targets: What the critic should say, shape ``[n]``, float32.
+        candidates: The actions that the policy considered.
+        firsts: Where the appraisals of each begin, shape ``[n]``, int64.
+        appraisals: Of the legal actions of each, shape ``[pairs, APPRAISAL]``, int16.
     """
 
     observations: Bytes
@@ -45,6 +45,22 @@ class Decisions:
     log_probabilities: Floats
     advantages: Floats
     targets: Floats
+    candidates: Candidates
+    firsts: npt.NDArray[np.int64]
+    appraisals: Appraisals
+
+    def appraisals_of(self, rows: npt.NDArray[np.int64], masks: Bytes) -> Appraisals:
+        """The appraisals of some of the decisions, in their order.
+
+        Args:
+            rows: The decisions.
+            masks: Theirs, shape ``[n, 400]``, int8.
+        """
+        pairs = np.count_nonzero(masks, axis=1)
+        behind = np.cumsum(pairs)
+        places: npt.NDArray[np.int64] = np.arange(behind[-1]) + np.repeat(self.firsts[rows] - (behind - pairs), pairs)
+        found: Appraisals = self.appraisals[places]
+        return found
 
 
 @dataclass
@@ -52,7 +68,7 @@ class UpdateStatistics:
     """Means over the decisions of an update.
 
     Attributes:
-        policy_loss: The clipped surrogate, negated.
+        policy_loss: The clipped surrogates, negated, in their shares.
         value_loss: Half the squared error of the policy's own value.
         critic_loss: The same of the critic.
         entropy: Of the policy, in nats.
@@ -69,18 +85,12 @@ class UpdateStatistics:
     clipped: float = 0.0
 
 
-def evaluate_in_shards(
-    network: PolicyNetwork, workers: Workers, size: int, observations: Bytes, masks: Bytes
-) -> Floats:
-    """Logarithms of the probabilities of a batch, shape ``[n, 400]``, computed shard by shard."""
-
-    def evaluate(rows: slice) -> Floats:
-        with torch.inference_mode():
-            logits, _ = network(*policy_input(observations[rows], masks[rows], network.architecture.history))
-            result: Floats = masked_log_probabilities(logits, torch.from_numpy(masks[rows])).numpy()
-            return result
-
-    return np.concatenate(workers.map(evaluate, shards(len(observations), size)))
+def evaluate(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
+    """Logarithms of the probabilities of a batch, shape ``[n, 400]``, and the appraisals of what the actions leave."""
+    with torch.inference_mode():
+        seen, appraisals = policy_input(observations, masks, network.architecture.history)
+        logits, _ = network(*seen)
+        return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), appraisals
 
 
 class Learner:
@@ -107,20 +117,18 @@ class Learner:
             fused=True,
         )
 
-    def values(self, observations: Bytes, masks: npt.NDArray[np.uint64], concealed: Bytes) -> Floats:
-        """The critic's values, shape ``[n]``, float32."""
-
-        def evaluate(rows: slice) -> Floats:
-            with torch.inference_mode():
-                history = self.critic.architecture.history
-                columns = describe_observations(observations[rows], unpack_masks(masks[rows]), history)
-                hidden = describe_concealed(observations[rows], concealed[rows])
-                result: Floats = self.critic(torch.from_numpy(columns), torch.from_numpy(hidden)).numpy()
-                return result
-
+    def values(self, observations: Bytes, concealed: Bytes) -> Floats:
+        """The critic's values, shape ``[n]``, float32, shard by shard on all threads."""
         if not len(observations):
             return np.zeros(0, np.float32)
-        return np.concatenate(self._workers.map(evaluate, shards(len(observations), self._config.shard)))
+        pieces = shards(len(observations), self._config.shard)
+        return np.concatenate(self._workers.map(lambda rows: self.value(observations[rows], concealed[rows]), pieces))
+
+    def value(self, observations: Bytes, concealed: Bytes) -> Floats:
+        """The critic's values, shape ``[n]``, float32, on this thread."""
+        with torch.inference_mode():
+            result: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
+            return result
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> UpdateStatistics:
         """Go through the decisions of a rollout.
@@ -168,25 +176,46 @@ class Learner:
         self, decisions: Decisions, rows: npt.NDArray[np.int64], entropy_weight: float, total: int
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        config = self._config
-        masks = unpack_masks(decisions.masks[rows])
-        seen = policy_input(decisions.observations[rows], masks, config.architecture.history)
-        hidden = torch.from_numpy(describe_concealed(decisions.observations[rows], decisions.concealed[rows]))
-        old, targets, advantages = (
-            torch.from_numpy(array[rows])
-            for array in (decisions.log_probabilities, decisions.targets, decisions.advantages)
-        )
+        observations, masks = decisions.observations[rows], unpack_masks(decisions.masks[rows])
+        history, known = self._config.architecture.history, decisions.appraisals_of(rows, masks)
+        seen, _ = policy_input(observations, masks, history, known)
         logits, values = self.policy(*seen)
-        log_probabilities = masked_log_probabilities(logits, torch.from_numpy(masks))
-        new = chosen_log_probabilities(log_probabilities, torch.from_numpy(decisions.actions[rows]))
-        policy_loss = clipped_policy_losses(new, old, advantages, config.clip).sum()
-        entropy = masked_entropy(log_probabilities).sum()
-        value_loss = value_losses(values, targets).sum()
-        critic_loss = value_losses(self.critic(seen.columns, hidden), targets).sum()
-        loss = (policy_loss - entropy_weight * entropy + config.value_weight * value_loss + critic_loss) / total
-        gradient = torch.autograd.grad(loss, [*self._policy_weights, *self._critic_weights])
-        change = (new - old).detach()
-        divergence = (change.exp() - 1.0 - change).sum()
-        clipped = ((change.exp() - 1.0).abs() > config.clip).sum()
-        sums = (policy_loss, value_loss, critic_loss, entropy, divergence, clipped)
-        return gradient, np.array([part.item() for part in sums])
+        worth = self.critic(torch.from_numpy(describe_games(observations, decisions.concealed[rows])))
+        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, entropy_weight)
+        targets = torch.from_numpy(decisions.targets[rows])
+        errors = [found.detach() - targets for found in (values, worth)]
+        gradient = torch.autograd.grad(
+            [logits, values, worth],
+            [*self._policy_weights, *self._critic_weights],
+            [torch.from_numpy(slopes) / total, errors[0] * (self._config.value_weight / total), errors[1] / total],
+        )
+        value_loss, critic_loss = (0.5 * float(error.square().sum()) for error in errors)
+        policy_loss, entropy, divergence, clipped = sums
+        return gradient, np.array([policy_loss, value_loss, critic_loss, entropy, divergence, clipped])
+
+    def _surrogate(
+        self,
+        decisions: Decisions,
+        rows: npt.NDArray[np.int64],
+        logits: Floats,
+        masks: Bytes,
+        entropy_weight: float,
+    ) -> tuple[Floats, npt.NDArray[np.float64]]:
+        """The gradient of the policy's loss with respect to the logits, and the sums of its statistics."""
+        considered, gradient, sums = decisions.candidates[rows], np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
+        surrogate_gradient(
+            logits,
+            masks,
+            decisions.actions[rows],
+            decisions.log_probabilities[rows],
+            decisions.advantages[rows],
+            considered.actions,
+            considered.probabilities,
+            considered.advantages,
+            float(self._config.lookahead),
+            float(self._config.clip),
+            float(entropy_weight),
+            gradient,
+            sums,
+        )
+        return gradient, sums

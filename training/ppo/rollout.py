@@ -9,16 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agents.neural.leavings import Appraisals
 from agents.neural.policy import Bytes, Floats
+from agents.neural.prospects import APPRAISAL
 from agents.neural.teacher import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
+from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
+from training.ppo.lookahead import Candidates, pick_candidates
 from training.ppo.returns import shared_rewards
 from training.ppo.sampling import draw_actions
 
-Evaluate = Callable[[Bytes, Bytes], Floats]
-"""Logarithms of the probabilities, shape ``[n, 400]``, from observations and masks."""
+Evaluate = Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]
+"""Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
+and masks."""
 
 NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
 """Which side of a game an opponent plays."""
@@ -43,6 +48,10 @@ class Rollout:
         done: Whether the game ended, shape ``[steps, games]``, bool.
         decides: Whether the learner had a choice, shape ``[steps, games]``, bool.
         begins: Whether a move began, shape ``[steps, games]``, bool.
+        rows: The games at the learner's decisions, shape ``[steps, games, 32]``, uint64.
+        candidates: The actions that it considered there, ``[steps, games, candidates]``.
+        firsts: Where the appraisals of its decisions begin, shape ``[steps, games]``, int64.
+        appraisals: Of the legal actions of each of its decisions, shape ``[pairs, APPRAISAL]``, int16.
     """
 
     observations: npt.NDArray[np.int8]
@@ -56,10 +65,20 @@ class Rollout:
     done: npt.NDArray[np.bool_]
     decides: npt.NDArray[np.bool_]
     begins: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.uint64]
+    candidates: Candidates
+    firsts: npt.NDArray[np.int64]
+    appraisals: Appraisals
 
     @classmethod
-    def allocate(cls, steps: int, games: int) -> Rollout:
-        """Zeroed arrays."""
+    def allocate(cls, steps: int, games: int, candidates: int = 1) -> Rollout:
+        """Zeroed arrays.
+
+        Args:
+            steps: How many steps.
+            games: How many games.
+            candidates: Room for the actions that the learner considers.
+        """
         shape = (steps, games)
         return cls(
             observations=np.zeros((*shape, OBSERVATION_SIZE), np.int8),
@@ -73,7 +92,26 @@ class Rollout:
             done=np.zeros(shape, np.bool_),
             decides=np.zeros(shape, np.bool_),
             begins=np.zeros(shape, np.bool_),
+            rows=np.zeros((*shape, ROW_WORDS), np.uint64),
+            candidates=Candidates.allocate(*shape, candidates),
+            firsts=np.zeros(shape, np.int64),
+            appraisals=np.zeros((0, APPRAISAL), np.int16),
         )
+
+    def part(self, games: slice) -> Rollout:
+        """Some of the games, sharing memory; the appraisals are its own."""
+        arrays = {
+            name: value[:, games] for name, value in vars(self).items() if name not in ("candidates", "appraisals")
+        }
+        return Rollout(**arrays, candidates=self.candidates[:, games], appraisals=self.appraisals)
+
+    def gather(self, parts: list[Rollout]) -> None:
+        """Take over the appraisals of all parts, which cover the games in order."""
+        total = 0
+        for part in parts:
+            part.firsts += total
+            total += len(part.appraisals)
+        self.appraisals = np.concatenate([part.appraisals for part in parts])
 
 
 def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
@@ -89,6 +127,15 @@ def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
     return bits.view(np.int8)
 
 
+def _drawn(
+    log_probabilities: Floats, draws: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Actions drawn from the probabilities, and logarithms of theirs."""
+    actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
+    draw_actions(log_probabilities, draws, actions, chosen)
+    return actions, chosen
+
+
 class Collector:
     """Plays the games of a batch on.
 
@@ -98,6 +145,7 @@ class Collector:
         opponent_share: Share of the games in which a past self plays one side, once there is one.
         rng: The generator of every choice made here.
         rules_share: Share of the games in which the rule agent plays one side.
+        least: The least probability of an action that the learner is said to consider.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
@@ -111,8 +159,11 @@ class Collector:
         opponent_share: float,
         rng: np.random.Generator,
         rules_share: float = 0.0,
+        least: float = 1.0,
     ) -> None:
         self.batch = batch
+        self._least = least
+        self._appraised, self._appraisals = 0, list[Appraisals]()
         self._objective = objective
         self._share, self._rules_share = opponent_share, rules_share
         self._rng = rng
@@ -129,12 +180,14 @@ class Collector:
             learner: The policy that learns.
             past: A past self; None where there is none yet, and the learner plays every side.
         """
+        self._appraised, self._appraisals = 0, []
         for step in range(len(rollout.actions)):
             self._note(rollout, step, has_past=past is not None)
             actions = self._choose(rollout, step, learner, past)
             rollout.actions[step] = actions
             self.batch.step(actions)
             self._settle(rollout, step)
+        rollout.appraisals = np.concatenate([rollout.appraisals[:0], *self._appraisals])
 
     def _note(self, rollout: Rollout, step: int, *, has_past: bool) -> None:
         """Write down what is seen before the step."""
@@ -159,34 +212,45 @@ class Collector:
     def _choose(self, rollout: Rollout, step: int, learner: Evaluate, past: Evaluate | None) -> npt.NDArray[np.int64]:
         """Actions of all games: the only legal one, the learner's or the opponent's."""
         actions: npt.NDArray[np.int64] = self.batch.mask.argmax(axis=1).astype(np.int64)
-        chosen = np.zeros(len(actions), np.float32)
         draws = self._rng.random(len(actions))
-        mine = rollout.decides[step]
-        self._draw(learner, np.flatnonzero(mine), draws, actions, chosen)
+        mine = np.flatnonzero(rollout.decides[step])
+        rollout.log_probabilities[step] = 0.0
+        if len(mine):
+            rollout.log_probabilities[step, mine] = self._consider(rollout, step, learner, mine, draws, actions)
         theirs = self._opponent_acts(has_past=past is not None)
         if past is not None:
-            choices = theirs & ~self.by_rules & (np.count_nonzero(self.batch.mask, axis=1) > 1)
-            self._draw(past, np.flatnonzero(choices), draws, actions, chosen)
+            choices = np.flatnonzero(theirs & ~self.by_rules & (np.count_nonzero(self.batch.mask, axis=1) > 1))
+            if len(choices):
+                found, _ = past(self.batch.observation[choices], self.batch.mask[choices])
+                actions[choices], _ = _drawn(found, draws[choices])
         games = np.flatnonzero(theirs & self.by_rules)
         if len(games):  # forced stages too: the first says which kickers follow
-            actions[games] = self._teacher.actions_of(self.batch.state_dict()["rows"], games)
-        rollout.log_probabilities[step] = np.where(mine, chosen, 0.0)
+            actions[games] = self._teacher.actions_of(self.batch.rows, games)
         return actions
 
-    def _draw(
+    def _consider(
         self,
-        evaluate: Evaluate,
-        rows: npt.NDArray[np.intp],
+        rollout: Rollout,
+        step: int,
+        learner: Evaluate,
+        games: npt.NDArray[np.intp],
         draws: npt.NDArray[np.float64],
         actions: npt.NDArray[np.int64],
-        chosen: npt.NDArray[np.float32],
-    ) -> None:
-        if not len(rows):
-            return
-        log_probabilities = evaluate(self.batch.observation[rows], self.batch.mask[rows])
-        drawn, value = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
-        draw_actions(log_probabilities, draws[rows], drawn, value)
-        actions[rows], chosen[rows] = drawn, value
+    ) -> npt.NDArray[np.float32]:
+        """Let the learner decide in some games, and keep what it considered; its logarithms of probabilities."""
+        masks = self.batch.mask[games]
+        found, appraisals = learner(self.batch.observation[games], masks)
+        actions[games], chosen = _drawn(found, draws[games])
+        pairs = np.count_nonzero(masks, axis=1)
+        rollout.firsts[step, games] = self._appraised + np.cumsum(pairs) - pairs
+        self._appraisals.append(appraisals)
+        self._appraised += len(appraisals)
+        rollout.rows[step, games] = self.batch.rows[games]
+        considered = Candidates.allocate(len(games), rollout.candidates.actions.shape[-1])
+        pick_candidates(found, self._least, considered.actions, considered.probabilities)
+        rollout.candidates.actions[step, games] = considered.actions
+        rollout.candidates.probabilities[step, games] = considered.probabilities
+        return chosen
 
     def _settle(self, rollout: Rollout, step: int) -> None:
         """Write down what the step brought, and decide who plays the games that begin."""
@@ -206,8 +270,14 @@ class Collector:
         self.by_rules[begun] = draws < self._rules_share
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs, besides the generator: the batch and the sides."""
-        own = {"sides": self.sides.copy(), "by_rules": self.by_rules.copy(), "plans": self._teacher.plans.copy()}
+        """What :meth:`load_state_dict` needs: the batch, the sides and the generator."""
+        generator = self._rng.bit_generator.state
+        own = {
+            "generator": generator,
+            "sides": self.sides.copy(),
+            "by_rules": self.by_rules.copy(),
+            "plans": self._teacher.plans.copy(),
+        }
         return {**self.batch.state_dict(), **own}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
@@ -217,6 +287,7 @@ class Collector:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
         """
         self.batch.load_state_dict(saved)
+        self._rng.bit_generator.state = saved["generator"]
         self.sides[:] = saved["sides"]
         self.by_rules[:] = saved["by_rules"]
         self._teacher.plans[:] = saved["plans"]

@@ -1,13 +1,15 @@
 """Proximal policy optimization by self-play: one network plays all three roles.
 
 An update plays every game on for some steps, estimates each seat's advantages with a critic that sees all hands, and
-goes through the decisions in minibatches.  Everything random comes from one generator, and nothing depends on the
-number of threads, so a run is determined by its settings, and :meth:`SelfPlay.state` holds all that a run is.
+goes through the decisions in minibatches.  Everything random comes from generators made of the seed, and nothing
+depends on the number of threads, so a run is determined by its settings, and :meth:`SelfPlay.state` holds all that a
+run is.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +18,20 @@ import numpy as np
 import torch
 
 from agents.neural.network import Critic, PolicyNetwork
-from agents.neural.policy import Bytes, Floats
+from agents.neural.policy import Floats
 from agents.neural.tensor_file import Arrays
 from agents.neural.weights import Weights, load_module, module_arrays
 from ddz_env.batch import SelfPlayBatch
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
-from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate_in_shards
+from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
+from training.ppo.lookahead import look_ahead
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
-from training.ppo.rollout import Collector, Evaluate, Rollout
-from training.ppo.workers import Workers
+from training.ppo.rollout import Collector, Rollout
+from training.ppo.workers import Workers, shards
 
-_ROLLOUT_SHARD = 256
-"""Rows of a forward pass while playing: small enough that two threads share the games of one step."""
+_GROUP_STREAM = 4  # of the seed; 1 is the run's own generator
 
 
 @dataclass
@@ -106,11 +108,8 @@ class SelfPlay:
         self._average = copy.deepcopy(policy)
         self._past = copy.deepcopy(policy)
         self._pool = Pool(config.pool_size)
-        batch = SelfPlayBatch(
-            config.num_games, config.rules, config.seed, threads, scoring=config.objective, concealed=True
-        )
-        self._collector = Collector(batch, config.objective, config.opponent_share, self._rng, config.rules_share)
-        self._rollout = Rollout.allocate(config.steps, config.num_games)
+        self._groups = [new_collector(config, group) for group in range(config.groups)]
+        self._rollout = Rollout.allocate(config.steps, config.num_games, config.candidates)
 
     @property
     def policy(self) -> PolicyNetwork:
@@ -138,10 +137,7 @@ class SelfPlay:
     def step(self) -> Progress:
         """Play, estimate, learn: one update."""
         began = time.perf_counter()
-        has_past = self._pool.draw(self._past, self._rng)
-        self._collector.collect(
-            self._rollout, self._evaluator(self._learner.policy), self._evaluator(self._past) if has_past else None
-        )
+        self._collect()
         values, found = self._estimate()
         decisions, explained = self._decisions(values, found)
         statistics = self._learner.update(decisions, self._rng, self.counters.update)
@@ -160,13 +156,16 @@ class SelfPlay:
         """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
         arrays = module_arrays(self._learner.policy, "policy.") | module_arrays(self._learner.critic, "critic.")
         arrays |= module_arrays(self._average, "average.") | self._pool.arrays() | self._optimizer_arrays()
-        games = self._collector.state_dict()
-        arrays |= {f"games.{name}": value for name, value in games.items() if isinstance(value, np.ndarray)}
+        games = [group.state_dict() for group in self._groups]
+        for number, group in enumerate(games):
+            arrays |= {f"games.{number}.{name}": part for name, part in group.items() if isinstance(part, np.ndarray)}
         about = {
             "config": self.config.as_dict(),
             "counters": vars(self.counters).copy(),
             "generator": self._rng.bit_generator.state,
-            "games": {name: value for name, value in games.items() if not isinstance(value, np.ndarray)},
+            "games": [
+                {name: part for name, part in group.items() if not isinstance(part, np.ndarray)} for group in games
+            ],
             "pool": {"members": len(self._pool.members), "offered": self._pool.offered},
         }
         return arrays, about
@@ -191,25 +190,33 @@ class SelfPlay:
         load_module(self._learner.critic, arrays, "critic.", where)
         load_module(self._average, arrays, "average.", where)
         self._restore_optimizer(arrays)
-        saved = {name.removeprefix("games."): array for name, array in arrays.items() if name.startswith("games.")}
-        self._collector.load_state_dict(saved | about["games"])
+        for number, (group, rest) in enumerate(zip(self._groups, about["games"], strict=True)):
+            prefix = f"games.{number}."
+            saved = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            group.load_state_dict(saved | rest)
         self._rng.bit_generator.state = about["generator"]
         self.counters = _Counters(**about["counters"])
 
-    def _evaluator(self, network: PolicyNetwork) -> Evaluate:
-        def evaluate(observations: Bytes, masks: Bytes) -> Floats:
-            return evaluate_in_shards(network, self._workers, _ROLLOUT_SHARD, observations, masks)
+    def _collect(self) -> None:
+        """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
+        has_past = self._pool.draw(self._past, self._rng)
+        learner = functools.partial(evaluate, self._learner.policy)
+        past = functools.partial(evaluate, self._past) if has_past else None
+        size = self.config.num_games // self.config.groups
+        parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
 
-        return evaluate
+        def play(group: int) -> None:
+            self._groups[group].collect(parts[group], learner, past)
+
+        self._workers.map(play, range(len(parts)))
+        self._rollout.gather(parts)
 
     def _estimate(self) -> tuple[Floats, Advantages]:
         """The critic's values and the advantages, both ``[steps, games]``."""
         rollout = self._rollout
         decides = rollout.decides
         values = np.zeros(decides.shape, np.float32)
-        values[decides] = self._learner.values(
-            rollout.observations[decides], rollout.masks[decides], rollout.concealed[decides]
-        )
+        values[decides] = self._learner.values(rollout.observations[decides], rollout.concealed[decides])
         found = seat_advantages(
             values,
             rollout.rewards,
@@ -230,6 +237,16 @@ class SelfPlay:
         explained = 1.0 - float((targets - values[known]).var()) / variance if variance > 0 else 0.0
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        candidates = rollout.candidates[known]
+        if self.config.lookahead:
+            look_ahead(
+                rollout.rows[known],
+                candidates,
+                self._groups[0].batch.rules,
+                self.config.objective,
+                self._learner.value,
+                self._workers,
+            )
         decisions = Decisions(
             rollout.observations[known],
             rollout.masks[known],
@@ -238,6 +255,9 @@ class SelfPlay:
             rollout.log_probabilities[known],
             advantages,
             targets,
+            candidates,
+            rollout.firsts[known],
+            rollout.appraisals,
         )
         return decisions, explained
 
@@ -309,6 +329,16 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
         if start.critic is not None:
             critic.load_state_dict(start.critic.state_dict())
     return policy, critic
+
+
+def new_collector(config: SelfPlayConfig, group: int) -> Collector:
+    """One group of a run's games, with deals and a generator of its own."""
+    sequence = np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
+    deals = int(sequence.generate_state(1, np.uint64)[0])
+    size = config.num_games // config.groups
+    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
+    shares = config.opponent_share, np.random.default_rng(sequence), config.rules_share
+    return Collector(batch, config.objective, *shares, config.least)
 
 
 def landlord_wins(rollout: Rollout) -> int:

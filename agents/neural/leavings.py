@@ -1,0 +1,141 @@
+"""The hand that each legal action leaves: thresholds and prospects, for every pair of observation and action.
+
+How well the rest can be played out is the same question after every action.  Finding prospects is most of the work of
+describing (two searches a hand), so what they depend on, two numbers a pair, can be kept and handed in again: training
+describes every decision when it is made and again when it is learned from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.baselines.mind import Mind, new_mind
+from agents.neural.columns import (
+    HAND,
+    KICKERS,
+    OWN_PROSPECTS,
+    PENDING,
+    READING_RULES,
+    describe_observations,
+    weigh_unseen,
+)
+from agents.neural.hands import PLANES, hand_word, put_planes
+from agents.neural.prospects import APPRAISAL, PROSPECTS, appraise, put_appraisal
+from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.cards import NUM_RANKS
+from ddz_env.engine.compiling import kernel
+from ddz_env.observation import OBSERVATION
+
+REST_COLUMNS = PLANES + PROSPECTS
+"""Columns of a hand that an action leaves."""
+
+KICKER_SIZE = OBSERVATION.offsets["kicker_size"]
+
+Appraisals = npt.NDArray[np.int16]
+"""What prospects depend on, shape ``[hands, APPRAISAL]``."""
+
+
+def _spent_cards() -> npt.NDArray[np.int8]:
+    spent = np.zeros((2, NUM_ACTIONS, NUM_RANKS), np.int8)
+    for group in MAIN_GROUPS:
+        spent[:, group.id] = group.need
+    for action in range(KICKER_BASE, BID_BASE):
+        spent[:, action, action - KICKER_BASE] = (1, 2)
+    return spent
+
+
+SPENT = _spent_cards()
+"""Cards that leave the hand by each action, for solo and for pair kickers, shape ``[2, 400, 15]``, int8."""
+
+
+class Leavings(NamedTuple):
+    """The hand that each legal action of a batch leaves.
+
+    Attributes:
+        rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
+        actions: The action, shape ``[pairs]``, int64, ascending within a row.
+        columns: The hand that is left, shape ``[pairs, REST_COLUMNS]``, float32.
+        appraisals: What its prospects depend on, shape ``[pairs, APPRAISAL]``, int16.
+    """
+
+    rows: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.float32]
+    appraisals: Appraisals
+
+
+def describe_leavings(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], appraisals: Appraisals | None = None
+) -> Leavings:
+    """The hand that each legal action leaves: a main group takes its body, a kicker its cards, the rest nothing.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+        appraisals: Those of an earlier description of the same observations, to save the searches.
+    """
+    pairs = int(np.count_nonzero(masks))
+    found = Leavings(
+        np.empty(pairs, np.int64),
+        np.empty(pairs, np.int64),
+        np.empty((pairs, REST_COLUMNS), np.float32),
+        np.empty((pairs, APPRAISAL), np.int16) if appraisals is None else appraisals,
+    )
+    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_mind(), *found)
+    return found
+
+
+def describe_prospects(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """The columns that tensor operations cannot make: prospects are found by a search through the hand.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+
+    Returns:
+        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
+        ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
+    """
+    own = describe_observations(observations, 0)[:, OWN_PROSPECTS : OWN_PROSPECTS + PROSPECTS]
+    leavings = describe_leavings(observations, masks)
+    rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
+    rests[leavings.rows, leavings.actions] = leavings.columns[:, PLANES:]
+    return np.ascontiguousarray(own), rests
+
+
+@kernel
+def _describe_leavings(
+    observations: np.ndarray,
+    masks: np.ndarray,
+    known: bool,
+    rules: np.ndarray,
+    mind: Mind,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    out: np.ndarray,
+    appraisals: np.ndarray,
+) -> None:
+    pair = 0
+    rest = np.empty(NUM_RANKS, np.int8)
+    for index in range(observations.shape[0]):
+        values = observations[index]
+        size = 1 if values[KICKER_SIZE] == 2 else 0
+        if not known:
+            weigh_unseen(values, mind)
+        for action in range(NUM_ACTIONS):
+            if masks[index, action] == 0:
+                continue
+            rows[pair], actions[pair] = index, action
+            for rank in range(NUM_RANKS):
+                taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
+                rest[rank] = values[HAND + rank] - taken
+            if not known:
+                appraisals[pair] = appraise(hand_word(rest, 0), rules, mind)
+            place = put_planes(rest, 0, out[pair], 0)
+            put_appraisal(int(appraisals[pair, 0]), int(appraisals[pair, 1]), out[pair], place)
+            pair += 1

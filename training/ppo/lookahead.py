@@ -1,0 +1,225 @@
+"""Looking one action ahead: what the critic says of the games that the likeliest actions lead to.
+
+A policy gradient asks how much better an action was than the others would have been.  The rewards of one game answer
+that for one action and with the luck of all that followed.  The critic sees every hand, so it can value the game after
+*each* action that the policy considers, in the deal that was really played; over many deals its answers average over
+what the policy cannot know, exactly as often as it happens.  (The sum over all actions is the expected policy gradient
+of K. Ciosek and S. Whiteson, "Expected policy gradients", AAAI 2018; a critic that sees more than the policy is the
+perfect-information distillation of G. Yang et al., "PerfectDou", NeurIPS 2022.)  The answers are as biased as the
+critic is, so they are mixed with the rewards (:mod:`training.ppo.surrogate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural.policy import Bytes, Floats
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.engine.compiling import kernel, pure_kernel
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.score import SCORE_STAKE, SCORE_WIN, write_returns
+from ddz_env.engine.step import apply_action
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0, U1
+from ddz_env.observation import CONCEALED_WORDS, OBSERVATION_WORDS, write_concealed, write_observation
+from ddz_env.rules import R_PLAYERS, Rules
+from training.ppo.workers import Workers, shards
+
+NONE = -1
+"""Stands where a decision has fewer candidates than there is room for."""
+
+_NO_SEAT = np.uint64(NO_SEAT)
+_SCORINGS = {"win": SCORE_WIN, "stake": SCORE_STAKE}
+_SHARD = 1024
+
+Value = Callable[[Bytes, Bytes], Floats]
+"""A critic: values for the seats to act, shape ``[n]``, from observations and concealed cards."""
+
+
+@dataclass
+class Candidates:
+    """The actions that a policy considered at some decisions.
+
+    Attributes:
+        actions: Likeliest first, ``NONE`` where there are no more, shape ``[n, candidates]``, int16.
+        probabilities: Under the policy that chose, shape ``[n, candidates]``, float32; 0 for ``NONE``.
+        advantages: How much better than their mean each is, shape ``[n, candidates]``, float32; 0 for ``NONE``.
+    """
+
+    actions: npt.NDArray[np.int16]
+    probabilities: Floats
+    advantages: Floats
+
+    @classmethod
+    def allocate(cls, *shape: int) -> Candidates:
+        """None at all.
+
+        Args:
+            *shape: Of the arrays, the number of candidates last.
+        """
+        return cls(np.full(shape, NONE, np.int16), np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+
+    def __getitem__(self, rows: Any) -> Candidates:
+        """Those of some decisions, by any index that arrays take."""
+        return Candidates(self.actions[rows], self.probabilities[rows], self.advantages[rows])
+
+
+@pure_kernel
+def pick_candidates(
+    log_probabilities: np.ndarray, least: float, actions: np.ndarray, probabilities: np.ndarray
+) -> None:
+    """Note the likeliest actions of each decision, if there are two that the policy may well choose.
+
+    Args:
+        log_probabilities: Shape ``[n, 400]``, float32, minus infinity where illegal.
+        least: The least probability of a candidate.
+        actions: Output, shape ``[n, candidates]``, int16, likeliest first; all ``NONE`` where there is no second.
+        probabilities: Output, shape ``[n, candidates]``, float32.
+    """
+    floor = np.log(least)
+    for row in range(log_probabilities.shape[0]):
+        found = 0
+        for action in range(NUM_ACTIONS):
+            value = log_probabilities[row, action]
+            if value < floor:
+                continue
+            chance = np.float32(np.exp(value))
+            place = min(found, actions.shape[1] - 1)
+            if found == actions.shape[1] and chance <= probabilities[row, place]:
+                continue
+            while place > 0 and probabilities[row, place - 1] < chance:
+                actions[row, place], probabilities[row, place] = actions[row, place - 1], probabilities[row, place - 1]
+                place -= 1
+            actions[row, place], probabilities[row, place] = action, chance
+            found = min(found + 1, actions.shape[1])
+        for place in range(found if found > 1 else 0, actions.shape[1]):
+            actions[row, place], probabilities[row, place] = NONE, np.float32(0.0)
+
+
+@pure_kernel
+def _own_return(row: np.ndarray, seat: np.uint64, rules: np.ndarray, scoring: int, returns: np.ndarray) -> float:
+    """What a finished game brought a seat's side (as in :func:`training.ppo.returns.shared_rewards`)."""
+    write_returns(row, rules, scoring, 1.0, returns)
+    own: float = returns[np.int64(row[LANDLORD])]
+    if scoring == SCORE_STAKE:
+        own /= np.float64(rules[R_PLAYERS] - U1)
+    return own if seat == row[LANDLORD] else -own
+
+
+@kernel
+def lead_on(
+    rows: np.ndarray,
+    actions: np.ndarray,
+    rules: np.ndarray,
+    scoring: int,
+    signs: np.ndarray,
+    returns: np.ndarray,
+    observations: np.ndarray,
+    concealed: np.ndarray,
+) -> int:
+    """Play each candidate, and what is forced after it, up to the next decision or to the end.
+
+    Args:
+        rows: The games at the decisions, shape ``[n, 32]``, uint64; unchanged.
+        actions: The candidates, shape ``[n, candidates]``, int16.
+        rules: The rules array.
+        scoring: ``SCORE_WIN`` or ``SCORE_STAKE``.
+        signs: Output, shape ``[n, candidates]``, int8: 1 where a seat of the decider's side is to act next, -1 where
+            one of the other side is, 0 where the game is over or there is no candidate.
+        returns: Output, shape ``[n, candidates]``, float32: of games that are over.
+        observations: Output, one a sign that is not 0, in order, shape ``[n * candidates, OBSERVATION_WORDS]``,
+            uint64, as the seat to act sees the game, without history.
+        concealed: Output, likewise, shape ``[n * candidates, CONCEALED_WORDS]``, uint64.
+
+    Returns:
+        How many signs are not 0.
+    """
+    row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
+    ring, points = np.zeros((16, 2), np.uint64), np.empty(3)
+    found = 0
+    for index in range(rows.shape[0]):
+        landlord, seat = rows[index, LANDLORD], rows[index, SEAT]
+        for place in range(actions.shape[1]):
+            if actions[index, place] == NONE or landlord == _NO_SEAT:
+                continue
+            row[:] = rows[index]
+            apply_action(row, np.uint64(actions[index, place]), rules)
+            while row[STAGE] != STAGE_OVER:
+                legal_mask(row, rules, mask)
+                if count_legal(mask) != U1:
+                    break
+                apply_action(row, nth_legal(mask, U0), rules)
+            if row[STAGE] == STAGE_OVER:
+                returns[index, place] = _own_return(row, seat, rules, scoring, points)
+                continue
+            signs[index, place] = 1 if (row[SEAT] == landlord) == (seat == landlord) else -1
+            write_observation(row, ring, rules, row[SEAT], observations[found])
+            write_concealed(row, rules, row[SEAT], concealed[found])
+            found += 1
+    return found
+
+
+def successor_values(
+    rows: npt.NDArray[np.uint64], actions: npt.NDArray[np.int16], rules: Rules, objective: str, value: Value
+) -> Floats:
+    """What candidates are worth to those who consider them.
+
+    Args:
+        rows: The games at the decisions, shape ``[n, 32]``, uint64.
+        actions: The candidates, shape ``[n, candidates]``, int16.
+        rules: The rules.
+        objective: ``win`` or ``stake``.
+        value: The critic.
+
+    Returns:
+        Shape ``[n, candidates]``, float32: the critic's value of the next decision, whosever it is, turned to the
+        side of the decider; the return where the game ends; 0 for ``NONE``, and before there is a landlord.
+    """
+    shape, most = actions.shape, actions.size
+    signs, values = np.zeros(shape, np.int8), np.zeros(shape, np.float32)
+    observations = np.empty((most, OBSERVATION_WORDS), np.uint64)
+    concealed = np.empty((most, CONCEALED_WORDS), np.uint64)
+    found = lead_on(rows, actions, rules.words(), _SCORINGS[objective], signs, values, observations, concealed)
+    if found:
+        asked = value(observations[:found].view(np.int8), concealed[:found].view(np.int8))
+        values[signs != 0] = asked * signs[signs != 0]
+    return values
+
+
+def look_ahead(
+    rows: npt.NDArray[np.uint64],
+    candidates: Candidates,
+    rules: Rules,
+    objective: str,
+    value: Value,
+    workers: Workers,
+) -> None:
+    """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
+
+    Args:
+        rows: The games at the decisions, shape ``[n, 32]``, uint64.
+        candidates: The candidates; ``advantages`` is written.
+        rules: The rules.
+        objective: ``win`` or ``stake``.
+        value: The critic.
+        workers: The threads.
+    """
+    contested = np.flatnonzero(candidates.actions[:, 0] != NONE)
+    pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
+    values = workers.map(
+        lambda piece: successor_values(rows[piece], candidates.actions[piece], rules, objective, value), pieces
+    )
+    for piece, worth in zip(pieces, values, strict=True):
+        chances = candidates.probabilities[piece]
+        mean = (chances * worth).sum(1) / chances.sum(1)
+        candidates.advantages[piece] = np.where(chances > 0, worth - mean[:, None], 0.0)
+    weight = candidates.probabilities[contested]
+    if len(contested):
+        spread = float(np.sqrt((weight * candidates.advantages[contested] ** 2).sum() / weight.sum()))
+        candidates.advantages[contested] /= spread + 1e-8

@@ -81,7 +81,7 @@ class SelfPlayConfig:
     seed: int = 0
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     num_games: int = 512
-    groups: int = 4
+    groups: int = 2
     steps: int = 128
     epochs: int = 1
     minibatch: int = 4096
@@ -92,7 +92,7 @@ class SelfPlayConfig:
     adam_epsilon: float = 1e-5
     max_gradient: float = 1.0
     clip: float = 0.2
-    lookahead: float = 0.5
+    lookahead: float = 0.8
     candidates: int = 4
     least: float = 0.01
     gamma: float = 1.0

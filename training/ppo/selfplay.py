@@ -132,7 +132,8 @@ class SelfPlay:
             "games": counters.games,
             "hours": round(counters.seconds / 3600, 3),
         }
-        return Weights(self.policy, self._learner.critic, config.rules, config.objective, notes)
+        taught = config.value_weight > 0
+        return Weights(self.policy, self._learner.critic, config.rules, config.objective, notes, values_trained=taught)
 
     def step(self) -> Progress:
         """Play, estimate, learn: one update."""

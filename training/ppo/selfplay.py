@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from agents.neural.network import Critic, PolicyNetwork
@@ -25,7 +26,8 @@ from ddz_env.batch import SelfPlayBatch
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
-from training.ppo.lookahead import look_ahead
+from training.ppo.lookahead import Candidates, look_ahead
+from training.ppo.playouts import play_candidates_out
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Rollout
@@ -238,16 +240,7 @@ class SelfPlay:
         explained = 1.0 - float((targets - values[known]).var()) / variance if variance > 0 else 0.0
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        candidates = rollout.candidates[known]
-        if self.config.lookahead:
-            look_ahead(
-                rollout.rows[known],
-                candidates,
-                self._groups[0].batch.rules,
-                self.config.objective,
-                self._learner.value,
-                self._workers,
-            )
+        candidates = self._foresee(known)
         decisions = Decisions(
             rollout.observations[known],
             rollout.masks[known],
@@ -261,6 +254,16 @@ class SelfPlay:
             rollout.appraisals,
         )
         return decisions, explained
+
+    def _foresee(self, known: npt.NDArray[np.bool_]) -> Candidates:
+        """The actions that were considered at some of the decisions, and what is foreseen after them."""
+        config, rows, rules = self.config, self._rollout.rows[known], self._groups[0].batch.rules
+        candidates = self._rollout.candidates[known]
+        if config.lookahead and config.foresight == "playout":
+            play_candidates_out(rows, candidates, rules, self._workers)
+        elif config.lookahead:
+            look_ahead(rows, candidates, rules, config.objective, self._learner.value, self._workers)
+        return candidates
 
     def _follow(self) -> None:
         """Move the running average towards the policy."""

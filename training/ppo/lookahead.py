@@ -20,14 +20,15 @@ import numpy.typing as npt
 
 from agents.neural.policy import Bytes, Floats
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel, pure_kernel
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
+from ddz_env.engine.layout import LANDLORD, MOVES, NO_SEAT, PASSES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.score import SCORE_STAKE, SCORE_WIN, write_returns
-from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import U0, U1
-from ddz_env.observation import CONCEALED_WORDS, OBSERVATION_WORDS, write_concealed, write_observation
+from ddz_env.engine.words import U0, U1, spread
+from ddz_env.observation import CONCEALED_WORDS, OBSERVATION, OBSERVATION_WORDS, write_concealed, write_observation
 from ddz_env.rules import R_PLAYERS, Rules
 from training.ppo.workers import Workers, shards
 
@@ -37,6 +38,8 @@ NONE = -1
 _NO_SEAT = np.uint64(NO_SEAT)
 _SCORINGS = {"win": SCORE_WIN, "stake": SCORE_STAKE}
 _SHARD = 1024
+_TARGET = OBSERVATION.offsets["target"]
+_RING_SLOTS = np.uint64(HISTORY_MOVES)
 
 Value = Callable[[Bytes, Bytes], Floats]
 """A critic: values for the seats to act, shape ``[n]``, from observations and concealed cards."""
@@ -112,9 +115,19 @@ def _own_return(row: np.ndarray, seat: np.uint64, rules: np.ndarray, scoring: in
     return own if seat == row[LANDLORD] else -own
 
 
+@pure_kernel
+def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
+    """Begin a ring that knows the cards of the move to beat and nothing else: a row has no room for its kickers."""
+    ring[:] = U0
+    slot = np.int64((row[MOVES] - U1 - row[PASSES]) % _RING_SLOTS)
+    for rank in range(NUM_RANKS):
+        ring[slot, 0] |= spread(U1 << np.uint64(rank), np.uint64(seen[_TARGET + rank]))
+
+
 @kernel
 def lead_on(
     rows: np.ndarray,
+    seen: np.ndarray,
     actions: np.ndarray,
     rules: np.ndarray,
     scoring: int,
@@ -127,6 +140,7 @@ def lead_on(
 
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64; unchanged.
+        seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         actions: The candidates, shape ``[n, candidates]``, int16.
         rules: The rules array.
         scoring: ``SCORE_WIN`` or ``SCORE_STAKE``.
@@ -134,14 +148,14 @@ def lead_on(
             one of the other side is, 0 where the game is over or there is no candidate.
         returns: Output, shape ``[n, candidates]``, float32: of games that are over.
         observations: Output, one a sign that is not 0, in order, shape ``[n * candidates, OBSERVATION_WORDS]``,
-            uint64, as the seat to act sees the game, without history.
+            uint64, as the seat to act sees the game; of the history, only the move to beat is right.
         concealed: Output, likewise, shape ``[n * candidates, CONCEALED_WORDS]``, uint64.
 
     Returns:
         How many signs are not 0.
     """
     row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
-    ring, points = np.zeros((16, 2), np.uint64), np.empty(3)
+    ring, points = np.empty((HISTORY_MOVES, HISTORY_WORDS), np.uint64), np.empty(3)
     found = 0
     for index in range(rows.shape[0]):
         landlord, seat = rows[index, LANDLORD], rows[index, SEAT]
@@ -149,12 +163,13 @@ def lead_on(
             if actions[index, place] == NONE or landlord == _NO_SEAT:
                 continue
             row[:] = rows[index]
-            apply_action(row, np.uint64(actions[index, place]), rules)
+            _recall_target(row, seen[index], ring)
+            apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
             while row[STAGE] != STAGE_OVER:
                 legal_mask(row, rules, mask)
                 if count_legal(mask) != U1:
                     break
-                apply_action(row, nth_legal(mask, U0), rules)
+                apply_and_record(row, ring, nth_legal(mask, U0), rules)
             if row[STAGE] == STAGE_OVER:
                 returns[index, place] = _own_return(row, seat, rules, scoring, points)
                 continue
@@ -166,12 +181,18 @@ def lead_on(
 
 
 def successor_values(
-    rows: npt.NDArray[np.uint64], actions: npt.NDArray[np.int16], rules: Rules, objective: str, value: Value
+    rows: npt.NDArray[np.uint64],
+    seen: Bytes,
+    actions: npt.NDArray[np.int16],
+    rules: Rules,
+    objective: str,
+    value: Value,
 ) -> Floats:
     """What candidates are worth to those who consider them.
 
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64.
+        seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         actions: The candidates, shape ``[n, candidates]``, int16.
         rules: The rules.
         objective: ``win`` or ``stake``.
@@ -185,7 +206,7 @@ def successor_values(
     signs, values = np.zeros(shape, np.int8), np.zeros(shape, np.float32)
     observations = np.empty((most, OBSERVATION_WORDS), np.uint64)
     concealed = np.empty((most, CONCEALED_WORDS), np.uint64)
-    found = lead_on(rows, actions, rules.words(), _SCORINGS[objective], signs, values, observations, concealed)
+    found = lead_on(rows, seen, actions, rules.words(), _SCORINGS[objective], signs, values, observations, concealed)
     if found:
         asked = value(observations[:found].view(np.int8), concealed[:found].view(np.int8))
         values[signs != 0] = asked * signs[signs != 0]
@@ -194,6 +215,7 @@ def successor_values(
 
 def look_ahead(
     rows: npt.NDArray[np.uint64],
+    seen: Bytes,
     candidates: Candidates,
     rules: Rules,
     objective: str,
@@ -204,6 +226,7 @@ def look_ahead(
 
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64.
+        seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         candidates: The candidates; ``advantages`` is written.
         rules: The rules.
         objective: ``win`` or ``stake``.
@@ -213,7 +236,8 @@ def look_ahead(
     contested = np.flatnonzero(candidates.actions[:, 0] != NONE)
     pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
     values = workers.map(
-        lambda piece: successor_values(rows[piece], candidates.actions[piece], rules, objective, value), pieces
+        lambda piece: successor_values(rows[piece], seen[piece], candidates.actions[piece], rules, objective, value),
+        pieces,
     )
     for piece, worth in zip(pieces, values, strict=True):
         chances = candidates.probabilities[piece]

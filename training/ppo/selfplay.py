@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 
 from agents.neural.network import Critic, PolicyNetwork
-from agents.neural.policy import Floats
+from agents.neural.policy import Bytes, Floats
 from agents.neural.tensor_file import Arrays
 from agents.neural.weights import Weights, load_module, module_arrays
 from ddz_env.batch import SelfPlayBatch
@@ -240,9 +240,10 @@ class SelfPlay:
         explained = 1.0 - float((targets - values[known]).var()) / variance if variance > 0 else 0.0
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        candidates = self._foresee(known)
+        observations = rollout.observations[known]
+        candidates = self._foresee(known, observations)
         decisions = Decisions(
-            rollout.observations[known],
+            observations,
             rollout.masks[known],
             rollout.concealed[known],
             rollout.actions[known],
@@ -255,14 +256,14 @@ class SelfPlay:
         )
         return decisions, explained
 
-    def _foresee(self, known: npt.NDArray[np.bool_]) -> Candidates:
+    def _foresee(self, known: npt.NDArray[np.bool_], seen: Bytes) -> Candidates:
         """The actions that were considered at some of the decisions, and what is foreseen after them."""
         config, rows, rules = self.config, self._rollout.rows[known], self._groups[0].batch.rules
         candidates = self._rollout.candidates[known]
         if config.lookahead and config.foresight == "playout":
             play_candidates_out(rows, candidates, rules, self._workers)
         elif config.lookahead:
-            look_ahead(rows, candidates, rules, config.objective, self._learner.value, self._workers)
+            look_ahead(rows, seen, candidates, rules, config.objective, self._learner.value, self._workers)
         return candidates
 
     def _follow(self) -> None:

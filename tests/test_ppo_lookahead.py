@@ -1,0 +1,252 @@
+"""Looking one action ahead: the candidates, what they lead to, and how much better than their mean they are."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_env import Rules, State  # noqa: E402
+from ddz_env.actions import NUM_ACTIONS  # noqa: E402
+from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
+from training.ppo.lookahead import NONE, Candidates, look_ahead, pick_candidates, successor_values  # noqa: E402
+from training.ppo.workers import Workers  # noqa: E402
+
+AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
+ROOM = 4
+
+# --- Which actions are considered -------------------------------------------------------------------------------------
+
+
+def random_policies(seed: int, rows: int = 200) -> np.ndarray:
+    """Logarithms of probabilities: some policies sure of themselves, some not, over one legal action to forty."""
+    rng = np.random.default_rng(seed)
+    found = np.full((rows, NUM_ACTIONS), -np.inf, np.float32)
+    for row in found:
+        legal = rng.choice(NUM_ACTIONS, rng.integers(1, 41), replace=False)
+        weights = np.exp(rng.normal(size=len(legal)) * rng.choice([0.1, 1.0, 4.0]))
+        row[legal] = np.log(weights / weights.sum())
+    return found
+
+
+def picked(policies: np.ndarray, least: float, room: int = ROOM) -> Candidates:
+    """Candidates in arrays that held something else before."""
+    found = Candidates(
+        np.full((len(policies), room), 7, np.int16), np.full((len(policies), room), 0.5, np.float32), np.zeros((0, 0))
+    )
+    pick_candidates(policies, least, found.actions, found.probabilities)
+    return found
+
+
+@pytest.mark.parametrize("least", [1e-6, 0.01, 0.1, 0.4, 0.6, 1.0])
+@pytest.mark.parametrize("room", [1, 2, 4, 50])
+def test_candidates_are_the_likeliest_actions_that_are_likely_enough_if_there_are_two(least: float, room: int) -> None:
+    policies = random_policies(0)
+    found = picked(policies, least, room)
+    for policy, actions, probabilities in zip(policies, found.actions, found.probabilities, strict=True):
+        order = np.argsort(-policy)
+        expected = [action for action in order.tolist() if policy[action] >= np.log(least)][:room]
+        if len(expected) < 2:
+            expected = []
+        assert actions.tolist() == expected + [NONE] * (room - len(expected))
+        np.testing.assert_allclose(probabilities[: len(expected)], np.exp(policy[expected]), rtol=1e-6)
+        assert (probabilities[len(expected) :] == 0).all()
+    assert (found.actions != NONE).any() == (room > 1 and least <= 0.5)
+
+
+def test_actions_that_are_equally_likely_are_all_candidates() -> None:
+    policies = np.full((1, NUM_ACTIONS), -np.inf, np.float32)
+    policies[0, [3, 50, 399]] = np.log(1 / 3)
+    found = picked(policies, 0.05)
+    assert sorted(found.actions[0].tolist()) == [NONE, 3, 50, 399]
+
+
+# --- What they lead to ------------------------------------------------------------------------------------------------
+
+
+def readable_bytes() -> np.ndarray:
+    """The bytes of an observation that a position has however it came about: all but the recent moves."""
+    past = ("move_", "actor_", "last_")
+    names = [feature for feature in OBSERVATION.features if not feature.name.startswith(past)]
+    return np.concatenate([np.arange(feature.size) + OBSERVATION.offsets[feature.name] for feature in names])
+
+
+READABLE = readable_bytes()
+WEIGHTS = np.random.default_rng(0).integers(1, 10_000, len(READABLE) + CONCEALED.size)
+
+
+def fake_critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
+    """A number between -1 and 1 that any byte changes."""
+    seen = np.concatenate([observations[:, READABLE], concealed], axis=1).astype(np.int64)
+    return ((seen @ WEIGHTS % 2001 - 1000) / 1000).astype(np.float32)
+
+
+def concealed_of(state: State) -> np.ndarray:
+    words = np.empty(CONCEALED_WORDS, np.uint64)
+    write_concealed(state.row, state.rule_words, np.uint64(state.seat), words)
+    return words.view(np.int8)
+
+
+def on_one_side(state: State, one: int, other: int) -> bool:
+    return one == other or "landlord" not in (state.role(one), state.role(other))
+
+
+def worth(state: State, action: int, objective: str, seen: Counter[str]) -> float:
+    """What an action leads to, by stepping a state; counts what happened on the way."""
+    if state.role() is None:
+        seen["auction"] += 1
+        return 0.0
+    decider, after = state.seat, state.copy()
+    after.step_action(action)
+    while not after.is_over and len(after.legal_actions()) == 1:
+        seen["forced"] += 1
+        after.step_action(after.legal_actions()[0])
+    if after.is_over:
+        seen["won" if on_one_side(after, decider, after.winner or 0) else "lost"] += 1
+        returns = after.returns(objective)
+        landlord = next(seat for seat in range(after.rules.players) if after.role(seat) == "landlord")
+        share = returns[landlord] / (after.rules.players - 1 if objective == "stake" else 1)
+        return share if decider == landlord else -share
+    seen[after.stage] += 1
+    friend = on_one_side(after, decider, after.seat)
+    seen["self" if decider == after.seat else "partner" if friend else "enemy"] += 1
+    value = float(fake_critic(observe(after)[None], concealed_of(after)[None])[0])
+    return value if friend else -value
+
+
+def decisions(rules: str | Rules, games: int) -> tuple[list[State], np.ndarray]:
+    """The decisions of random games, and for each up to ``ROOM`` random legal actions as candidates."""
+    rng, states, candidates = np.random.default_rng(1), list[State](), list[list[int]]()
+    for game in range(games):
+        state = State.new(2, rules, game)
+        while not state.is_over:
+            legal = state.legal_actions()
+            if len(legal) > 1:
+                states.append(state.copy())
+                chosen = rng.permutation(legal)[: rng.integers(2, ROOM + 1)].tolist()
+                candidates.append(chosen + [NONE] * (ROOM - len(chosen)))
+            state.step_action(int(rng.choice(legal)))
+    return states, np.array(candidates, np.int16)
+
+
+def stacked(states: list[State]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and observations of games at decisions."""
+    return np.stack([state.row for state in states]), np.stack([observe(state) for state in states])
+
+
+@pytest.mark.parametrize("objective", ["win", "stake"])
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "perfect", "auction"])
+def test_a_candidate_is_worth_what_the_critic_says_of_the_next_decision(rules: str, objective: str) -> None:
+    """To the side that decides now; and what the game brings where no decision follows."""
+    preset = AUCTION if rules == "auction" else Rules.preset(rules)
+    states, candidates = decisions(preset, 20)
+    rows, observations = stacked(states)
+    before = rows.copy()
+    found = successor_values(rows, observations, candidates, preset, objective, fake_critic)
+    assert found.shape == candidates.shape
+    assert found.dtype == np.float32
+    assert (rows == before).all()
+    seen: Counter[str] = Counter()
+    for state, actions, values in zip(states, candidates, found, strict=True):
+        expected = [0.0 if action == NONE else worth(state, int(action), objective, seen) for action in actions]
+        assert values.tolist() == pytest.approx(expected, abs=1e-6)
+    happened = {"forced", "won", "play", "enemy"}
+    if rules != "mini":
+        happened |= {"lost", "self", "partner", "kicker"}
+    if rules == "auction":
+        happened |= {"auction", "double"}
+    assert all(seen[event] > 0 for event in happened), seen
+
+
+def test_the_critic_is_asked_about_the_move_to_beat_with_its_kickers() -> None:
+    """The engine's row does not hold them; a critic that is trained with them would be asked about another position."""
+    state = State.from_hands(["3334567", "444678", "5559TJ"], check_sizes=False)
+    state.step("333+4")
+    asked: list[np.ndarray] = []
+
+    def critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
+        asked.extend(OBSERVATION.split(observations)["target"].copy())
+        return fake_critic(observations, concealed)
+
+    rows, observations = stacked([state])
+    actions = np.array([state.legal_actions()], np.int16)  # to pass, and to begin a trio with a kicker
+    successor_values(rows, observations, actions, state.rules, "win", critic)
+    cards = [3, 1, *[0] * 13]
+    assert actions.shape == (1, 2)
+    assert [target.tolist() for target in asked] == [cards, cards]
+
+
+def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
+    def critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
+        raise AssertionError
+
+    state = State.from_hands(["34", "55667", "8899T"], check_sizes=False)
+    state.step("3")
+    state.step("pass")
+    state.step("pass")
+    rows, observations = stacked([state])
+    ends = np.array([[state.legal_actions()[0], NONE]], np.int16)
+    assert successor_values(rows, observations, ends, state.rules, "win", critic).tolist() == [[1.0, 0.0]]
+    nothing = np.full((1, 2), NONE, np.int16)
+    assert successor_values(rows, observations, nothing, state.rules, "win", critic).tolist() == [[0.0, 0.0]]
+
+
+# --- Advantages -------------------------------------------------------------------------------------------------------
+
+
+def considered(actions: np.ndarray) -> Candidates:
+    """Candidates with random probabilities; every third decision has none."""
+    rng = np.random.default_rng(2)
+    found = Candidates.allocate(*actions.shape)
+    contested = np.arange(len(actions)) % 3 > 0
+    found.actions[contested] = actions[contested]
+    found.probabilities[:] = np.where(found.actions == NONE, 0.0, rng.uniform(0.05, 0.25, actions.shape))
+    return found
+
+
+def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all() -> None:
+    states, actions = decisions("standard", 40)
+    rows, observations = stacked(states)
+    candidates, workers = considered(actions), Workers(1)
+    look_ahead(rows, observations, candidates, Rules(), "win", fake_critic, workers)
+    workers.close()
+    weights, advantages = candidates.probabilities.astype(np.float64), candidates.advantages.astype(np.float64)
+    assert (advantages[candidates.actions == NONE] == 0).all()
+    np.testing.assert_allclose((weights * advantages).sum(1), 0, atol=1e-6)
+    assert (weights * advantages**2).sum() / weights.sum() == pytest.approx(1, abs=1e-5)
+    # What separates two candidates of a decision is what they are worth, in the one unit of all decisions.
+    values = successor_values(rows, observations, candidates.actions, Rules(), "win", fake_critic)
+    both = (candidates.actions[:, :2] != NONE).all(1)
+    gaps, worths = np.diff(advantages[both, :2]), np.diff(values[both, :2])
+    np.testing.assert_allclose(gaps, worths * (gaps.std() / worths.std()), atol=1e-5)
+
+
+def test_advantages_do_not_depend_on_the_threads() -> None:
+    states, actions = decisions("standard", 40)
+    rows, observations = stacked(states)
+    every = np.tile(np.arange(len(states)), 3)  # more than a shard
+    assert len(every) > 3000
+    results = []
+    for threads in (1, 2):
+        candidates, workers = considered(actions[every]), Workers(threads)
+        look_ahead(rows[every], observations[every], candidates, Rules(), "win", fake_critic, workers)
+        workers.close()
+        results.append(candidates.advantages)
+    assert results[0].any()
+    assert results[0].tobytes() == results[1].tobytes()
+
+
+def test_where_no_action_is_contested_nothing_is_written() -> None:
+    states, _ = decisions("standard", 1)
+    rows, observations = stacked(states)
+    candidates, workers = Candidates.allocate(len(states), ROOM), Workers(1)
+    before = copy.deepcopy(candidates)
+    look_ahead(rows, observations, candidates, Rules(), "win", fake_critic, workers)
+    workers.close()
+    for name, array in vars(before).items():
+        assert (getattr(candidates, name) == array).all()

@@ -66,6 +66,14 @@ def test_actions_that_are_equally_likely_are_all_candidates() -> None:
     assert sorted(found.actions[0].tolist()) == [NONE, 3, 50, 399]
 
 
+def test_an_action_whose_probability_rounds_to_zero_is_no_candidate() -> None:
+    """Its ratio would be a division by zero, however small a probability the settings ask for."""
+    policies = np.full((1, NUM_ACTIONS), -np.inf, np.float32)
+    policies[0, :3] = np.log(0.5), np.log(0.5), -200.0
+    found = picked(policies, 1e-100)
+    assert sorted(found.actions[0].tolist()) == [NONE, NONE, 0, 1]
+
+
 # --- What they lead to ------------------------------------------------------------------------------------------------
 
 

@@ -93,6 +93,8 @@ def pick_candidates(
             if value < floor:
                 continue
             chance = np.float32(np.exp(value))
+            if chance == 0.0:  # below the least float: nothing can be weighed against it
+                continue
             place = min(found, actions.shape[1] - 1)
             if found == actions.shape[1] and chance <= probabilities[row, place]:
                 continue

@@ -8,20 +8,21 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from agents.neural.columns import (  # noqa: E402
-    CHAINS,
-    HAND_COLUMNS,
-    PLANES,
-    REST_COLUMNS,
-    describe_concealed,
-    describe_leavings,
+    HEAD,
+    OWN_PROSPECTS,
+    TAIL,
     describe_observations,
-    describe_prospects,
     observation_columns,
 )
 from agents.neural.errors import InvalidPolicyInputError  # noqa: E402
+from agents.neural.games import GAME_COLUMNS, describe_games  # noqa: E402
+from agents.neural.hands import CHAINS, HAND_COLUMNS, PLANES  # noqa: E402
+from agents.neural.leavings import REST_COLUMNS, describe_leavings, describe_prospects  # noqa: E402
 from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork, policy_input  # noqa: E402
 from agents.neural.policy import NetworkPolicy, PolicyModel  # noqa: E402
-from agents.neural.standalone import StandalonePolicy  # noqa: E402
+from agents.neural.prospects import PROSPECTS  # noqa: E402
+from agents.neural.signs import SIGNS  # noqa: E402
+from agents.neural.standalone import StandalonePolicy, thresholds  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN  # noqa: E402
@@ -100,7 +101,7 @@ def test_concealed_cards_never_reach_the_policy_but_they_do_reach_the_critic(rul
 def test_the_policys_inputs_do_not_include_the_concealed_cards() -> None:
     policy, critic = small_networks()
     assert policy.trunk[0].in_features == observation_columns(SMALL.history)
-    assert critic.trunk[0].in_features > policy.trunk[0].in_features
+    assert critic.trunk[0].in_features == GAME_COLUMNS
 
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect"])
@@ -113,14 +114,14 @@ def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
         batch.step(batch.sample_actions())
         if step % 3:
             continue
-        seen = policy_input(batch.observation, batch.mask, SMALL.history)
+        seen, _ = policy_input(batch.observation, batch.mask, SMALL.history)
         kickers += int(((seen.actions >= 379) & (seen.actions < 394)).sum())
         observations, masks = torch.from_numpy(batch.observation), torch.from_numpy(batch.mask)
         with torch.inference_mode():
             prospects = [torch.from_numpy(part) for part in describe_prospects(batch.observation, batch.mask)]
-            assert torch.equal(standalone.describe(observations, masks, prospects[0]), seen.columns)
+            assert torch.equal(standalone.describe(observations, prospects[0]), seen.columns)
             rests = standalone.leave(observations, seen.rows, seen.actions)
-            assert torch.equal(standalone.describe_hands(rests), seen.rests[:, :HAND_COLUMNS])
+            assert torch.equal(thresholds(rests), seen.rests[:, :PLANES])
             for one, other in zip(standalone(observations, masks, *prospects), network(*seen), strict=True):
                 assert torch.equal(one, other)
     assert kickers > 0 or rules in ("mini",)
@@ -142,23 +143,47 @@ def test_every_leaving_is_the_hand_without_the_cards() -> None:
     assert checked > 200
 
 
-def test_a_hand_is_described_by_its_thresholds_and_chains() -> None:
+def test_the_own_hand_is_described_by_its_thresholds_and_chains() -> None:
     state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
-    hand = describe_leavings(observe(state)[None], np.eye(1, 400, dtype=np.int8)).columns[0]  # what a pass would leave
+    hand = describe_observations(observe(state)[None], 0)[0, OWN_PROSPECTS - HAND_COLUMNS : OWN_PROSPECTS]
     assert hand[: 4 * 3].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0]
-    held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:HAND_COLUMNS], strict=True) if there}
+    held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:], strict=True) if there}
     assert held == {"solo chain 34567", "solo chain 45678", "solo chain 345678", "plane 333444"}
-    assert len(hand) == REST_COLUMNS
 
 
-def test_moves_beyond_the_history_are_not_read() -> None:
-    observation = np.zeros((1, 512), np.int8)
-    mask = np.ones((1, 400), np.int8)
-    before = describe_observations(observation, mask, 2)
-    observation[0, 256 + 2 * 16 : 496] = 1
-    assert (describe_observations(observation, mask, 2) == before).all()
-    assert (describe_observations(observation, mask, 3) != describe_observations(observation * 0, mask, 3)).any()
-    assert before.shape == (1, observation_columns(2))
+def test_a_hand_that_an_action_leaves_is_described_by_its_thresholds_and_prospects() -> None:
+    """Whether it holds chains is said by its prospects well enough."""
+    state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
+    pass_alone = np.eye(1, 400, dtype=np.int8)  # whose hand is the whole hand
+    rest = describe_leavings(observe(state)[None], pass_alone).columns[0]
+    own = describe_observations(observe(state)[None], 0)[0]
+    assert len(rest) == REST_COLUMNS == PLANES + PROSPECTS
+    assert rest[:PLANES].tolist() == own[OWN_PROSPECTS - HAND_COLUMNS :][:PLANES].tolist()
+    assert rest[PLANES:].tolist() == own[OWN_PROSPECTS:][:PROSPECTS].tolist()
+
+
+def test_the_bytes_before_and_behind_the_moves_are_read_and_so_many_moves() -> None:
+    """Nothing else depends on how many are shown, and the last columns are the signs, which read all fifteen."""
+    observation = SelfPlayBatch(1, seed=3, threads=1).observation.copy()
+    observation[0, HEAD:TAIL] = 1  # moves of the observer: no signs
+    none, two, all_of_them = (describe_observations(observation, history) for history in (0, 2, 15))
+    assert [columns.shape[1] for columns in (none, two, all_of_them)] == [observation_columns(n) for n in (0, 2, 15)]
+    assert observation_columns(15) - observation_columns(0) == TAIL - HEAD == 240
+    for columns in (two, all_of_them):
+        assert (columns[:, :HEAD] == none[:, :HEAD]).all()
+        assert (columns[:, HEAD : columns.shape[1] - none.shape[1] + HEAD] > 0).all()
+        assert (columns[:, columns.shape[1] - none.shape[1] + HEAD :] == none[:, HEAD:]).all()
+    observation[0, HEAD + 2 * 16 : TAIL] = 0
+    assert (describe_observations(observation, 2) == two).all()
+
+
+@pytest.mark.parametrize("history", [0, 2, 15])
+def test_a_pass_long_ago_is_among_the_signs_however_few_moves_are_shown(history: int) -> None:
+    state = State.from_hands(["3456789TJ", "334455", "66778899"], check_sizes=False)
+    for move in ("3", "pass", "pass", "4", "5", "6", "7", "pass", "pass", "8", "pass", "pass"):
+        state.step(move)
+    signs = describe_observations(observe(state)[None], history)[0, -SIGNS:].reshape(2, 2, 15)
+    assert signs[:, 0, 0].tolist() == [1, 1]  # both let the 3 pass, eleven moves ago; since then only 7 and 8
 
 
 def test_columns_lie_between_zero_and_one() -> None:
@@ -166,8 +191,8 @@ def test_columns_lie_between_zero_and_one() -> None:
     for _ in range(40):
         batch.step(batch.sample_actions())
         for columns in (
-            describe_observations(batch.observation, batch.mask),
-            describe_concealed(batch.observation, batch.concealed),
+            describe_observations(batch.observation),
+            describe_games(batch.observation, batch.concealed),
             describe_leavings(batch.observation, batch.mask).columns,
         ):
             assert columns.min() >= 0

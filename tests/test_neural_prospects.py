@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from agents.baselines.mind import new_mind
-from agents.neural.columns import describe_concealed, describe_prospects
+from agents.neural.games import describe_games
+from agents.neural.leavings import describe_prospects
 from agents.neural.prospects import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from ddz_env import Rules, State
 from ddz_env.batch import SelfPlayBatch
@@ -64,7 +65,7 @@ def test_the_observers_prospects_do_not_depend_on_what_is_concealed() -> None:
 def test_the_critic_sees_the_prospects_of_both_hidden_hands() -> None:
     batch = SelfPlayBatch(50, seed=2, threads=1, concealed=True)
     swapped = batch.concealed.copy()
-    columns = describe_concealed(batch.observation, batch.concealed)
+    columns = describe_games(batch.observation, batch.concealed)
     assert columns.shape == (50, columns.shape[1])
     swapped[:, :15], swapped[:, 15:30] = batch.concealed[:, 15:30], batch.concealed[:, :15]
-    assert (describe_concealed(batch.observation, swapped) != columns).any(axis=1).all()
+    assert (describe_games(batch.observation, swapped) != columns).any(axis=1).all()

@@ -18,6 +18,7 @@ MOVE_BYTES = NUM_RANKS + 1
 
 FIRST_MOVE = OBSERVATION.offsets["move_1"]
 ROLE = OBSERVATION.offsets["role"]
+LEFT_PREVIOUS = OBSERVATION.offsets["cards_left_previous"]
 
 SIGNS = 2 * 2 * NUM_RANKS
 """Columns: of the next and the previous seat, on solos and on pairs, whether it passed on one up to each rank."""
@@ -38,8 +39,9 @@ def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> int:
     for column in range(SIGNS):
         out[place + column] = np.float32(0.0)
     # Seats count from the observer: 1 self, 2 next, 3 previous.  The observer is landlord, peasant down (whose
-    # previous seat is the landlord) or peasant up (whose next seat is).
-    landlord = 1 if values[ROLE] == 1 else (3 if values[ROLE + 1] == 1 else 2)
+    # previous seat is the landlord) or peasant up (whose next seat is, as that of the only peasant of two players).
+    down = values[ROLE + 1] == 1 and values[LEFT_PREVIOUS] > 0
+    landlord = 1 if values[ROLE] == 1 else (3 if down else 2)
     copies, rank, owner = np.int64(0), np.int64(0), np.int64(0)
     for back in range(HISTORY - 1, -1, -1):
         first = FIRST_MOVE + MOVE_BYTES * back

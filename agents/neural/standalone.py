@@ -26,7 +26,7 @@ from agents.neural.columns import (
 from agents.neural.hands import CHAINS, MOST, PLANES
 from agents.neural.leavings import KICKER_SIZE, SPENT
 from agents.neural.network import PolicyNetwork
-from agents.neural.signs import FIRST_MOVE, MOVE_BYTES, ROLE
+from agents.neural.signs import FIRST_MOVE, LEFT_PREVIOUS, MOVE_BYTES, ROLE
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.observation import HISTORY
@@ -78,8 +78,9 @@ def read_signs(observations: Tensor) -> Tensor:
     Returns:
         Shape ``[n, SIGNS]``, float32.
     """
-    up, down = observations[:, ROLE] != 1, observations[:, ROLE + 1] == 1
-    landlord = torch.where(up, torch.where(down, 3, 2), 1)
+    peasant = observations[:, ROLE] != 1
+    down = (observations[:, ROLE + 1] == 1) & (observations[:, LEFT_PREVIOUS] > 0)
+    landlord = torch.where(peasant, torch.where(down, 3, 2), 1)
     ranks = torch.arange(NUM_RANKS, device=observations.device)
     copies, rank, owner = (torch.zeros_like(landlord) for _ in range(3))
     found = [torch.zeros(len(observations), NUM_RANKS, dtype=torch.bool, device=ranks.device) for _ in range(4)]

@@ -1,0 +1,143 @@
+"""What the critic reads: every hand and the table, and nothing of how the game came there."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from agents.baselines.mind import new_mind
+from agents.neural.games import GAME_COLUMNS, describe_games
+from agents.neural.hands import PLANES
+from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
+from ddz_env import Rules, State
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.engine.layout import CHOSEN, HANDS, PENDING
+from ddz_env.engine.step import main_cards
+from ddz_env.engine.words import add_hand, remove_hand
+from ddz_env.notation import word_to_counts
+from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
+
+TABLE = ("bombs", "passes", "target_key", "cards_left_self", "cards_left_next", "cards_left_previous", "target")
+"""What the table in the module's docstring names, besides the fields of the half-built move and of the tail."""
+HALF_BUILT = ("pending_body", "kickers_left", "kickers", "kicker_size")
+TAIL = ("role", "stage", "to_act", "doubles", "over")
+READ = {"hand", *TABLE, *HALF_BUILT, *TAIL}
+
+FIRST_HAND = 2 + 2 * 16 + 16
+"""Columns before the hands: bombs, passes, the half-built move and the tail."""
+
+
+def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    """Observations and concealed cards of random games at many stages."""
+    batch = SelfPlayBatch(games, rules, seed=4, threads=1, concealed=True)
+    seen, hidden = [], []
+    for _ in range(steps):
+        batch.step(batch.sample_actions())
+        seen.append(batch.observation.copy())
+        hidden.append(batch.concealed.copy())
+    return np.concatenate(seen), np.concatenate(hidden)
+
+
+def concealed_of(state: State) -> np.ndarray:
+    words = np.empty(CONCEALED_WORDS, np.uint64)
+    write_concealed(state.row, state.rule_words, np.uint64(state.seat), words)
+    return words.view(np.int8)
+
+
+def columns_of(state: State) -> np.ndarray:
+    found: np.ndarray = describe_games(observe(state)[None], concealed_of(state)[None])[0]
+    return found
+
+
+def scrambled(observations: np.ndarray, names: set[str]) -> np.ndarray:
+    """The same observations with other values in the fields named."""
+    rng, found = np.random.default_rng(0), observations.copy()
+    for feature in OBSERVATION.features:
+        if feature.name in names:
+            first = OBSERVATION.offsets[feature.name]
+            highs = np.array(feature.highs)
+            field = found[:, first : first + feature.size]
+            field[:] = (field + rng.integers(1, highs + 1, field.shape)) % (highs + 1)  # never the value that it had
+    return found
+
+
+def test_neither_history_nor_anything_else_that_the_table_does_not_show_is_read() -> None:
+    observations, hidden = played()
+    others = {feature.name for feature in OBSERVATION.features} - READ
+    assert {"move_1", "actor_15", "last_self", "played_next", "unseen"} <= others
+    columns = describe_games(observations, hidden)
+    assert columns.shape == (len(observations), GAME_COLUMNS)
+    assert (describe_games(scrambled(observations, others), hidden) == columns).all()
+
+
+@pytest.mark.parametrize("name", sorted(READ - {"hand", "pending_body", "kickers"}))  # hands must stay hands
+def test_every_field_of_the_table_is_read(name: str) -> None:
+    observations, hidden = played(steps=3)
+    changed = describe_games(scrambled(observations, {name}), hidden) != describe_games(observations, hidden)
+    assert changed.any(axis=1).all()
+
+
+def test_two_games_in_one_position_look_alike_however_they_came_there() -> None:
+    one, other = (State.from_hands(["3456", "789", "TJQ"], check_sizes=False) for _ in range(2))
+    for state, moves in ((one, ("3", "pass", "pass", "4", "pass", "pass")), (other, ("4", "pass", "pass", "3"))):
+        for move in moves:
+            state.step(move)
+    other.step("pass")
+    other.step("pass")
+    assert (observe(one) != observe(other)).any()
+    assert (columns_of(one) == columns_of(other)).all()
+
+
+def test_whose_cards_are_whose_is_read() -> None:
+    one = State.from_hands(["3456", "789", "TJQ"], check_sizes=False)
+    other = State.from_hands(["3456", "78T", "9JQ"], check_sizes=False)
+    assert (observe(one) == observe(other)).all()
+    assert (columns_of(one) != columns_of(other)).any()
+
+
+def test_games_look_different_exactly_where_a_hidden_hand_is_different() -> None:
+    observations, hidden = played("standard")
+    swapped, places = hidden.copy(), CONCEALED.offsets
+    one, other = (slice(places[name], places[name] + 16) for name in ("hand_next", "hand_previous"))
+    swapped[:, one], swapped[:, other] = hidden[:, other], hidden[:, one]
+    different = (swapped != hidden).any(axis=1)
+    assert different.mean() > 0.9
+    changed = (describe_games(observations, swapped) != describe_games(observations, hidden)).any(axis=1)
+    assert (changed == different).all()
+
+
+# --- The three hands --------------------------------------------------------------------------------------------------
+
+
+def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
+    """What a hand can expect if the two others may beat it."""
+    mind, out = new_mind(), np.zeros(PROSPECTS, np.float32)
+    most = max(int(one).bit_count(), int(other).bit_count())
+    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), mind)
+    put_prospects(hand, Rules().words(), mind, out, 0)
+    return out
+
+
+@pytest.mark.parametrize("rules", ["standard", "mini"])
+def test_hands_are_shown_from_the_seat_to_act_on_with_their_prospects_among_the_others(rules: str) -> None:
+    rng, kickers, auction = np.random.default_rng(1), 0, dataclasses.replace(Rules.preset("bidding"), doubling=True)
+    for game in range(6):
+        state = State.new(3, auction if rules == "standard" else rules, game)
+        while not state.is_over:
+            hands = [np.uint64(0)] * 3
+            for turns in range(state.rules.players):
+                hands[turns] = state.row[HANDS + (state.seat + turns) % state.rules.players]
+            if state.stage == "kicker":  # what the move has taken is on the table
+                kickers += 1
+                taken = add_hand(np.uint64(main_cards(state.row[PENDING])), state.row[CHOSEN])
+                hands[0] = np.uint64(remove_hand(hands[0], np.uint64(taken)))
+            columns = columns_of(state)[FIRST_HAND:]
+            for place, hand in enumerate(hands):
+                shown = columns[place * (PLANES + PROSPECTS) :][: PLANES + PROSPECTS]
+                assert shown[:PLANES].reshape(15, 4).sum(1).tolist() == list(word_to_counts(int(hand)))
+                expected = prospects_among(hand, *(other for turn, other in enumerate(hands) if turn != place))
+                assert shown[PLANES:].tolist() == expected.tolist()
+            state.step_action(int(rng.choice(state.legal_actions())))
+    assert kickers > 0 or rules == "mini"

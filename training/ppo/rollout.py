@@ -16,6 +16,7 @@ from agents.neural.teacher import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
+from ddz_env.errors import InvalidOptionError
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
 from training.ppo.lookahead import Candidates, pick_candidates
 from training.ppo.returns import shared_rewards
@@ -286,6 +287,9 @@ class Collector:
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
         """
+        missing = [name for name in ("generator", "sides", "by_rules", "plans") if name not in saved]
+        if missing:
+            raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
         self.batch.load_state_dict(saved)
         self._rng.bit_generator.state = saved["generator"]
         self.sides[:] = saved["sides"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,23 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from agents.neural.leavings import Appraisals, describe_leavings  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
 from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
+from agents.neural.prospects import APPRAISAL  # noqa: E402
 from agents.neural.teacher import RulesTeacher  # noqa: E402
 from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.errors import DouDizhuError, InvalidRulesError, UnknownAgentError  # noqa: E402
+from ddz_env.errors import DouDizhuError, InvalidOptionError, InvalidRulesError, UnknownAgentError  # noqa: E402
 from training.ppo import checkpoint  # noqa: E402
 from training.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.curves import CurveFile  # noqa: E402
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from training.ppo.learner import evaluate  # noqa: E402
+from training.ppo.lookahead import NONE  # noqa: E402
 from training.ppo.pool import Pool  # noqa: E402
 from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
 from training.ppo.run import (  # noqa: E402
@@ -39,7 +44,7 @@ from training.ppo.run import (  # noqa: E402
     refuse_to_overwrite,
     train,
 )
-from training.ppo.selfplay import Progress, SelfPlay  # noqa: E402
+from training.ppo.selfplay import Progress, SelfPlay, new_collector  # noqa: E402
 from training.ppo.settings import configure, parse_settings  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
 
@@ -50,6 +55,7 @@ def small_config(**changes: Any) -> SelfPlayConfig:
     settings: dict[str, Any] = {
         "architecture": SMALL,
         "num_games": 24,
+        "groups": 3,
         "steps": 48,
         "minibatch": 256,
         "shard": 100,
@@ -65,17 +71,32 @@ def small_config(**changes: Any) -> SelfPlayConfig:
     return SelfPlayConfig(**settings | changes)
 
 
-def uniform(observations: Bytes, masks: Bytes) -> Floats:
+def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
+    """Every legal action alike; the appraisals number the legal actions of each row."""
     with np.errstate(divide="ignore"):
-        return np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
+        found = np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
+    numbers = np.cumsum(masks, axis=1)[masks == 1]
+    return found, np.repeat(numbers[:, None], APPRAISAL, axis=1).astype(np.int16)
 
 
 def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, objective: str = "win") -> Rollout:
     batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
-    rollout = Rollout.allocate(steps, 20)
-    collector = Collector(batch, objective, share, np.random.default_rng(0))
+    rollout = Rollout.allocate(steps, 20, candidates=3)
+    collector = Collector(batch, objective, share, np.random.default_rng(0), least=0.095)
     collector.collect(rollout, uniform, uniform if share else None)
     return rollout
+
+
+def assert_considered(rollout: Rollout, step: int, game: int, likely: list[int]) -> None:
+    """Some of the actions that are likely enough are candidates, and the appraisals are those of the decision."""
+    actions = [action for action in rollout.candidates.actions[step, game].tolist() if action != NONE]
+    assert set(actions) <= set(likely)
+    assert len(actions) == min(len(likely), 3)
+    for place, chance in enumerate(rollout.candidates.probabilities[step, game]):
+        assert chance == pytest.approx(1 / len(likely) if place < len(actions) else 0)
+    legal = int(unpack_masks(rollout.masks[step, game : game + 1]).sum())
+    first = rollout.firsts[step, game]
+    assert rollout.appraisals[first : first + legal, 0].tolist() == list(range(1, legal + 1))
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
@@ -93,6 +114,8 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
             assert rollout.begins[step, game] == (state.stage != "kicker")
             if len(legal) > 1:
                 assert rollout.log_probabilities[step, game] == pytest.approx(-np.log(len(legal)), abs=1e-5)
+                assert (rollout.rows[step, game] == state.row).all()
+                assert_considered(rollout, step, game, legal if len(legal) <= 10 else [])
             landlord = next((seat for seat in range(state.rules.players) if state.role(seat) == "landlord"), None)
             state.step_action(int(rollout.actions[step, game]))
             assert rollout.done[step, game] == state.is_over
@@ -122,8 +145,8 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
     collector = Collector(batch, "win", 0.5, np.random.default_rng(0))
     asked: dict[str, list[np.ndarray]] = {"learner": [], "past": []}
 
-    def player(name: str) -> Callable[[Bytes, Bytes], Floats]:
-        def evaluate(observations: Bytes, masks: Bytes) -> Floats:
+    def player(name: str) -> Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]:
+        def evaluate(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
             asked[name].append(observations.copy())
             return uniform(observations, masks)
 
@@ -223,6 +246,73 @@ def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> 
     assert (other[0]["policy.logits.weight"] != runs[0][0]["policy.logits.weight"]).any()
 
 
+# --- Groups of games --------------------------------------------------------------------------------------------------
+
+
+def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
+    run = SelfPlay(small_config(), 1)
+    run.step()
+    whole = run._rollout
+    deals = whole.observations[0, :, :15]
+    assert len(np.unique(deals, axis=0)) == 24
+    learner = functools.partial(evaluate, SelfPlay(small_config(), 1).policy)
+    for group in range(3):
+        alone = Rollout.allocate(48, 8, run.config.candidates)
+        new_collector(run.config, group).collect(alone, learner, None)
+        games = slice(8 * group, 8 * group + 8)
+        for name in ("observations", "actions", "rewards", "decides"):
+            assert (getattr(alone, name) == getattr(whole, name)[:, games]).all(), name
+        assert (alone.candidates.actions == whole.candidates.actions[:, games]).all()
+
+
+def test_decisions_of_all_groups_find_their_appraisals() -> None:
+    run = SelfPlay(small_config(), 2)
+    for _ in range(2):
+        run.step()
+        rollout = run._rollout
+        decides = rollout.decides
+        masks = unpack_masks(rollout.masks[decides])
+        expected = describe_leavings(rollout.observations[decides], masks).appraisals
+        pairs = masks.sum(1, dtype=np.int64)
+        firsts = np.repeat(rollout.firsts[decides] - np.cumsum(pairs) + pairs, pairs)
+        assert (rollout.appraisals[firsts + np.arange(len(firsts))] == expected).all()
+        assert len(rollout.appraisals) == len(expected)
+        for group in range(3):
+            assert decides[:, 8 * group : 8 * group + 8].any()
+
+
+def test_collected_games_go_on_from_a_saved_collector_to_the_bit() -> None:
+    """The generator is its own: whoever else draws meanwhile changes nothing."""
+    config = small_config()
+    one, other = new_collector(config, 1), new_collector(config, 2)
+    rollouts = [Rollout.allocate(20, 8, 4) for _ in range(2)]
+    one.collect(rollouts[0], uniform, uniform)
+    saved = one.state_dict()
+    one.collect(rollouts[0], uniform, uniform)
+    other.load_state_dict(saved)
+    other.collect(rollouts[1], uniform, uniform)
+    assert (rollouts[0].actions == rollouts[1].actions).all()
+    assert (rollouts[0].observations == rollouts[1].observations).all()
+    for name in ("generator", "sides", "by_rules", "plans", "rows"):
+        with pytest.raises(InvalidOptionError, match=name):
+            other.load_state_dict({key: value for key, value in saved.items() if key != name})
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_run_of_any_number_of_groups_goes_on_from_a_file_to_the_bit(groups: int, tmp_path: Path) -> None:
+    config = small_config(groups=groups)
+    run = SelfPlay(config, 1)
+    run.step()
+    save_checkpoint(tmp_path / CHECKPOINT, run)
+    resumed = load_checkpoint(tmp_path / CHECKPOINT, 2)
+    run.step()
+    resumed.step()
+    assert_same(everything(run), everything(resumed))
+
+
+# --- Killed and resumed -----------------------------------------------------------------------------------------------
+
+
 def without_times(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8") as file:
         return [{name: cell for name, cell in row.items() if name != "seconds"} for row in csv.DictReader(file)]
@@ -314,13 +404,24 @@ def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> 
         load_checkpoint(path)
 
 
-@pytest.mark.parametrize("case", ["weight", "games", "config", "counters", "pool", "optimizer"])
+def test_checkpoints_of_an_older_version_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
+    arrays, about = load_checkpoint(saved, 1).state()
+    write_tensor_file(tmp_path / "file", checkpoint.KIND, 1, arrays, about)
+    with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 2"):
+        load_checkpoint(tmp_path / "file")
+
+
+@pytest.mark.parametrize("case", ["weight", "games", "group", "generator", "config", "counters", "pool", "optimizer"])
 def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Path) -> None:
     arrays, about = finished(small_config(), 1, 2).state()
     if case == "weight":
         del arrays["critic.value.bias"]
     elif case == "games":
-        arrays["games.rows"] = arrays["games.rows"][:-1]
+        arrays["games.1.rows"] = arrays["games.1.rows"][:-1]
+    elif case == "group":
+        about["games"].pop()
+    elif case == "generator":
+        del about["games"][2]["generator"]
     elif case == "config":
         about["config"] = about["config"] | {"dropout": 0.5}
     elif case == "counters":
@@ -374,6 +475,11 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     [
         ({"objective": "elo"}, "unknown objective 'elo'; choose from win, stake"),
         ({"num_games": 0}, "num_games=0 must be an integer of at least 1"),
+        ({"groups": 0}, "groups=0 must be an integer of at least 1"),
+        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
+        ({"candidates": 0}, "candidates=0 must be an integer of at least 1"),
+        ({"least": 0.0}, "least=0.0 must be a number"),
+        ({"lookahead": 1.5}, r"lookahead=1.5 must be a number in 0\.\.1"),
         ({"epochs": 1.5}, "epochs=1.5 must be an integer"),
         ({"lam": 1.1}, r"lam=1.1 must be a number in 0\.\.1"),
         ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),

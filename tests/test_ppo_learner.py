@@ -1,0 +1,153 @@
+"""Gradient steps: every decision is described by its own appraisals, and the gradient is that of the losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from agents.neural.games import describe_games  # noqa: E402
+from agents.neural.leavings import describe_leavings  # noqa: E402
+from agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input  # noqa: E402
+from agents.neural.policy import NetworkPolicy  # noqa: E402
+from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from training.ppo.config import SelfPlayConfig  # noqa: E402
+from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
+from training.ppo.lookahead import NONE, Candidates, pick_candidates  # noqa: E402
+from training.ppo.losses import (  # noqa: E402
+    chosen_log_probabilities,
+    clipped_policy_losses,
+    masked_entropy,
+    masked_log_probabilities,
+    value_losses,
+)
+from training.ppo.rollout import unpack_masks  # noqa: E402
+from training.ppo.sampling import draw_actions  # noqa: E402
+from training.ppo.workers import Workers  # noqa: E402
+
+SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
+
+
+def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+        for weight in (*policy.parameters(), *critic.parameters()):
+            torch.nn.init.normal_(weight, std=0.2)
+    return policy, critic
+
+
+def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
+    """Decisions of a policy, with advantages and targets drawn at random; the appraisals lie in another order."""
+    rng = np.random.default_rng(3)
+    batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
+    for _ in range(30):
+        batch.step(batch.sample_actions())
+    choice = np.flatnonzero(batch.mask.sum(1) > 1)
+    observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
+    logs, found = evaluate(policy, observations, masks)
+    count = len(choice)
+    actions, chosen = np.empty(count, np.int64), np.empty(count, np.float32)
+    draw_actions(logs, rng.random(count), actions, chosen)
+    candidates = Candidates.allocate(count, 4)
+    pick_candidates(logs, 0.02, candidates.actions, candidates.probabilities)
+    candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
+    order, pairs = rng.permutation(count), masks.sum(1, dtype=np.int64)
+    pieces = np.split(found, np.cumsum(pairs)[:-1])
+    firsts = np.empty(count, np.int64)
+    firsts[order] = np.cumsum(pairs[order]) - pairs[order]
+    return Decisions(
+        observations,
+        batch.mask_words[choice],
+        concealed,
+        actions,
+        chosen,
+        rng.normal(size=count).astype(np.float32),
+        rng.normal(size=count).astype(np.float32),
+        candidates,
+        firsts,
+        np.concatenate([pieces[row] for row in order]),
+    )
+
+
+@pytest.fixture(scope="module")
+def decisions() -> Decisions:
+    return decided(networks(0)[0])
+
+
+def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
+    policy, _ = networks(0)
+    batch = SelfPlayBatch(50, seed=1, threads=1)
+    logs, appraisals = evaluate(policy, batch.observation, batch.mask)
+    assert logs.tobytes() == NetworkPolicy(policy).evaluate(batch.observation, batch.mask)[0].tobytes()
+    assert (appraisals == describe_leavings(batch.observation, batch.mask).appraisals).all()
+
+
+def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> None:
+    rng = np.random.default_rng(0)
+    for count in (1, 7, len(decisions.actions)):
+        rows = rng.permutation(len(decisions.actions))[:count]
+        masks = unpack_masks(decisions.masks[rows])
+        expected = describe_leavings(decisions.observations[rows], masks).appraisals
+        assert decisions.appraisals_of(rows, masks).tobytes() == expected.tobytes()
+
+
+def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+    """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
+    policy, critic = networks(1)
+    workers = Workers(threads)
+    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
+    found = learner.update(decisions, np.random.default_rng(0), 0)
+    workers.close()
+    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
+        list(vars(found).values())
+    )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) -> None:
+    """Clipped surrogates in their shares, value losses and entropy: means over the minibatch, written with tensors."""
+    config = SelfPlayConfig(**SETTINGS, lookahead=share)
+    policy, critic = networks(1)
+    masks = unpack_masks(decisions.masks)
+    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    logits, values = policy(*seen)
+    worth = critic(torch.from_numpy(describe_games(decisions.observations, decisions.concealed)))
+    logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
+    new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
+    advantages = torch.from_numpy(decisions.advantages)
+    losses = (1 - share) * clipped_policy_losses(new, torch.from_numpy(old), advantages, config.clip)
+    candidates = decisions.candidates
+    for place in range(4):
+        there = torch.from_numpy(candidates.actions[:, place] != NONE)
+        actions, chances, foreseen = (
+            torch.from_numpy(array[:, place].copy())[there]
+            for array in (candidates.actions, candidates.probabilities, candidates.advantages)
+        )
+        considered = chosen_log_probabilities(logs[there], actions.long())
+        weighted = chances * clipped_policy_losses(considered, chances.log(), foreseen, config.clip)
+        losses = losses.index_add(0, there.nonzero().squeeze(1), share * weighted)
+    value_loss, critic_loss, entropy = (
+        loss.mean() for loss in (value_losses(values, targets), value_losses(worth, targets), masked_entropy(logs))
+    )
+    total = losses.mean() + config.value_weight * value_loss + critic_loss - config.entropy * entropy
+    expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
+    found, statistics = gradients(decisions, lookahead=share)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
+    means = [float(mean.detach()) for mean in (losses.mean(), value_loss, critic_loss, entropy)]
+    assert statistics[:4].tolist() == pytest.approx(means, rel=1e-4, abs=1e-5)
+
+
+def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:
+    whole, statistics = gradients(decisions)
+    one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
+    assert one[1].tobytes() == two[1].tobytes()
+    assert one[1].tolist() == pytest.approx(statistics.tolist(), rel=1e-5, abs=1e-6)
+    for first, second, third in zip(one[0], two[0], whole, strict=True):
+        assert torch.equal(first, second)
+        np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)

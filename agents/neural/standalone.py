@@ -83,7 +83,8 @@ def read_signs(observations: Tensor) -> Tensor:
     landlord = torch.where(peasant, torch.where(down, 3, 2), 1)
     ranks = torch.arange(NUM_RANKS, device=observations.device)
     copies, rank, owner = (torch.zeros_like(landlord) for _ in range(3))
-    found = [torch.zeros(len(observations), NUM_RANKS, dtype=torch.bool, device=ranks.device) for _ in range(4)]
+    # Shaped like the cards of a move: a number of rows taken with ``len`` would be fixed in an exported file.
+    found = [torch.zeros_like(cards_at(observations, FIRST_MOVE), dtype=torch.bool) for _ in range(4)]
     for back in reversed(range(HISTORY)):
         move = cards_at(observations, FIRST_MOVE + MOVE_BYTES * back).to(torch.int64)
         seat = observations[:, FIRST_MOVE + MOVE_BYTES * back + NUM_RANKS].to(torch.int64)

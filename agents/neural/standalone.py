@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from agents.neural.columns import (
     HAND,
@@ -70,7 +71,7 @@ def _chain_weights() -> tuple[Tensor, Tensor]:
 
 
 def read_signs(observations: Tensor) -> Tensor:
-    """What the others let pass (:mod:`agents.neural.signs`), move by move from the oldest on.
+    """What the others let pass (:mod:`agents.neural.signs`), all moves at once.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -78,27 +79,32 @@ def read_signs(observations: Tensor) -> Tensor:
     Returns:
         Shape ``[n, SIGNS]``, float32.
     """
+    landlord = _landlord_of(observations)
+    ranks, moves = (torch.arange(count, device=observations.device) for count in (NUM_RANKS, HISTORY))
+    shown = observations[:, FIRST_MOVE : FIRST_MOVE + MOVE_BYTES * HISTORY].reshape(-1, HISTORY, MOVE_BYTES)
+    cards, seat = shown[:, :, :NUM_RANKS].to(torch.int64), shown[:, :, NUM_RANKS].to(torch.int64)
+    count, there = cards.sum(2), (seat >= 1) & (seat <= 3)
+    # The latest move stands first: what was passed on is the nearest one behind in which cards were played, if any.
+    nearest = torch.where(there & (count > 0), moves, HISTORY).unsqueeze(1)
+    behind = torch.where(moves.unsqueeze(1) < moves, nearest, HISTORY).amin(2)
+    copies = torch.where((cards.amax(2) == count) & (count <= 2), count, 0)
+    copies, rank, owner = (
+        functional.pad(values, (0, 1)).gather(1, behind) for values in (copies, ((cards > 0) * ranks).amax(2), seat)
+    )
+    passed = there & (count == 0) & ((owner == landlord) != (seat == landlord))
+    found = []
+    for other in (2, 3):
+        for alike in (1, 2):
+            lowest = torch.where(passed & (seat == other) & (copies == alike), rank, NUM_RANKS).amin(1, keepdim=True)
+            found.append(ranks >= lowest)
+    return torch.cat(found, 1).to(torch.float32)
+
+
+def _landlord_of(observations: Tensor) -> Tensor:
+    """The landlord's seat, counted from the observer: 1 self, 2 next, 3 previous; shape ``[n, 1]``."""
     peasant = observations[:, ROLE] != 1
     down = (observations[:, ROLE + 1] == 1) & (observations[:, LEFT_PREVIOUS] > 0)
-    landlord = torch.where(peasant, torch.where(down, 3, 2), 1)
-    ranks = torch.arange(NUM_RANKS, device=observations.device)
-    copies, rank, owner = (torch.zeros_like(landlord) for _ in range(3))
-    # Shaped like the cards of a move: a number of rows taken with ``len`` would be fixed in an exported file.
-    found = [torch.zeros_like(cards_at(observations, FIRST_MOVE), dtype=torch.bool) for _ in range(4)]
-    for back in reversed(range(HISTORY)):
-        move = cards_at(observations, FIRST_MOVE + MOVE_BYTES * back).to(torch.int64)
-        seat = observations[:, FIRST_MOVE + MOVE_BYTES * back + NUM_RANKS].to(torch.int64)
-        cards, there = move.sum(1), (seat >= 1) & (seat <= 3)
-        played = there & (cards > 0)
-        passed = there & (cards == 0) & ((owner == landlord) != (seat == landlord))
-        for column in range(4):
-            here = passed & (seat == 2 + column // 2) & (copies == 1 + column % 2)
-            found[column] = found[column] | (here.unsqueeze(1) & (ranks >= rank.unsqueeze(1)))
-        highest = ((move > 0) * ranks).amax(1)
-        alike = (move.amax(1) == cards) & (cards <= 2)
-        copies = torch.where(played, torch.where(alike, cards, 0), copies)
-        rank, owner = torch.where(played, highest, rank), torch.where(played, seat, owner)
-    return torch.cat(found, 1).to(torch.float32)
+    return torch.where(peasant, torch.where(down, 3, 2), 1).unsqueeze(1)
 
 
 class StandalonePolicy(nn.Module):

@@ -115,8 +115,8 @@ def train_fresh(
 
 
 def _compile(config: SelfPlayConfig, threads: int | None) -> None:
-    """An update of a few games: whatever still has to be compiled is not to be counted as training."""
-    run = SelfPlay(dataclasses.replace(config, num_games=4, steps=4), threads)
+    """An update of a game a group: whatever still has to be compiled is not to be counted as training."""
+    run = SelfPlay(dataclasses.replace(config, num_games=config.groups, steps=4), threads)
     try:
         run.step()
     finally:

@@ -19,7 +19,7 @@ from training.ppo.losses import (  # noqa: E402
     masked_entropy,
     masked_log_probabilities,
 )
-from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient  # noqa: E402
+from training.ppo.surrogate import SURROGATE_SUMS, regression_gradient, surrogate_gradient  # noqa: E402
 
 CLIP, ENTROPY_WEIGHT = 0.2, 0.03
 
@@ -160,3 +160,30 @@ def test_decisions_without_candidates_count_by_their_rewards_alone() -> None:
     whole, all_of_it = compiled(batch, 0.0, 0.0)
     np.testing.assert_allclose(gradient, 0.75 * whole, rtol=1e-5, atol=1e-9)
     assert sums[0] == pytest.approx(0.75 * all_of_it[0])
+
+
+# --- Results of playouts ----------------------------------------------------------------------------------------------
+
+
+def centred(results: np.ndarray) -> np.ndarray:
+    return results - results.mean() if len(results) else results
+
+
+def test_logits_that_should_tell_results_apart_are_pulled_by_their_squared_errors() -> None:
+    """Half of them, of logits in units of results and less their mean, against results less theirs; in its share."""
+    batch, share, unit = random_batch(7), 0.7, 0.3
+    logits = torch.from_numpy(batch.logits).double().requires_grad_()
+    loss = torch.zeros((), dtype=torch.float64)
+    for row, (candidates, results) in enumerate(zip(batch.candidates, batch.foreseen, strict=True)):
+        there = candidates != NONE
+        if there.any():
+            said = unit * logits[row, torch.from_numpy(candidates[there].astype(np.int64))]
+            loss = loss + 0.5 * share * (said - said.mean() - torch.from_numpy(centred(results[there]))).square().sum()
+    (expected,) = torch.autograd.grad(loss, logits)
+    advantages = np.zeros_like(batch.foreseen)
+    for row, there in enumerate(batch.candidates != NONE):
+        advantages[row, there] = centred(batch.foreseen[row, there])
+    gradient, sums = np.ones_like(batch.logits), np.ones(SURROGATE_SUMS)  # both are added to
+    regression_gradient(batch.logits, batch.candidates, advantages, share, unit, gradient, sums)
+    np.testing.assert_allclose(gradient - 1, expected.numpy(), rtol=1e-4, atol=1e-6)
+    assert sums.tolist() == pytest.approx([1 + float(loss.detach()), 1, 1, 1], rel=1e-6)

@@ -19,14 +19,16 @@ from ddz_env.engine.words import add_hand, remove_hand
 from ddz_env.notation import word_to_counts
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
 
-TABLE = ("bombs", "passes", "target_key", "cards_left_self", "cards_left_next", "cards_left_previous", "target")
+TABLE = (
+    "bombs", "highest_bid", "passes", "target_key", "target", "cards_left_self", "cards_left_next", "cards_left_previous",
+)  # fmt: skip
 """What the table in the module's docstring names, besides the fields of the half-built move and of the tail."""
 HALF_BUILT = ("pending_body", "kickers_left", "kickers", "kicker_size")
 TAIL = ("role", "stage", "to_act", "doubles", "over")
 READ = {"hand", *TABLE, *HALF_BUILT, *TAIL}
 
-FIRST_HAND = 2 + 2 * 16 + 16
-"""Columns before the hands: bombs, passes, the half-built move and the tail."""
+FIRST_HAND = 3 + 2 * 16 + 16 + 16
+"""Columns before the hands: bombs, highest bid, passes, the half-built move, the tail and the cards nobody holds."""
 
 
 def played(rules: str = "bidding", steps: int = 40, games: int = 100) -> tuple[np.ndarray, np.ndarray]:
@@ -106,6 +108,13 @@ def test_games_look_different_exactly_where_a_hidden_hand_is_different() -> None
     assert different.mean() > 0.9
     changed = (describe_games(observations, swapped) != describe_games(observations, hidden)).any(axis=1)
     assert (changed == different).all()
+
+
+def test_the_cards_that_nobody_holds_are_read() -> None:
+    observations, hidden = played(steps=3)
+    other = hidden.copy()
+    other[:, CONCEALED.offsets["undealt"]] += 1
+    assert (describe_games(observations, other) != describe_games(observations, hidden)).any(axis=1).all()
 
 
 # --- The three hands --------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ With every hand in sight the past says nothing more, so there is no history here
 =============  ==========================================================================================
 columns        meaning
 =============  ==========================================================================================
-bytes          bombs so far, passes in a row, the move in progress, role, stage and the like, scaled
+bytes          bombs so far, the highest bid, passes in a row, the move in progress, role, stage and the like, the
+               cards that nobody holds; scaled
 three hands    thresholds and prospects of self, next and previous
 target         thresholds
 hand sizes     thresholds 1 to 20 of self, next and previous
@@ -36,11 +37,16 @@ from ddz_env.engine.words import add_hand, popcount
 from ddz_env.observation import CONCEALED, OBSERVATION
 
 HAND_NEXT, HAND_PREVIOUS = (CONCEALED.offsets[name] for name in ("hand_next", "hand_previous"))
-_BOMBS, _PASSES = (OBSERVATION.offsets[name] for name in ("bombs", "passes"))
+_BOMBS, _BID, _PASSES = (OBSERVATION.offsets[name] for name in ("bombs", "highest_bid", "passes"))
 _AFTER_PENDING = OBSERVATION.offsets["hand_next"]
 
+_UNDEALT = CONCEALED.offsets["undealt"]
+
+_CONCEALED_SCALES: npt.NDArray[np.float32] = (1.0 / CONCEALED.high).astype(np.float32)
+
 GAME_COLUMNS = (
-    2
+    3
+    + (CONCEALED.size - _UNDEALT)
     + (_AFTER_PENDING - PENDING)
     + (OBSERVATION.size - TAIL)
     + 3 * (PLANES + PROSPECTS)
@@ -85,9 +91,11 @@ def _describe_games(
         hand_left(values, rest)
         own, following, previous = hand_word(rest, 0), hand_word(hidden, HAND_NEXT), hand_word(hidden, HAND_PREVIOUS)
         place = put_scaled(values, OBSERVATION_SCALES, _BOMBS, _BOMBS + 1, row, 0)
+        place = put_scaled(values, OBSERVATION_SCALES, _BID, _BID + 1, row, place)
         place = put_scaled(values, OBSERVATION_SCALES, _PASSES, _PASSES + 1, row, place)
         place = put_scaled(values, OBSERVATION_SCALES, PENDING, _AFTER_PENDING, row, place)
         place = put_scaled(values, OBSERVATION_SCALES, TAIL, observations.shape[1], row, place)
+        place = put_scaled(hidden, _CONCEALED_SCALES, _UNDEALT, hidden.size, row, place)
         place = put_planes(rest, 0, row, place)
         place = _put_prospects_among(own, following, previous, rules, mind, row, place)
         place = put_planes(hidden, HAND_NEXT, row, place)

@@ -11,9 +11,6 @@ from ddz_env.rules import Rules
 from training.ppo.checks import check_integers, check_numbers, check_objective
 from training.ppo.errors import InvalidTrainingError
 
-FORESIGHTS = ("critic", "playout")
-"""Who says what comes after an action."""
-
 _COUNTS = (
     "num_games",
     "groups",
@@ -28,7 +25,7 @@ _COUNTS = (
 )
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
 _SHARES = ("lookahead", "gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
-_POSITIVES = ("unit", "learning_rate", "clip", "max_gradient", "adam_epsilon")
+_POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
 
@@ -53,11 +50,8 @@ class SelfPlayConfig:
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
-        lookahead: Share of the policy's loss in which every action that it considered counts, with what is foreseen
-            after it, instead of the chosen action with what the game brought.
-        foresight: Who foresees: the ``critic`` (:mod:`training.ppo.lookahead`) or a ``playout``
-            (:mod:`training.ppo.playouts`), of which the logits learn the results.
-        unit: What a difference of 1 between two logits stands for in results of playouts.
+        lookahead: Share of the policy's loss in which every action that it considered counts, with the critic's word on
+            what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
         candidates: Most actions that are considered so at a decision.
         least: Least probability of an action that is.
         gamma: Discount a move.
@@ -99,8 +93,6 @@ class SelfPlayConfig:
     max_gradient: float = 1.0
     clip: float = 0.2
     lookahead: float = 0.8
-    foresight: str = "critic"
-    unit: float = 0.1
     candidates: int = 4
     least: float = 0.01
     gamma: float = 1.0
@@ -124,11 +116,8 @@ class SelfPlayConfig:
         check_objective(self.objective)
         check_integers(self, ("seed", *_NATURALS), 0)
         check_integers(self, _COUNTS, 1)
+        check_integers(self, ("candidates",), 2)
         check_numbers(self, _SHARES, high=1.0)
-        if self.foresight not in FORESIGHTS:
-            raise InvalidTrainingError(f"unknown foresight {self.foresight!r}; choose from {', '.join(FORESIGHTS)}")
-        if self.foresight == "playout" and self.objective != "win":
-            raise InvalidTrainingError("foresight='playout' says who wins, not the stake: objective must be 'win'")
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
         if self.opponent_share + self.rules_share > 1.0:

@@ -17,7 +17,7 @@ from agents.neural.policy import Bytes, Floats
 from training.ppo.config import SelfPlayConfig
 from training.ppo.lookahead import Candidates
 from training.ppo.rollout import unpack_masks
-from training.ppo.surrogate import SURROGATE_SUMS, regression_gradient, surrogate_gradient
+from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient
 from training.ppo.workers import Workers, shards
 
 
@@ -203,24 +203,19 @@ class Learner:
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """The gradient of the policy's loss with respect to the logits, and the sums of its statistics."""
         considered, gradient, sums = decisions.candidates[rows], np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
-        share, by_playouts = float(self._config.lookahead), self._config.foresight == "playout"
-        clipped = Candidates.allocate(len(rows), 0) if by_playouts else considered
         surrogate_gradient(
             logits,
             masks,
             decisions.actions[rows],
             decisions.log_probabilities[rows],
             decisions.advantages[rows],
-            clipped.actions,
-            clipped.probabilities,
-            clipped.advantages,
-            share,
+            considered.actions,
+            considered.probabilities,
+            considered.advantages,
+            float(self._config.lookahead),
             float(self._config.clip),
             float(entropy_weight),
             gradient,
             sums,
         )
-        if by_playouts:
-            unit = float(self._config.unit)
-            regression_gradient(logits, considered.actions, considered.advantages, share, unit, gradient, sums)
         return gradient, sums

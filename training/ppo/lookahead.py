@@ -226,15 +226,20 @@ def look_ahead(
 ) -> None:
     """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
 
+    Before there is a landlord nobody's side is known, and nothing is foreseen: the candidates are dropped.  What comes
+    next is not discounted.
+
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64.
         seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
-        candidates: The candidates; ``advantages`` is written.
+        candidates: The candidates, changed in place.
         rules: The rules.
         objective: ``win`` or ``stake``.
         value: The critic.
         workers: The threads.
     """
+    early = rows[:, LANDLORD] == NO_SEAT
+    candidates.actions[early], candidates.probabilities[early] = NONE, 0.0
     contested = np.flatnonzero(candidates.actions[:, 0] != NONE)
     pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
     values = workers.map(

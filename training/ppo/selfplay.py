@@ -27,7 +27,6 @@ from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
 from training.ppo.lookahead import Candidates, look_ahead
-from training.ppo.playouts import play_candidates_out
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Rollout
@@ -260,9 +259,7 @@ class SelfPlay:
         """The actions that were considered at some of the decisions, and what is foreseen after them."""
         config, rows, rules = self.config, self._rollout.rows[known], self._groups[0].batch.rules
         candidates = self._rollout.candidates[known]
-        if config.lookahead and config.foresight == "playout":
-            play_candidates_out(rows, candidates, rules, self._workers)
-        elif config.lookahead:
+        if config.lookahead:
             look_ahead(rows, seen, candidates, rules, config.objective, self._learner.value, self._workers)
         return candidates
 

@@ -6,11 +6,9 @@ The loss of a decision is
     + λ · Σ over candidates of their old probability · clipped surrogate, with the critic's advantages
     − entropy weight · entropy
 
-where λ is the share of looking ahead (:mod:`training.ppo.lookahead`).  With playouts instead of the critic
-(:mod:`training.ppo.playouts`) the middle term is half the squared error of the candidates' logits, in units of results
-and less their mean, against the results less theirs: every candidate is compared with every other, however unlikely the
-policy thinks it, and what is learned is how much is won by it.  As tensor operations over all 400 actions
-(:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few actions are legal.
+where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates.  As tensor
+operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few actions
+are legal.
 """
 
 from __future__ import annotations
@@ -90,8 +88,9 @@ def surrogate_gradient(
         change = logs[chosen] - old[row]
         ratio = np.exp(change)
         loss, slope = _surrogate(ratio, advantages[row], clip)
-        sums[0] += (1.0 - share) * loss
-        slopes[chosen] += (1.0 - share) * slope
+        own = 1.0 - share if candidates.shape[1] > 0 and candidates[row, 0] != NONE else 1.0
+        sums[0] += own * loss
+        slopes[chosen] += own * slope
         for place in range(candidates.shape[1]):
             considered = np.int64(candidates[row, place])
             if considered == NONE:
@@ -111,38 +110,3 @@ def surrogate_gradient(
             chance = np.exp(logs[action])
             bonus = entropy_weight * chance * (logs[action] + entropy)
             gradient[row, action] = slopes[action] - chance * pull + bonus
-
-
-@kernel
-def regression_gradient(
-    logits: np.ndarray,
-    candidates: np.ndarray,
-    advantages: np.ndarray,
-    share: float,
-    unit: float,
-    gradient: np.ndarray,
-    sums: np.ndarray,
-) -> None:
-    """Add the squared errors of logits that should tell results apart, and their gradient.
-
-    Args:
-        logits: Shape ``[n, 400]``, float32.
-        candidates: Shape ``[n, candidates]``, int16.
-        advantages: Results less their mean in the row, shape ``[n, candidates]``, float32.
-        share: Weight of these errors.
-        unit: What a difference of 1 between two logits stands for, in results.
-        gradient: Output, shape ``[n, 400]``, float32; added to.
-        sums: Output; the errors are added to the first.
-    """
-    for row in range(logits.shape[0]):
-        found, mean = 0, 0.0
-        for place in range(candidates.shape[1]):
-            if candidates[row, place] != NONE:
-                found += 1
-                mean += unit * np.float64(logits[row, candidates[row, place]])
-        mean /= max(found, 1)
-        for place in range(found):
-            action = np.int64(candidates[row, place])
-            error = unit * np.float64(logits[row, action]) - mean - np.float64(advantages[row, place])
-            sums[0] += 0.5 * share * error * error
-            gradient[row, action] += np.float32(share * unit * error)

@@ -45,7 +45,7 @@ from training.experiments.full_plots import (
     plot_sweep,
     plot_thresholds,
 )
-from training.experiments.full_sweeps import EXPLORATION, ITERATIONS, compare_sweep, run_sweep, sweep_experiment
+from training.experiments.full_sweeps import EXPLORATION, ITERATIONS, Sweep, compare_sweep, run_sweep, sweep_experiment
 from training.experiments.full_thresholds import THRESHOLDS, filter_deals, threshold_cells
 from training.experiments.plotting import can_plot
 from training.experiments.result_table import read_results
@@ -466,3 +466,13 @@ def test_committed_results_are_whole() -> None:
             played.setdefault(result.lineup, set()).add((result.deal, result.game))
         assert len({frozenset(keys) for keys in played.values()}) == 1, path.name
         assert sum(map(len, played.values())) == len(rows), path.name
+
+
+@pytest.mark.parametrize(("sweep", "poor"), [(EXPLORATION, {"0.1", "0.2"}), (ITERATIONS, {"500"})])
+def test_the_committed_sweeps_show_what_the_page_says_of_them(sweep: Sweep, poor: set[str]) -> None:
+    """Where more games tell more values from the base, the page has to be written anew."""
+    results = games_of(read_results(RESULTS / f"full_{sweep.name}.csv")[1])
+    base = f"{sweep.base:g}"
+    gains = {label: difference(results, label, base) for label in sweep.labels if label != base}
+    assert {label for label, gain in gains.items() if gain.high < 0} == poor
+    assert not [label for label, gain in gains.items() if gain.low > 0]

@@ -16,16 +16,20 @@ from agents.registry import make_agent
 from ddz_env import Move, View
 from ddz_env.errors import UnknownAgentError
 from training.cli import app
+from training.documentation import refreshed
 from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
 from training.experiments import search_options
 from training.experiments.result_table import read_results
 from training.experiments.search_options import (
     VARIANTS,
+    WITHOUT_INFERENCE,
     Budget,
     DealResult,
     budgets,
     calibrate,
+    deal_result,
     option_cells,
+    paired_gain,
     positions,
     run_search_options,
     win_rate,
@@ -275,6 +279,43 @@ def test_win_rates_are_means_over_deals_of_both_sides() -> None:
     assert interval.mean == pytest.approx(0.5)
     half = 1.96 * shares.std(ddof=1) / 2
     assert (interval.high - interval.low) / 2 == pytest.approx(half, rel=0.01)
+
+
+def test_gains_are_paired_by_the_deals_that_both_have_played() -> None:
+    others = (("rules", 2), ("rules", 3), ("isuct", 4))
+    other = [DealResult("flat", opponent, deal, 0, 1) for opponent, deal in others]
+    gain = paired_gain([*RESULTS, *other], "PUCT", "flat", "rules")
+    shares = np.array([1, 0, -0.5])
+    assert (gain.count, gain.mean) == (3, pytest.approx(1 / 6))
+    assert gain.half_width == pytest.approx(1.96 * shares.std(ddof=1) / np.sqrt(3), rel=0.01)
+    assert paired_gain(RESULTS, "PUCT", "nothing", "rules").count == 0
+
+
+def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
+    name, base = "cautious rollouts with inference", "cautious rollouts (rules)"
+    budget_lines = ['# {"seed": 7}', "variant,iterations,microseconds", "plain,10000,13717", f"{name},365,13683"]
+    lines = ['# {"seed": 3}', "variant,opponent,deal,landlord,peasants", f"{name},isuct,70,1,1", f"{name},isuct,71,1,0"]
+    path = tmp_path / "search_options_inference.csv"
+    beside(path).write_text("\n".join([*budget_lines, f"{base},600,13811", ""]), encoding="utf-8")
+    page = "<!-- table: search-options-inference -->\n<!-- end -->"
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    alone = refreshed(page, tmp_path)
+    assert f"| {name} | isuct | 365 | 13.68 | 2 | 100.0 | 50.0 | 75.0 | 26.0 to 124.0 |" in alone
+    assert "from number 70 on under seed 3" in alone
+    assert "`plain` has 10,000 iterations and 13.72 ms a decision." in alone
+    assert "paired" not in alone
+    path.write_text("\n".join([*lines, f"{base},isuct,70,1,1", f"{base},isuct,71,1,1", ""]), encoding="utf-8")
+    told = f"Against `isuct`, {name} over {base}: -25.0 points (-74.0 to +24.0), paired by deal."
+    assert told in refreshed(page, tmp_path)
+
+
+def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -> None:
+    """What the page on the search says of it, beyond the luck of its 1,000 deals."""
+    path = Path(__file__).parents[1] / "docs" / "results" / "search_options_inference.csv"
+    results = [deal_result(row) for row in read_results(path)[1]]
+    assert win_rate(results, "inference", "isuct").count == 1000
+    assert win_rate(results, "inference", "isuct").low > 0.5
+    assert paired_gain(results, *next(iter(WITHOUT_INFERENCE.items())), "isuct").high < 0
 
 
 def test_lines_of_the_report_by_hand() -> None:

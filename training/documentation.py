@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ddz_env.actions import (
@@ -27,10 +27,17 @@ from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.rules import PRESETS, Rules
+from training.experiments.full_games import points, points_range
 from training.experiments.full_reports import REPORTS
 from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
 from training.experiments.result_table import read_results
-from training.experiments.search_options import deal_result, option_cells
+from training.experiments.search_options import (
+    WITHOUT_INFERENCE,
+    DealResult,
+    deal_result,
+    option_cells,
+    paired_gain,
+)
 from training.experiments.training_curves import STAGE_HEADER, load_training, stage_cells
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -114,8 +121,8 @@ def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
     """The table of an experiment by its name in a page; None if there is no such experiment.
 
     Args:
-        name: ``mini-uct``, ``search-options``, ``policy-strength``, ``training-stages``, or ``full-`` and a report of
-            :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
+        name: ``mini-uct``, one of :data:`OPTION_TABLES`, ``policy-strength``, ``training-stages``, or ``full-`` and a
+            report of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
         results: Where the files are.
     """
     if name in MINI_TABLES:
@@ -153,14 +160,34 @@ def _search_options_table(path: Path) -> str:
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
     _, budget_rows = read_results(path.with_name(f"{path.stem}_budgets.csv"))
     budgets = {row["variant"]: row for row in budget_rows}
-    _, rows = read_results(path)
+    settings, rows = read_results(path)
+    results = [deal_result(row) for row in rows]
     lines = []
-    for variant, opponent, *cells in option_cells([deal_result(row) for row in rows]):
+    for variant, opponent, *cells in option_cells(results):
         budget = budgets[variant]
         milliseconds = f"{float(budget['microseconds']) / 1000:.2f}"
         lines.append((variant, opponent, budget["iterations"], milliseconds, *cells))
     header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    return _table(header, lines)
+    plain = budgets["plain"]
+    source = (
+        f"Duplicate deals from number {min(result.deal for result in results):,} on under seed {settings['seed']}, "
+        f"`{path.parent.name}/{path.name}`. `plain` has {int(plain['iterations']):,} iterations and "
+        f"{float(plain['microseconds']) / 1000:.2f} ms a decision."
+    )
+    return "\n\n".join([_table(header, lines), " ".join([source, *_gains_by_inference(results)])])
+
+
+def _gains_by_inference(results: Sequence[DealResult]) -> list[str]:
+    """A sentence for each pair of rows that differ in inference alone."""
+    played = dict.fromkeys((result.variant, result.opponent) for result in results)
+    sentences = []
+    for variant, opponent in played:
+        base = WITHOUT_INFERENCE.get(variant)
+        if base is not None and (base, opponent) in played:
+            gain = paired_gain(results, variant, base, opponent)
+            told = f"{points(gain)} points ({points_range(gain)}), paired by deal"
+            sentences.append(f"Against `{opponent}`, {variant} over {base}: {told}.")
+    return sentences
 
 
 def _policy_strength_table(results: Path) -> str:
@@ -209,8 +236,8 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 """Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
 
-OPTION_TABLES = ("search-options",)
-"""Tables of options at equal time."""
+OPTION_TABLES = ("search-options", "search-options-inference")
+"""Tables of options at equal time; the second is of those that need more of it."""
 
 MINI_TABLES = ("mini-uct",)
 """Tables of experiments on Mini."""

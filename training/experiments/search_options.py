@@ -54,6 +54,9 @@ VARIANTS: Mapping[str, str] = {
 QUICK = tuple(name for name in VARIANTS if "inference" not in name)
 """Variants without a large fixed cost a decision.  The others need a larger budget, and are measured if named."""
 
+WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cautious rollouts (rules)"}
+"""The same rollouts without inference; a report that has both compares them deal by deal."""
+
 BUDGET_COLUMNS = ("variant", "iterations", "microseconds")
 COLUMNS = ("variant", "opponent", "deal", "landlord", "peasants")
 
@@ -253,6 +256,25 @@ def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Inte
             if (result.variant, result.opponent) == (variant, opponent)
         ]
     )
+
+
+def paired_gain(results: Iterable[DealResult], variant: str, base: str, opponent: str) -> Interval:
+    """How much more one variant wins than another over both sides, on the deals that both have played.
+
+    Args:
+        results: Deals of both.
+        variant: Name of the first.
+        base: Name of the one that it is compared with.
+        opponent: Whom both played.
+
+    Returns:
+        The mean difference of win rates, with a 95 % interval over deals; NaN if they share no deal.
+    """
+    won: dict[str, dict[int, float]] = {variant: {}, base: {}}
+    for result in results:
+        if result.variant in won and result.opponent == opponent:
+            won[result.variant][result.deal] = (result.landlord + result.peasants) / 2
+    return normal_interval([rate - won[base][deal] for deal, rate in won[variant].items() if deal in won[base]])
 
 
 def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:

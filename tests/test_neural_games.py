@@ -19,9 +19,8 @@ from ddz_env.engine.words import add_hand, remove_hand
 from ddz_env.notation import word_to_counts
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
 
-TABLE = (
-    "bombs", "highest_bid", "passes", "target_key", "target", "cards_left_self", "cards_left_next", "cards_left_previous",
-)  # fmt: skip
+SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
+TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)
 """What the table in the module's docstring names, besides the fields of the half-built move and of the tail."""
 HALF_BUILT = ("pending_body", "kickers_left", "kickers", "kicker_size")
 TAIL = ("role", "stage", "to_act", "doubles", "over")

@@ -92,3 +92,10 @@ def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
     nothing = CliRunner().invoke(app, ["train", "curves", "--out", str(tmp_path / "none")])
     assert nothing.exit_code != 0
     assert "there is no" in " ".join(nothing.output.split())
+
+
+def test_a_file_in_the_place_of_the_folder_has_a_named_error(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "out.csv").write_text("kept", encoding="utf-8")
+    with pytest.raises(InvalidExperimentError, match="must be a folder"):
+        save_training([read_run("one", runs[0])], tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "kept"

@@ -29,7 +29,7 @@ from ddz_env.errors import IllegalMoveError
 from tests.test_exact import after, brute_values, endgame
 
 MINI = PRESETS["mini"]
-ENOUGH = 10**12
+ENOUGH = 10**8
 """Iterations that no test could wait for."""
 
 SEARCHERS: dict[str, Callable[[], Any]] = {

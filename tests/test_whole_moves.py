@@ -328,7 +328,7 @@ def test_a_forced_move_is_not_searched() -> None:
     state.step("R")
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
-    for agent in agents(10**9):
+    for agent in agents(10**8):
         decision = agent.decide(state.view(), rng)
         assert decision.move.is_pass
         assert not decision.visits

@@ -1,10 +1,10 @@
-"""Self-play: what a rollout holds, and that a run is its settings, however it is interrupted."""
+"""Self-play: a run is its settings, however it is interrupted."""
 
 from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,25 +15,20 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from agents.neural.leavings import Appraisals, describe_leavings  # noqa: E402
+from agents.neural.leavings import describe_leavings  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
-from agents.neural.prospects import APPRAISAL  # noqa: E402
-from agents.neural.teacher import RulesTeacher  # noqa: E402
+from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from ddz_env import State  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import DouDizhuError, InvalidOptionError, InvalidRulesError, UnknownAgentError  # noqa: E402
+from tests.test_ppo_rollout import SMALL, uniform  # noqa: E402
 from training.ppo import checkpoint  # noqa: E402
 from training.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.curves import CurveFile  # noqa: E402
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
 from training.ppo.learner import evaluate  # noqa: E402
-from training.ppo.lookahead import NONE  # noqa: E402
-from training.ppo.pool import Pool  # noqa: E402
-from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
+from training.ppo.rollout import Rollout, unpack_masks  # noqa: E402
 from training.ppo.run import (  # noqa: E402
     CHECKPOINT,
     CURVES,
@@ -47,8 +42,6 @@ from training.ppo.run import (  # noqa: E402
 from training.ppo.selfplay import Progress, SelfPlay, new_collector  # noqa: E402
 from training.ppo.settings import configure, parse_settings  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
-
-SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -69,152 +62,6 @@ def small_config(**changes: Any) -> SelfPlayConfig:
         "evaluate_every": 0,
     }
     return SelfPlayConfig(**settings | changes)
-
-
-def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
-    """Every legal action alike; the appraisals number the legal actions of each row."""
-    with np.errstate(divide="ignore"):
-        found = np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
-    numbers = np.cumsum(masks, axis=1)[masks == 1]
-    return found, np.repeat(numbers[:, None], APPRAISAL, axis=1).astype(np.int16)
-
-
-def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, objective: str = "win") -> Rollout:
-    batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
-    rollout = Rollout.allocate(steps, 20, candidates=3)
-    collector = Collector(batch, objective, share, np.random.default_rng(0), least=0.095)
-    collector.collect(rollout, uniform, uniform if share else None)
-    return rollout
-
-
-def assert_considered(rollout: Rollout, step: int, game: int, likely: list[int]) -> None:
-    """Some of the actions that are likely enough are candidates, and the appraisals are those of the decision."""
-    actions = [action for action in rollout.candidates.actions[step, game].tolist() if action != NONE]
-    assert set(actions) <= set(likely)
-    assert len(actions) == min(len(likely), 3)
-    for place, chance in enumerate(rollout.candidates.probabilities[step, game]):
-        assert chance == pytest.approx(1 / len(likely) if place < len(actions) else 0)
-    legal = int(unpack_masks(rollout.masks[step, game : game + 1]).sum())
-    first = rollout.firsts[step, game]
-    assert rollout.appraisals[first : first + legal, 0].tolist() == list(range(1, legal + 1))
-
-
-@pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
-def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
-    """Replaying the actions in plain states shows every row to be the position of its step."""
-    rollout = collected(rules)
-    ended = 0
-    for game in range(20):
-        number, state = game, State.new(5, rules, game)
-        for step in range(len(rollout.actions)):
-            assert rollout.seats[step, game] == state.seat
-            legal = state.legal_actions()
-            assert np.flatnonzero(unpack_masks(rollout.masks[step, game : game + 1])[0]).tolist() == legal
-            assert rollout.decides[step, game] == (len(legal) > 1)
-            assert rollout.begins[step, game] == (state.stage != "kicker")
-            if len(legal) > 1:
-                assert rollout.log_probabilities[step, game] == pytest.approx(-np.log(len(legal)), abs=1e-5)
-                assert (rollout.rows[step, game] == state.row).all()
-                assert_considered(rollout, step, game, legal if len(legal) <= 10 else [])
-            landlord = next((seat for seat in range(state.rules.players) if state.role(seat) == "landlord"), None)
-            state.step_action(int(rollout.actions[step, game]))
-            assert rollout.done[step, game] == state.is_over
-            expected = [0.0, 0.0, 0.0]
-            if state.is_over and landlord is not None:
-                won = state.returns("win")[landlord]
-                for seat in range(state.rules.players):
-                    expected[seat] = won if seat == landlord else -won
-            assert rollout.rewards[step, game].tolist() == expected
-            if state.is_over:
-                ended += 1
-                number += 20
-                state = State.new(5, rules, number)
-    assert ended > 20
-
-
-def test_stakes_are_those_of_the_game_and_shared() -> None:
-    rollout = collected(objective="stake", steps=400)
-    stakes = np.abs(rollout.rewards[rollout.done])
-    assert set(np.unique(stakes)) <= {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}
-    assert len(np.unique(stakes)) > 1
-    assert (stakes == stakes[:, :1]).all()
-
-
-def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> None:
-    batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
-    collector = Collector(batch, "win", 0.5, np.random.default_rng(0))
-    asked: dict[str, list[np.ndarray]] = {"learner": [], "past": []}
-
-    def player(name: str) -> Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]:
-        def evaluate(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
-            asked[name].append(observations.copy())
-            return uniform(observations, masks)
-
-        return evaluate
-
-    counts = np.zeros(3, int)
-    seen_sides = set()
-    for _ in range(200):
-        sides = collector.sides.copy()
-        counts += np.bincount(sides, minlength=3)
-        rollout = Rollout.allocate(1, 60)
-        asked["learner"].clear()
-        asked["past"].clear()
-        collector.collect(rollout, player("learner"), player("past"))
-        choice = unpack_masks(rollout.masks[0]).sum(1) > 1
-        landlord = rollout.roles[0] == 0
-        past = np.where(landlord, sides == LANDLORD_SIDE, sides == PEASANT_SIDE)
-        assert (rollout.decides[0] == (choice & ~past)).all()
-        for name, rows in (("learner", choice & ~past), ("past", choice & past)):
-            found = np.concatenate(asked[name]) if asked[name] else np.zeros((0, 512), np.int8)
-            assert (found == rollout.observations[0][rows]).all()
-        going_on = ~rollout.done[0]
-        assert (collector.sides[going_on] == sides[going_on]).all()  # sides change with the game only
-        seen_sides |= set(collector.sides[rollout.done[0]].tolist())
-    assert seen_sides == {NOBODY, LANDLORD_SIDE, PEASANT_SIDE}
-    assert counts / counts.sum() == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
-
-
-def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
-    """Kickers included: every stage is what a teacher that follows all the games would do."""
-    batch = SelfPlayBatch(80, seed=6, threads=1, concealed=True)
-    collector = Collector(batch, "win", 0.0, np.random.default_rng(0), rules_share=0.7)
-    teacher, rollout, checked = RulesTeacher(80), Rollout.allocate(1, 80), {0: 0, 1: 0}
-    assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
-    for _ in range(150):
-        labels = teacher.actions(batch.state_dict()["rows"])
-        rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
-        collector.collect(rollout, uniform, None)
-        theirs = np.where(roles == 0, rules_side == LANDLORD_SIDE, rules_side == PEASANT_SIDE)
-        assert (rollout.actions[0][theirs] == labels[theirs]).all()
-        assert not rollout.decides[0][theirs].any()
-        for stage in checked:
-            checked[stage] += int((theirs & (rollout.begins[0] == (stage == 0))).sum())
-    assert min(checked.values()) > 20
-
-
-def test_without_a_past_self_the_learner_plays_every_side() -> None:
-    batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
-    rollout = Rollout.allocate(30, 60)
-    Collector(batch, "win", 1.0, np.random.default_rng(0)).collect(rollout, uniform, None)
-    choice = np.stack([unpack_masks(words).sum(1) > 1 for words in rollout.masks])
-    assert (rollout.decides == choice).all()
-
-
-def test_the_pool_is_a_uniform_sample_of_the_past() -> None:
-    network, rng = PolicyNetwork(SMALL), np.random.default_rng(0)
-    kept = np.zeros(20)
-    for _ in range(300):
-        pool = Pool(4)
-        assert not pool.draw(PolicyNetwork(SMALL), rng)
-        for number in range(20):
-            torch.nn.init.constant_(network.value.bias, number)
-            pool.offer(network, rng)
-        kept += np.bincount([int(member["value.bias"][0]) for member in pool.members], minlength=20)
-    assert kept.sum() == 1200
-    assert np.abs(kept - 60).max() < 30
-    assert pool.draw(network, rng)
-    assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in pool.members}
 
 
 def everything(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:

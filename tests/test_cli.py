@@ -236,7 +236,7 @@ def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not path.exists() or path.read_bytes().count(b"\n") < lines:
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline

@@ -84,7 +84,7 @@ def kill_in_training(folder: Path) -> Path:
         start_new_session=True,
     )
     training = folder / "demo-report" / "training"
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not (training / "policy.safetensors").exists():
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline

@@ -56,7 +56,9 @@ def test_the_peers_processes_end_with_the_measurement(fake: Path) -> None:
 
 def test_a_cycle_counts_the_frames_up_to_the_landlords_next_batch() -> None:
     """Every batch counts once, in whatever order the roles' batches become full."""
-    learned = iter([("landlord_up", 100), ("landlord", 90), ("landlord_down", 80), ("landlord_up", 70), ("landlord", 60)])
+    learned = iter(
+        [("landlord_up", 100), ("landlord", 90), ("landlord_down", 80), ("landlord_up", 70), ("landlord", 60)]
+    )
     assert bench_training._cycle(learned) == 190
     assert bench_training._cycle(learned) == 210
     assert next(learned, None) is None

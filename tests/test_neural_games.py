@@ -116,6 +116,15 @@ def test_the_cards_that_nobody_holds_are_read() -> None:
     assert (describe_games(observations, other) != describe_games(observations, hidden)).any(axis=1).all()
 
 
+def test_whether_the_rule_agent_plays_is_the_last_column_and_nowhere_unless_said() -> None:
+    observations, hidden = played(steps=2)
+    flags = np.arange(len(observations)) % 3 == 0
+    plain, told = describe_games(observations, hidden), describe_games(observations, hidden, flags)
+    assert (told[:, :-1] == plain[:, :-1]).all()
+    assert (plain[:, -1] == 0).all()
+    assert (told[:, -1] == flags).all()
+
+
 # --- The three hands --------------------------------------------------------------------------------------------------
 
 

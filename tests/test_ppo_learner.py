@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from agents.neural.network import Architecture, Critic, PolicyNetwork, policy_in
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
+from training.ppo.learner import Decisions, Learner, evaluate, policy_counts  # noqa: E402
 from training.ppo.lookahead import NONE, Candidates, pick_candidates  # noqa: E402
 from training.ppo.losses import (  # noqa: E402
     chosen_log_probabilities,
@@ -29,7 +30,7 @@ from training.ppo.sampling import draw_actions  # noqa: E402
 from training.ppo.workers import Workers  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
-SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "settled_share": 1.0}
 
 
 def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
@@ -42,7 +43,7 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
 
 
 def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
-    """Decisions of a policy, with advantages and targets drawn at random; the appraisals lie in another order."""
+    """Decisions with random advantages, targets and flags; the appraisals lie in another order."""
     rng = np.random.default_rng(3)
     batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
     for _ in range(30):
@@ -64,6 +65,8 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
         observations,
         batch.mask_words[choice],
         concealed,
+        rng.random(count) < 0.5,
+        rng.random(count) < 0.4,
         actions,
         chosen,
         rng.normal(size=count).astype(np.float32),
@@ -82,8 +85,9 @@ def decisions() -> Decisions:
 def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
     policy, _ = networks(0)
     batch = SelfPlayBatch(50, seed=1, threads=1)
+    agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
     logs, appraisals = evaluate(policy, batch.observation, batch.mask)
-    assert logs.tobytes() == NetworkPolicy(policy).evaluate(batch.observation, batch.mask)[0].tobytes()
+    assert logs.tobytes() == agent.evaluate(batch.observation, batch.mask)[0].tobytes()
     assert (appraisals == describe_leavings(batch.observation, batch.mask).appraisals).all()
 
 
@@ -96,12 +100,14 @@ def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> No
         assert decisions.appraisals_of(rows, masks).tobytes() == expected.tobytes()
 
 
-def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+def gradients(
+    decisions: Decisions, threads: int = 1, seed: int = 0, **settings: Any
+) -> tuple[list[torch.Tensor], np.ndarray]:
     """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
     policy, critic = networks(1)
     workers = Workers(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
-    found = learner.update(decisions, np.random.default_rng(0), 0)
+    found = learner.update(decisions, np.random.default_rng(seed), 0)
     workers.close()
     return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
         list(vars(found).values())
@@ -116,7 +122,7 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     masks = unpack_masks(decisions.masks)
     seen, _ = policy_input(decisions.observations, masks, SMALL.history)
     logits, values = policy(*seen)
-    worth = critic(torch.from_numpy(describe_games(decisions.observations, decisions.concealed)))
+    worth = critic(torch.from_numpy(describe_games(decisions.observations, decisions.concealed, decisions.by_rules)))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
     new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
     advantages = torch.from_numpy(decisions.advantages)
@@ -151,3 +157,56 @@ def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(deci
     for first, second, third in zip(one[0], two[0], whole, strict=True):
         assert torch.equal(first, second)
         np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)
+
+
+# --- Settled decisions are sampled ------------------------------------------------------------------------------------
+
+
+def test_what_is_contested_counts_once_and_the_rest_as_much_as_all_of_it_on_average() -> None:
+    contested = np.random.default_rng(1).random(40_000) < 0.3
+    for share in (0.1, 0.25, 1.0):
+        counts = policy_counts(contested, share, np.random.default_rng(2))
+        assert (counts[contested] == 1).all()
+        assert set(counts[~contested].tolist()) <= {0.0, np.float32(1 / share).item()}
+        assert counts[~contested].mean() == pytest.approx(1, abs=0.1)
+
+
+def test_the_same_generator_draws_the_same_decisions(decisions: Decisions) -> None:
+    one, other = (gradients(decisions, settled_share=0.3) for _ in range(2))
+    assert one[1].tobytes() == other[1].tobytes()
+    assert all(torch.equal(first, second) for first, second in zip(one[0], other[0], strict=True))
+
+
+def test_a_sampled_gradient_is_the_whole_one_on_average(decisions: Decisions) -> None:
+    """The mean over many draws comes as near to the gradient of all decisions as its own spread lets expect."""
+    settled = ~decisions.contested
+    assert 0.05 < settled.mean() < 0.95
+    policies = len(list(networks(0)[0].parameters()))
+    drawn = []
+    for seed in range(60):
+        found, _ = gradients(decisions, seed=seed, settled_share=0.5)
+        drawn.append(np.concatenate([part.numpy().ravel() for part in found[:policies]]))
+    whole = np.concatenate([part.numpy().ravel() for part in gradients(decisions)[0][:policies]])
+    mean, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
+    assert spread.max() > 0
+    # A sum over thousands of weights, which share their draws: their root mean square is about one standard error.
+    error = np.sqrt(((mean - whole) ** 2).sum() / (spread**2 / len(drawn)).sum())
+    assert error < 2
+    assert np.abs(drawn[0] - whole).max() > 0
+
+
+def test_the_critic_learns_from_every_decision(decisions: Decisions) -> None:
+    policies = len(list(networks(0)[0].parameters()))
+    whole, sampled = gradients(decisions)[0], gradients(decisions, settled_share=0.01)[0]
+    for one, other in zip(whole[policies:], sampled[policies:], strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-8)
+    assert any(not torch.equal(one, other) for one, other in zip(whole[:policies], sampled[:policies], strict=True))
+
+
+def test_a_minibatch_in_which_nothing_counts_leaves_the_policy_alone(decisions: Decisions) -> None:
+    settled = dataclasses.replace(decisions, contested=np.zeros_like(decisions.contested))
+    found, statistics = gradients(settled, settled_share=1e-9)
+    policies = len(list(networks(0)[0].parameters()))
+    assert all((part == 0).all() for part in found[:policies])
+    assert any((part != 0).any() for part in found[policies:])
+    assert np.isfinite(statistics).all()

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from agents.baselines.rules import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
@@ -88,10 +89,15 @@ READABLE = readable_bytes()
 WEIGHTS = np.random.default_rng(0).integers(1, 10_000, len(READABLE) + CONCEALED.size)
 
 
-def fake_critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
-    """A number between -1 and 1 that any byte changes."""
+def fake_critic(observations: np.ndarray, concealed: np.ndarray, against_rules: np.ndarray) -> np.ndarray:
+    """A number between -1 and 1 that any byte changes, and who plays."""
     seen = np.concatenate([observations[:, READABLE], concealed], axis=1).astype(np.int64)
-    return ((seen @ WEIGHTS % 2001 - 1000) / 1000).astype(np.float32)
+    return (((seen @ WEIGHTS + 777 * against_rules) % 2001 - 1000) / 1000).astype(np.float32)
+
+
+def nowhere(rows: np.ndarray) -> np.ndarray:
+    """The rule agent plays in none of the games."""
+    return np.zeros(len(rows), np.bool_)
 
 
 def concealed_of(state: State) -> np.ndarray:
@@ -104,16 +110,23 @@ def on_one_side(state: State, one: int, other: int) -> bool:
     return one == other or "landlord" not in (state.role(one), state.role(other))
 
 
-def worth(state: State, action: int, objective: str, seen: Counter[str]) -> float:
+def worth(state: State, action: int, objective: str, seen: Counter[str], *, against_rules: bool = False) -> float:
     """What an action leads to, by stepping a state; counts what happened on the way."""
     if state.role() is None:
         seen["auction"] += 1
         return 0.0
     decider, after = state.seat, state.copy()
     after.step_action(action)
-    while not after.is_over and len(after.legal_actions()) == 1:
-        seen["forced"] += 1
-        after.step_action(after.legal_actions()[0])
+    rules_agent, rng = RulesAgent(), np.random.default_rng(0)
+    while not after.is_over:
+        if against_rules and not on_one_side(after, decider, after.seat):
+            seen["reply"] += 1
+            after.step(rules_agent.act(after.view(after.seat), rng))
+        elif len(after.legal_actions()) == 1:
+            seen["forced"] += 1
+            after.step_action(after.legal_actions()[0])
+        else:
+            break
     if after.is_over:
         seen["won" if on_one_side(after, decider, after.winner or 0) else "lost"] += 1
         returns = after.returns(objective)
@@ -123,7 +136,7 @@ def worth(state: State, action: int, objective: str, seen: Counter[str]) -> floa
     seen[after.stage] += 1
     friend = on_one_side(after, decider, after.seat)
     seen["self" if decider == after.seat else "partner" if friend else "enemy"] += 1
-    value = float(fake_critic(observe(after)[None], concealed_of(after)[None])[0])
+    value = float(fake_critic(observe(after)[None], concealed_of(after)[None], np.array([against_rules]))[0])
     return value if friend else -value
 
 
@@ -155,7 +168,7 @@ def test_a_candidate_is_worth_what_the_critic_says_of_the_next_decision(rules: s
     states, candidates = decisions(preset, 20)
     rows, observations = stacked(states)
     before = rows.copy()
-    found = successor_values(rows, observations, candidates, preset, objective, fake_critic)
+    found = successor_values(rows, observations, candidates, nowhere(rows), preset, objective, fake_critic)
     assert found.shape == candidates.shape
     assert found.dtype == np.float32
     assert (rows == before).all()
@@ -177,20 +190,20 @@ def test_the_critic_is_asked_about_the_move_to_beat_with_its_kickers() -> None:
     state.step("333+4")
     asked: list[np.ndarray] = []
 
-    def critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
+    def critic(observations: np.ndarray, concealed: np.ndarray, against_rules: np.ndarray) -> np.ndarray:
         asked.extend(OBSERVATION.split(observations)["target"].copy())
-        return fake_critic(observations, concealed)
+        return fake_critic(observations, concealed, against_rules)
 
     rows, observations = stacked([state])
     actions = np.array([state.legal_actions()], np.int16)  # to pass, and to begin a trio with a kicker
-    successor_values(rows, observations, actions, state.rules, "win", critic)
+    successor_values(rows, observations, actions, nowhere(rows), state.rules, "win", critic)
     cards = [3, 1, *[0] * 13]
     assert actions.shape == (1, 2)
     assert [target.tolist() for target in asked] == [cards, cards]
 
 
 def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
-    def critic(observations: np.ndarray, concealed: np.ndarray) -> np.ndarray:
+    def critic(observations: np.ndarray, concealed: np.ndarray, against_rules: np.ndarray) -> np.ndarray:
         raise AssertionError
 
     state = State.from_hands(["34", "55667", "8899T"], check_sizes=False)
@@ -199,9 +212,36 @@ def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
     state.step("pass")
     rows, observations = stacked([state])
     ends = np.array([[state.legal_actions()[0], NONE]], np.int16)
-    assert successor_values(rows, observations, ends, state.rules, "win", critic).tolist() == [[1.0, 0.0]]
+    assert successor_values(rows, observations, ends, nowhere(rows), state.rules, "win", critic).tolist() == [
+        [1.0, 0.0]
+    ]
     nothing = np.full((1, 2), NONE, np.int16)
-    assert successor_values(rows, observations, nothing, state.rules, "win", critic).tolist() == [[0.0, 0.0]]
+    assert successor_values(rows, observations, nothing, nowhere(rows), state.rules, "win", critic).tolist() == [
+        [0.0, 0.0]
+    ]
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "auction"])
+def test_what_the_rule_agent_replies_is_played_before_the_critic_is_asked(rules: str) -> None:
+    """Half the games are against it: there the next decision is one of the decider's own side."""
+    preset = AUCTION if rules == "auction" else Rules.preset(rules)
+    states, candidates = decisions(preset, 30)
+    rows, observations = stacked(states)
+    against = np.arange(len(states)) % 2 == 0
+    found = successor_values(rows, observations, candidates, against, preset, "win", fake_critic)
+    seen: Counter[str] = Counter()
+    for state, actions, told, values in zip(states, candidates, against, found, strict=True):
+        own: Counter[str] = Counter()
+        expected = [
+            0.0 if action == NONE else worth(state, int(action), "win", own, against_rules=bool(told))
+            for action in actions
+        ]
+        assert values.tolist() == pytest.approx(expected, abs=1e-6)
+        if told:
+            assert own["enemy"] == 0
+            seen += own
+    happened = {"reply", "won", "lost", "self"} | ({"partner", "kicker"} if rules != "mini" else set())
+    assert all(seen[event] > 0 for event in happened), seen
 
 
 # --- Advantages -------------------------------------------------------------------------------------------------------
@@ -221,14 +261,14 @@ def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all(
     states, actions = decisions("standard", 40)
     rows, observations = stacked(states)
     candidates, workers = considered(actions), Workers(1)
-    look_ahead(rows, observations, candidates, Rules(), "win", fake_critic, workers)
+    look_ahead(rows, observations, candidates, nowhere(rows), Rules(), "win", fake_critic, workers)
     workers.close()
     weights, advantages = candidates.probabilities.astype(np.float64), candidates.advantages.astype(np.float64)
     assert (advantages[candidates.actions == NONE] == 0).all()
     np.testing.assert_allclose((weights * advantages).sum(1), 0, atol=1e-6)
     assert (weights * advantages**2).sum() / weights.sum() == pytest.approx(1, abs=1e-5)
     # What separates two candidates of a decision is what they are worth, in the one unit of all decisions.
-    values = successor_values(rows, observations, candidates.actions, Rules(), "win", fake_critic)
+    values = successor_values(rows, observations, candidates.actions, nowhere(rows), Rules(), "win", fake_critic)
     both = (candidates.actions[:, :2] != NONE).all(1)
     gaps, worths = np.diff(advantages[both, :2]), np.diff(values[both, :2])
     np.testing.assert_allclose(gaps, worths * (gaps.std() / worths.std()), atol=1e-5)
@@ -242,7 +282,7 @@ def test_advantages_do_not_depend_on_the_threads() -> None:
     results = []
     for threads in (1, 2):
         candidates, workers = considered(actions[every]), Workers(threads)
-        look_ahead(rows[every], observations[every], candidates, Rules(), "win", fake_critic, workers)
+        look_ahead(rows[every], observations[every], candidates, nowhere(every), Rules(), "win", fake_critic, workers)
         workers.close()
         results.append(candidates.advantages)
     assert results[0].any()
@@ -254,7 +294,7 @@ def test_where_no_action_is_contested_nothing_is_written() -> None:
     rows, observations = stacked(states)
     candidates, workers = Candidates.allocate(len(states), ROOM), Workers(1)
     before = copy.deepcopy(candidates)
-    look_ahead(rows, observations, candidates, Rules(), "win", fake_critic, workers)
+    look_ahead(rows, observations, candidates, nowhere(rows), Rules(), "win", fake_critic, workers)
     workers.close()
     for name, array in vars(before).items():
         assert (getattr(candidates, name) == array).all()

@@ -138,6 +138,7 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
         labels = teacher.actions(batch.state_dict()["rows"])
         rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
         collector.collect(rollout, uniform, None)
+        assert (rollout.by_rules[0] == (rules_side != NOBODY)).all()
         theirs = np.where(roles == 0, rules_side == LANDLORD_SIDE, rules_side == PEASANT_SIDE)
         assert (rollout.actions[0][theirs] == labels[theirs]).all()
         assert not rollout.decides[0][theirs].any()

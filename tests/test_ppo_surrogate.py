@@ -29,6 +29,7 @@ class Batch(NamedTuple):
 
     logits: np.ndarray
     masks: np.ndarray
+    weights: np.ndarray
     actions: np.ndarray
     old: np.ndarray
     advantages: np.ndarray
@@ -51,7 +52,7 @@ def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int =
     actions = np.array([rng.choice(np.flatnonzero(row)) for row in masks])
     foreseen = np.where(candidates == NONE, 0, rng.normal(size=candidates.shape)).astype(np.float32)
     old, advantages = past[np.arange(rows), actions], rng.normal(size=rows).astype(np.float32)
-    return Batch(logits, masks, actions, old, advantages, candidates, chances, foreseen)
+    return Batch(logits, masks, np.ones(rows, np.float32), actions, old, advantages, candidates, chances, foreseen)
 
 
 def compiled(batch: Batch, share: float, entropy_weight: float = ENTROPY_WEIGHT) -> tuple[np.ndarray, np.ndarray]:
@@ -141,6 +142,7 @@ def test_beyond_the_clip_only_entropy_pulls() -> None:
     batch = Batch(
         logits,
         masks,
+        np.ones(1, np.float32),
         np.array([0]),
         np.log(np.array([0.4], np.float32)),
         np.array([1.0], np.float32),
@@ -161,3 +163,16 @@ def test_decisions_without_candidates_count_by_their_rewards_alone_and_in_full()
     whole, all_of_it = compiled(batch, 0.0, 0.0)
     assert (gradient == whole).all()
     assert sums[0] == all_of_it[0]
+
+
+def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
+    batch = random_batch(7)
+    weights = np.random.default_rng(8).choice([0.0, 0.5, 4.0], len(batch.actions)).astype(np.float32)
+    gradient, sums = compiled(batch._replace(weights=weights), 0.5)
+    once, _ = compiled(batch, 0.5)
+    np.testing.assert_allclose(gradient, weights[:, None] * once, rtol=1e-5, atol=1e-8)
+    alone = np.zeros(SURROGATE_SUMS)
+    for row, weight in enumerate(weights):
+        _, found = compiled(Batch(*(part[row : row + 1] for part in batch)), 0.5)
+        alone += weight * found
+    assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)

@@ -11,7 +11,11 @@ three hands    thresholds and prospects of self, next and previous
 target         thresholds
 hand sizes     thresholds 1 to 20 of self, next and previous
 key            thresholds 1 to 15 of the rank to exceed
+rules          whether the other side is known to be played by the rule agent
 =============  ==========================================================================================
+
+The last is about the players, not about the game: in training the same position is worth more against the rule agent
+than against oneself.  Where it is not known it is 0.
 """
 
 from __future__ import annotations
@@ -53,22 +57,29 @@ GAME_COLUMNS = (
     + PLANES
     + 3 * MOST_CARDS
     + NUM_RANKS
+    + 1
 )
 """Columns of a game."""
 
 
-def describe_games(observations: npt.NDArray[np.int8], concealed: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+def describe_games(
+    observations: npt.NDArray[np.int8],
+    concealed: npt.NDArray[np.int8],
+    against_rules: npt.NDArray[np.bool_] | None = None,
+) -> npt.NDArray[np.float32]:
     """The columns of games, for critics only.
 
     Args:
         observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
         concealed: What they do not see, shape ``[n, CONCEALED.size]``, int8.
+        against_rules: Where the other side is known to be the rule agent's, shape ``[n]``, bool; nowhere if None.
 
     Returns:
         Shape ``[n, GAME_COLUMNS]``, float32.
     """
     out = np.empty((len(concealed), GAME_COLUMNS), np.float32)
-    _describe_games(observations, concealed, READING_RULES, new_mind(), out)
+    known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
+    _describe_games(observations, concealed, known, READING_RULES, new_mind(), out)
     return out
 
 
@@ -83,7 +94,12 @@ def _put_prospects_among(
 
 @kernel
 def _describe_games(
-    observations: np.ndarray, concealed: np.ndarray, rules: np.ndarray, mind: Mind, out: np.ndarray
+    observations: np.ndarray,
+    concealed: np.ndarray,
+    against_rules: np.ndarray,
+    rules: np.ndarray,
+    mind: Mind,
+    out: np.ndarray,
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(concealed.shape[0]):
@@ -102,4 +118,5 @@ def _describe_games(
         place = _put_prospects_among(following, own, previous, rules, mind, row, place)
         place = put_planes(hidden, HAND_PREVIOUS, row, place)
         place = _put_prospects_among(previous, own, following, rules, mind, row, place)
-        put_sizes(values, row, place)
+        place = put_sizes(values, row, place)
+        row[place] = np.float32(against_rules[index])

@@ -56,6 +56,24 @@ def teach_kicker(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
 
 
 @pure_kernel
+def taught_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> int:
+    """The teacher's action at any stage of one game: an action id, or ``NO_LABEL``.
+
+    Args:
+        row: The game, not over, shape ``[32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The teacher's memory.
+        w: Its weights.
+        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
+    """
+    if row[STAGE] == _KICKER:
+        return teach_kicker(row, rules, mind, w, plan)
+    main, kickers = rules_move(row, rules, mind, w)
+    plan[0], plan[1] = main, kickers
+    return int(main)
+
+
+@pure_kernel
 def teach(
     rows: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
@@ -70,16 +88,8 @@ def teach(
         actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
     """
     for index in range(rows.shape[0]):
-        row, plan = rows[index], plans[index]
-        if row[STAGE] == _OVER:
-            actions[index] = NO_LABEL
-        elif row[STAGE] == _KICKER:
-            actions[index] = teach_kicker(row, rules, mind, w, plan)
-        else:
-            main, kickers = rules_move(row, rules, mind, w)
-            plan[0] = main
-            plan[1] = kickers
-            actions[index] = np.int64(main)
+        over = rows[index, STAGE] == _OVER
+        actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
 
 
 class RulesTeacher:

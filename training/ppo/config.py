@@ -54,6 +54,8 @@ class SelfPlayConfig:
             what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
         candidates: Most actions that are considered so at a decision.
         least: Least probability of an action that is.
+        settled_share: Share of the settled decisions, those with no second action of that probability, that the policy
+            learns from, each for all that are left out; the critic learns from every decision.
         gamma: Discount a move.
         lam: λ a move.
         entropy: Weight of the entropy bonus at first.
@@ -95,6 +97,7 @@ class SelfPlayConfig:
     lookahead: float = 0.8
     candidates: int = 4
     least: float = 0.01
+    settled_share: float = 0.25
     gamma: float = 1.0
     lam: float = 0.95
     entropy: float = 0.01
@@ -123,7 +126,7 @@ class SelfPlayConfig:
         if self.opponent_share + self.rules_share > 1.0:
             raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
         check_numbers(self, _POSITIVES, positive=True)
-        check_numbers(self, ("least",), high=1.0, positive=True)
+        check_numbers(self, ("least", "settled_share"), high=1.0, positive=True)
         check_numbers(self, _NOT_NEGATIVE)
 
     def progress(self, update: int) -> float:

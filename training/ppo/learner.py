@@ -29,6 +29,8 @@ class Decisions:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: As bits, shape ``[n, 7]``, uint64.
         concealed: Shape ``[n, CONCEALED.size]``, int8.
+        by_rules: Whether the rule agent plays the other side, shape ``[n]``, bool.
+        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
         actions: Shape ``[n]``, int64.
         log_probabilities: Under the policy that chose, shape ``[n]``, float32.
         advantages: Normalized, shape ``[n]``, float32.
@@ -41,6 +43,8 @@ class Decisions:
     observations: Bytes
     masks: npt.NDArray[np.uint64]
     concealed: Bytes
+    by_rules: npt.NDArray[np.bool_]
+    contested: npt.NDArray[np.bool_]
     actions: npt.NDArray[np.int64]
     log_probabilities: Floats
     advantages: Floats
@@ -65,7 +69,7 @@ class Decisions:
 
 @dataclass
 class UpdateStatistics:
-    """Means over the decisions of an update.
+    """Means over the decisions of an update; of the policy, estimates from those that it learned from.
 
     Attributes:
         policy_loss: The clipped surrogates, negated, in their shares.
@@ -117,17 +121,18 @@ class Learner:
             fused=True,
         )
 
-    def values(self, observations: Bytes, concealed: Bytes) -> Floats:
+    def values(self, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
         """The critic's values, shape ``[n]``, float32, shard by shard on all threads."""
         if not len(observations):
             return np.zeros(0, np.float32)
         pieces = shards(len(observations), self._config.shard)
-        return np.concatenate(self._workers.map(lambda rows: self.value(observations[rows], concealed[rows]), pieces))
+        found = self._workers.map(lambda at: self.value(observations[at], concealed[at], by_rules[at]), pieces)
+        return np.concatenate(found)
 
-    def value(self, observations: Bytes, concealed: Bytes) -> Floats:
+    def value(self, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
         """The critic's values, shape ``[n]``, float32, on this thread."""
         with torch.inference_mode():
-            result: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
+            result: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed, by_rules))).numpy()
             return result
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> UpdateStatistics:
@@ -148,17 +153,23 @@ class Learner:
         sums, count = np.zeros(len(UpdateStatistics.__dataclass_fields__)), 0
         for _ in range(config.epochs):
             order = rng.permutation(len(decisions.actions))
+            counts = policy_counts(decisions.contested, config.settled_share, rng)
             for rows in shards(len(order), config.minibatch):
-                sums += self._step(decisions, order[rows], entropy, learns_policy)
+                sums += self._step(decisions, order[rows], counts, entropy, learns_policy)
                 count += rows.stop - rows.start
         return UpdateStatistics(*(sums / max(count, 1)).tolist())
 
     def _step(
-        self, decisions: Decisions, rows: npt.NDArray[np.int64], entropy: float, learns_policy: bool
+        self,
+        decisions: Decisions,
+        rows: npt.NDArray[np.int64],
+        counts: Floats,
+        entropy: float,
+        learns_policy: bool,
     ) -> npt.NDArray[np.float64]:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
-        results = self._workers.map(lambda piece: self._gradient(decisions, piece, entropy, len(rows)), pieces)
+        results = self._workers.map(lambda piece: self._gradient(decisions, piece, counts, entropy, len(rows)), pieces)
         gradients = [torch.stack(parts).sum(0) for parts in zip(*(gradient for gradient, _ in results), strict=True)]
         weights = [*self._policy_weights, *self._critic_weights]
         for weight, gradient in zip(weights, gradients, strict=True):
@@ -173,30 +184,59 @@ class Learner:
         return total
 
     def _gradient(
-        self, decisions: Decisions, rows: npt.NDArray[np.int64], entropy_weight: float, total: int
+        self,
+        decisions: Decisions,
+        rows: npt.NDArray[np.int64],
+        counts: Floats,
+        entropy_weight: float,
+        total: int,
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        observations, masks = decisions.observations[rows], unpack_masks(decisions.masks[rows])
+        policy, sums = self._policy_gradient(decisions, rows[counts[rows] > 0], counts, entropy_weight, total)
+        critic, loss = self._critic_gradient(decisions, rows, total)
+        policy_loss, entropy, divergence, clipped, value_loss = sums
+        return (*policy, *critic), np.array([policy_loss, value_loss, loss, entropy, divergence, clipped])
+
+    def _critic_gradient(
+        self, decisions: Decisions, rows: npt.NDArray[np.int64], total: int
+    ) -> tuple[tuple[Tensor, ...], float]:
+        """The gradient of half the critic's squared errors, over ``total``; and their sum."""
+        games = decisions.observations[rows], decisions.concealed[rows], decisions.by_rules[rows]
+        values = self.critic(torch.from_numpy(describe_games(*games)))
+        errors = values.detach() - torch.from_numpy(decisions.targets[rows])
+        gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
+        return gradient, 0.5 * float(errors.square().sum())
+
+    def _policy_gradient(
+        self,
+        decisions: Decisions,
+        rows: npt.NDArray[np.int64],
+        counts: Floats,
+        entropy_weight: float,
+        total: int,
+    ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
+        """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
+        if not len(rows):
+            return tuple(torch.zeros_like(weight) for weight in self._policy_weights), np.zeros(SURROGATE_SUMS + 1)
+        masks, times = unpack_masks(decisions.masks[rows]), counts[rows]
         history, known = self._config.architecture.history, decisions.appraisals_of(rows, masks)
-        seen, _ = policy_input(observations, masks, history, known)
+        seen, _ = policy_input(decisions.observations[rows], masks, history, known)
         logits, values = self.policy(*seen)
-        worth = self.critic(torch.from_numpy(describe_games(observations, decisions.concealed[rows])))
-        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, entropy_weight)
-        targets = torch.from_numpy(decisions.targets[rows])
-        errors = [found.detach() - targets for found in (values, worth)]
+        slopes, sums = self._surrogate(decisions, rows, times, logits.detach().numpy(), masks, entropy_weight)
+        weights, targets = torch.from_numpy(times), torch.from_numpy(decisions.targets[rows])
+        errors = values.detach() - targets
         gradient = torch.autograd.grad(
-            [logits, values, worth],
-            [*self._policy_weights, *self._critic_weights],
-            [torch.from_numpy(slopes) / total, errors[0] * (self._config.value_weight / total), errors[1] / total],
+            [logits, values],
+            self._policy_weights,
+            [torch.from_numpy(slopes) / total, errors * weights * (self._config.value_weight / total)],
         )
-        value_loss, critic_loss = (0.5 * float(error.square().sum()) for error in errors)
-        policy_loss, entropy, divergence, clipped = sums
-        return gradient, np.array([policy_loss, value_loss, critic_loss, entropy, divergence, clipped])
+        return gradient, np.append(sums, 0.5 * float((errors.square() * weights).sum()))
 
     def _surrogate(
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
+        times: Floats,
         logits: Floats,
         masks: Bytes,
         entropy_weight: float,
@@ -206,6 +246,7 @@ class Learner:
         surrogate_gradient(
             logits,
             masks,
+            times,
             decisions.actions[rows],
             decisions.log_probabilities[rows],
             decisions.advantages[rows],
@@ -219,3 +260,29 @@ class Learner:
             sums,
         )
         return gradient, sums
+
+
+def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: np.random.Generator) -> Floats:
+    """How much each decision counts for the policy.
+
+    Where all but one action have hardly any probability, the gradient of the policy's loss is next to zero and costs as
+    much as any.  Such settled decisions are sampled, and those drawn stand for the others: the expected gradient
+    remains what it is.
+
+    Args:
+        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
+        settled_share: Share of the other decisions that count.
+        rng: Draws them.
+
+    Returns:
+        Shape ``[n]``, float32: 1 where contested, else 0 or ``1 / settled_share``.
+
+    Example:
+        >>> import numpy as np
+        >>> contested = np.array([True, False, False, True])
+        >>> policy_counts(contested, 1.0, np.random.default_rng(0)).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    drawn = rng.random(len(contested)) < settled_share
+    counts: Floats = np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
+    return counts

@@ -7,6 +7,10 @@ what the policy cannot know, exactly as often as it happens.  (The sum over all 
 of K. Ciosek and S. Whiteson, "Expected policy gradients", AAAI 2018; a critic that sees more than the policy is the
 perfect-information distillation of G. Yang et al., "PerfectDou", NeurIPS 2022.)  The answers are as biased as the
 critic is, so they are mixed with the rewards (:mod:`training.ppo.surrogate`).
+
+Where the rule agent plays the other side, its replies are known: they are played, and the critic is asked at the next
+decision of the decider's own side.  The critic is never taught at decisions of others, and what it said of them would
+be what they are worth among equals.
 """
 
 from __future__ import annotations
@@ -18,7 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agents.baselines.mind import Mind, new_mind
+from agents.baselines.weights import WEIGHTS
 from agents.neural.policy import Bytes, Floats
+from agents.neural.teacher import taught_action
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel, pure_kernel
@@ -41,8 +48,11 @@ _SHARD = 1024
 _TARGET = OBSERVATION.offsets["target"]
 _RING_SLOTS = np.uint64(HISTORY_MOVES)
 
-Value = Callable[[Bytes, Bytes], Floats]
-"""A critic: values for the seats to act, shape ``[n]``, from observations and concealed cards."""
+Flags = npt.NDArray[np.bool_]
+
+Value = Callable[[Bytes, Bytes, Flags], Floats]
+"""A critic: values for the seats to act, shape ``[n]``, from observations, concealed cards, and whether the other side
+is the rule agent's."""
 
 
 @dataclass
@@ -126,25 +136,42 @@ def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
         ring[slot, 0] |= spread(U1 << np.uint64(rank), np.uint64(seen[_TARGET + rank]))
 
 
+@pure_kernel
+def _certain_action(
+    row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
+) -> int:
+    """What is surely played next: the only legal action, or the rule agent's; ``NONE`` where somebody decides."""
+    if against_rules and not own:
+        return taught_action(row, rules, mind, WEIGHTS, plan)
+    legal_mask(row, rules, mask)
+    return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
+
+
 @kernel
 def lead_on(
     rows: np.ndarray,
     seen: np.ndarray,
     actions: np.ndarray,
+    against_rules: np.ndarray,
     rules: np.ndarray,
+    mind: Mind,
     scoring: int,
     signs: np.ndarray,
     returns: np.ndarray,
     observations: np.ndarray,
     concealed: np.ndarray,
 ) -> int:
-    """Play each candidate, and what is forced after it, up to the next decision or to the end.
+    """Play each candidate, and what is certain after it, up to the next decision or to the end.
+
+    What is forced is certain, and so is what the rule agent plays.
 
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64; unchanged.
         seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         actions: The candidates, shape ``[n, candidates]``, int16.
+        against_rules: Where the rule agent plays the side that is not the decider's, shape ``[n]``, bool.
         rules: The rules array.
+        mind: The rule agent's memory.
         scoring: ``SCORE_WIN`` or ``SCORE_STAKE``.
         signs: Output, shape ``[n, candidates]``, int8: 1 where a seat of the decider's side is to act next, -1 where
             one of the other side is, 0 where the game is over or there is no candidate.
@@ -158,6 +185,7 @@ def lead_on(
     """
     row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
     ring, points = np.empty((HISTORY_MOVES, HISTORY_WORDS), np.uint64), np.empty(3)
+    plan = np.zeros(2, np.uint64)
     found = 0
     for index in range(rows.shape[0]):
         landlord, seat = rows[index, LANDLORD], rows[index, SEAT]
@@ -168,10 +196,11 @@ def lead_on(
             _recall_target(row, seen[index], ring)
             apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
             while row[STAGE] != STAGE_OVER:
-                legal_mask(row, rules, mask)
-                if count_legal(mask) != U1:
+                own = (row[SEAT] == landlord) == (seat == landlord)
+                action = _certain_action(row, own, against_rules[index], rules, mind, plan, mask)
+                if action == NONE:
                     break
-                apply_and_record(row, ring, nth_legal(mask, U0), rules)
+                apply_and_record(row, ring, np.uint64(action), rules)
             if row[STAGE] == STAGE_OVER:
                 returns[index, place] = _own_return(row, seat, rules, scoring, points)
                 continue
@@ -186,6 +215,7 @@ def successor_values(
     rows: npt.NDArray[np.uint64],
     seen: Bytes,
     actions: npt.NDArray[np.int16],
+    against_rules: Flags,
     rules: Rules,
     objective: str,
     value: Value,
@@ -196,22 +226,25 @@ def successor_values(
         rows: The games at the decisions, shape ``[n, 32]``, uint64.
         seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         actions: The candidates, shape ``[n, candidates]``, int16.
+        against_rules: Where the rule agent plays the side that is not the decider's, shape ``[n]``, bool.
         rules: The rules.
         objective: ``win`` or ``stake``.
         value: The critic.
 
     Returns:
-        Shape ``[n, candidates]``, float32: the critic's value of the next decision, whosever it is, turned to the
-        side of the decider; the return where the game ends; 0 for ``NONE``, and before there is a landlord.
+        Shape ``[n, candidates]``, float32: the critic's value of the next decision that is not the rule agent's, turned
+        to the side of the decider; the return where the game ends; 0 for ``NONE``, and before there is a landlord.
     """
     shape, most = actions.shape, actions.size
     signs, values = np.zeros(shape, np.int8), np.zeros(shape, np.float32)
     observations = np.empty((most, OBSERVATION_WORDS), np.uint64)
     concealed = np.empty((most, CONCEALED_WORDS), np.uint64)
-    found = lead_on(rows, seen, actions, rules.words(), _SCORINGS[objective], signs, values, observations, concealed)
+    game = rules.words(), new_mind(), _SCORINGS[objective]
+    found = lead_on(rows, seen, actions, against_rules, *game, signs, values, observations, concealed)
     if found:
-        asked = value(observations[:found].view(np.int8), concealed[:found].view(np.int8))
-        values[signs != 0] = asked * signs[signs != 0]
+        asked = signs != 0
+        flags = np.broadcast_to(against_rules[:, None], shape)[asked]
+        values[asked] = signs[asked] * value(observations[:found].view(np.int8), concealed[:found].view(np.int8), flags)
     return values
 
 
@@ -219,6 +252,7 @@ def look_ahead(
     rows: npt.NDArray[np.uint64],
     seen: Bytes,
     candidates: Candidates,
+    against_rules: Flags,
     rules: Rules,
     objective: str,
     value: Value,
@@ -233,6 +267,7 @@ def look_ahead(
         rows: The games at the decisions, shape ``[n, 32]``, uint64.
         seen: What the deciders see of them, shape ``[n, OBSERVATION_SIZE]``, int8.
         candidates: The candidates, changed in place.
+        against_rules: Where the rule agent plays the side that is not the decider's, shape ``[n]``, bool.
         rules: The rules.
         objective: ``win`` or ``stake``.
         value: The critic.
@@ -242,10 +277,12 @@ def look_ahead(
     candidates.actions[early], candidates.probabilities[early] = NONE, 0.0
     contested = np.flatnonzero(candidates.actions[:, 0] != NONE)
     pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
-    values = workers.map(
-        lambda piece: successor_values(rows[piece], seen[piece], candidates.actions[piece], rules, objective, value),
-        pieces,
-    )
+
+    def foresee(piece: npt.NDArray[np.intp]) -> Floats:
+        games = rows[piece], seen[piece], candidates.actions[piece], against_rules[piece]
+        return successor_values(*games, rules, objective, value)
+
+    values = workers.map(foresee, pieces)
     for piece, worth in zip(pieces, values, strict=True):
         chances = candidates.probabilities[piece]
         mean = (chances * worth).sum(1) / chances.sum(1)

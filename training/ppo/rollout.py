@@ -49,6 +49,7 @@ class Rollout:
         done: Whether the game ended, shape ``[steps, games]``, bool.
         decides: Whether the learner had a choice, shape ``[steps, games]``, bool.
         begins: Whether a move began, shape ``[steps, games]``, bool.
+        by_rules: Whether the rule agent plays one side of the game, shape ``[steps, games]``, bool.
         rows: The games at the learner's decisions, shape ``[steps, games, 32]``, uint64.
         candidates: The actions that it considered there, ``[steps, games, candidates]``.
         firsts: Where the appraisals of its decisions begin, shape ``[steps, games]``, int64.
@@ -66,6 +67,7 @@ class Rollout:
     done: npt.NDArray[np.bool_]
     decides: npt.NDArray[np.bool_]
     begins: npt.NDArray[np.bool_]
+    by_rules: npt.NDArray[np.bool_]
     rows: npt.NDArray[np.uint64]
     candidates: Candidates
     firsts: npt.NDArray[np.int64]
@@ -93,6 +95,7 @@ class Rollout:
             done=np.zeros(shape, np.bool_),
             decides=np.zeros(shape, np.bool_),
             begins=np.zeros(shape, np.bool_),
+            by_rules=np.zeros(shape, np.bool_),
             rows=np.zeros((*shape, ROW_WORDS), np.uint64),
             candidates=Candidates.allocate(*shape, candidates),
             firsts=np.zeros(shape, np.int64),
@@ -199,6 +202,7 @@ class Collector:
         rollout.seats[step] = batch.seat
         rollout.roles[step] = batch.role
         rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
+        rollout.by_rules[step] = self.by_rules
         rollout.decides[step] = np.count_nonzero(batch.mask, axis=1) > 1
         rollout.decides[step] &= ~self._opponent_acts(has_past=has_past)
 

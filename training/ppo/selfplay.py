@@ -26,7 +26,7 @@ from ddz_env.batch import SelfPlayBatch
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
-from training.ppo.lookahead import Candidates, look_ahead
+from training.ppo.lookahead import NONE, Candidates, look_ahead
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Rollout
@@ -218,7 +218,8 @@ class SelfPlay:
         rollout = self._rollout
         decides = rollout.decides
         values = np.zeros(decides.shape, np.float32)
-        values[decides] = self._learner.values(rollout.observations[decides], rollout.concealed[decides])
+        seen = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
+        values[decides] = self._learner.values(*seen)
         found = seat_advantages(
             values,
             rollout.rewards,
@@ -240,11 +241,14 @@ class SelfPlay:
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         observations = rollout.observations[known]
+        contested = rollout.candidates.actions[known][:, 0] != NONE
         candidates = self._foresee(known, observations)
         decisions = Decisions(
             observations,
             rollout.masks[known],
             rollout.concealed[known],
+            rollout.by_rules[known],
+            contested,
             rollout.actions[known],
             rollout.log_probabilities[known],
             advantages,
@@ -257,10 +261,12 @@ class SelfPlay:
 
     def _foresee(self, known: npt.NDArray[np.bool_], seen: Bytes) -> Candidates:
         """The actions that were considered at some of the decisions, and what is foreseen after them."""
-        config, rows, rules = self.config, self._rollout.rows[known], self._groups[0].batch.rules
-        candidates = self._rollout.candidates[known]
+        config, rollout, learner = self.config, self._rollout, self._learner
+        candidates = rollout.candidates[known]
         if config.lookahead:
-            look_ahead(rows, seen, candidates, rules, config.objective, self._learner.value, self._workers)
+            rules, against = self._groups[0].batch.rules, rollout.by_rules[known]
+            games = rollout.rows[known], seen, candidates, against
+            look_ahead(*games, rules, config.objective, learner.value, self._workers)
         return candidates
 
     def _follow(self) -> None:

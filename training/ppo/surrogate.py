@@ -6,7 +6,8 @@ The loss of a decision is
     + λ · Σ over candidates of their old probability · clipped surrogate, with the critic's advantages
     − entropy weight · entropy
 
-where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates.  As tensor
+where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates, times how much
+the decision counts.  As tensor
 operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few actions
 are legal.
 """
@@ -36,6 +37,7 @@ def _surrogate(ratio: float, advantage: float, clip: float) -> tuple[float, floa
 def surrogate_gradient(
     logits: np.ndarray,
     masks: np.ndarray,
+    weights: np.ndarray,
     actions: np.ndarray,
     old: np.ndarray,
     advantages: np.ndarray,
@@ -53,6 +55,7 @@ def surrogate_gradient(
     Args:
         logits: Shape ``[n, 400]``, float32.
         masks: Shape ``[n, 400]``, int8.
+        weights: How much each decision counts, shape ``[n]``, float32.
         actions: The chosen actions, shape ``[n]``, int64.
         old: Logarithms of their probabilities under the policy that chose, shape ``[n]``, float32.
         advantages: Theirs, from the rewards, shape ``[n]``, float32.
@@ -69,6 +72,7 @@ def surrogate_gradient(
     slopes = np.empty(logits.shape[1])
     legal = np.empty(logits.shape[1], np.int64)
     for row in range(logits.shape[0]):
+        times = np.float64(weights[row])
         count, highest = 0, -np.inf
         for action in range(logits.shape[1]):
             if masks[row, action]:
@@ -89,7 +93,7 @@ def surrogate_gradient(
         ratio = np.exp(change)
         loss, slope = _surrogate(ratio, advantages[row], clip)
         own = 1.0 - share if candidates.shape[1] > 0 and candidates[row, 0] != NONE else 1.0
-        sums[0] += own * loss
+        sums[0] += times * own * loss
         slopes[chosen] += own * slope
         for place in range(candidates.shape[1]):
             considered = np.int64(candidates[row, place])
@@ -97,11 +101,11 @@ def surrogate_gradient(
                 break
             weight = share * chances[row, place]
             loss, slope = _surrogate(np.exp(logs[considered]) / chances[row, place], foreseen[row, place], clip)
-            sums[0] += weight * loss
+            sums[0] += times * weight * loss
             slopes[considered] += weight * slope
-        sums[1] += entropy
-        sums[2] += ratio - 1.0 - change
-        sums[3] += abs(ratio - 1.0) > clip
+        sums[1] += times * entropy
+        sums[2] += times * (ratio - 1.0 - change)
+        sums[3] += times * (abs(ratio - 1.0) > clip)
         pull = 0.0
         for place in range(count):
             pull += slopes[legal[place]]
@@ -109,4 +113,4 @@ def surrogate_gradient(
             action = legal[place]
             chance = np.exp(logs[action])
             bonus = entropy_weight * chance * (logs[action] + entropy)
-            gradient[row, action] = slopes[action] - chance * pull + bonus
+            gradient[row, action] = times * (slopes[action] - chance * pull + bonus)

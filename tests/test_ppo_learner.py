@@ -16,7 +16,7 @@ from agents.neural.network import Architecture, Critic, PolicyNetwork, policy_in
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.learner import Decisions, Learner, evaluate, policy_counts  # noqa: E402
+from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
 from training.ppo.lookahead import NONE, Candidates, pick_candidates  # noqa: E402
 from training.ppo.losses import (  # noqa: E402
     chosen_log_probabilities,
@@ -25,12 +25,13 @@ from training.ppo.losses import (  # noqa: E402
     masked_log_probabilities,
     value_losses,
 )
-from training.ppo.rollout import unpack_masks  # noqa: E402
+from training.ppo.rollout import policy_counts, unpack_masks  # noqa: E402
 from training.ppo.sampling import draw_actions  # noqa: E402
 from training.ppo.workers import Workers  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
-SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "settled_share": 1.0}
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
+SETTLED = 0.5
 
 
 def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
@@ -55,7 +56,7 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
     actions, chosen = np.empty(count, np.int64), np.empty(count, np.float32)
     draw_actions(logs, rng.random(count), actions, chosen)
     candidates = Candidates.allocate(count, 4)
-    pick_candidates(logs, 0.02, candidates.actions, candidates.probabilities)
+    pick_candidates(logs, 0.002, candidates.actions, candidates.probabilities)
     candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
     order, pairs = rng.permutation(count), masks.sum(1, dtype=np.int64)
     pieces = np.split(found, np.cumsum(pairs)[:-1])
@@ -66,7 +67,7 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
         batch.mask_words[choice],
         concealed,
         rng.random(count) < 0.5,
-        rng.random(count) < 0.4,
+        policy_counts(rng.random(count) < 0.4, SETTLED, rng),
         actions,
         chosen,
         rng.normal(size=count).astype(np.float32),
@@ -117,7 +118,7 @@ def gradients(
 @pytest.mark.parametrize("share", [0.0, 0.6])
 def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) -> None:
     """Clipped surrogates in their shares, value losses and entropy: means over the minibatch, written with tensors."""
-    config = SelfPlayConfig(**SETTINGS, lookahead=share)
+    config = SelfPlayConfig(**SETTINGS, lookahead=share, floor=0.1)
     policy, critic = networks(1)
     masks = unpack_masks(decisions.masks)
     seen, _ = policy_input(decisions.observations, masks, SMALL.history)
@@ -126,6 +127,7 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
     new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
     advantages = torch.from_numpy(decisions.advantages)
+    counts = torch.from_numpy(decisions.counts)
     losses = (1 - share) * clipped_policy_losses(new, torch.from_numpy(old), advantages, config.clip)
     candidates = decisions.candidates
     for place in range(4):
@@ -135,14 +137,21 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
             for array in (candidates.actions, candidates.probabilities, candidates.advantages)
         )
         considered = chosen_log_probabilities(logs[there], actions.long())
-        weighted = chances * clipped_policy_losses(considered, chances.log(), foreseen, config.clip)
+        weights = torch.where(foreseen > 0, chances.clamp(min=config.floor), chances)
+        weighted = weights * clipped_policy_losses(considered, chances.log(), foreseen, config.clip)
         losses = losses.index_add(0, there.nonzero().squeeze(1), share * weighted)
     value_loss, critic_loss, entropy = (
-        loss.mean() for loss in (value_losses(values, targets), value_losses(worth, targets), masked_entropy(logs))
+        loss.mean()
+        for loss in (
+            counts * value_losses(values, targets),
+            value_losses(worth, targets),
+            counts * masked_entropy(logs),
+        )
     )
+    losses = counts * losses
     total = losses.mean() + config.value_weight * value_loss + critic_loss - config.entropy * entropy
     expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
-    found, statistics = gradients(decisions, lookahead=share)
+    found, statistics = gradients(decisions, lookahead=share, floor=0.1)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
     means = [float(mean.detach()) for mean in (losses.mean(), value_loss, critic_loss, entropy)]
@@ -171,42 +180,29 @@ def test_what_is_contested_counts_once_and_the_rest_as_much_as_all_of_it_on_aver
         assert counts[~contested].mean() == pytest.approx(1, abs=0.1)
 
 
-def test_the_same_generator_draws_the_same_decisions(decisions: Decisions) -> None:
-    one, other = (gradients(decisions, settled_share=0.3) for _ in range(2))
-    assert one[1].tobytes() == other[1].tobytes()
-    assert all(torch.equal(first, second) for first, second in zip(one[0], other[0], strict=True))
-
-
-def test_a_sampled_gradient_is_the_whole_one_on_average(decisions: Decisions) -> None:
-    """The mean over many draws comes as near to the gradient of all decisions as its own spread lets expect."""
-    settled = ~decisions.contested
-    assert 0.05 < settled.mean() < 0.95
+def parts_of(gradient: list[torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
+    """The gradients of the policy and of the critic, each as one vector."""
     policies = len(list(networks(0)[0].parameters()))
-    drawn = []
-    for seed in range(60):
-        found, _ = gradients(decisions, seed=seed, settled_share=0.5)
-        drawn.append(np.concatenate([part.numpy().ravel() for part in found[:policies]]))
-    whole = np.concatenate([part.numpy().ravel() for part in gradients(decisions)[0][:policies]])
-    mean, spread = np.mean(drawn, axis=0), np.std(drawn, axis=0)
-    assert spread.max() > 0
-    # A sum over thousands of weights, which share their draws: their root mean square is about one standard error.
-    error = np.sqrt(((mean - whole) ** 2).sum() / (spread**2 / len(drawn)).sum())
-    assert error < 2
-    assert np.abs(drawn[0] - whole).max() > 0
+    whole = [part.numpy().ravel() for part in gradient]
+    return np.concatenate(whole[:policies]), np.concatenate(whole[policies:])
+
+
+def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None:
+    """The gradient of the policy with counts is that of a batch in which decisions are missing or stand twice."""
+    counts = np.random.default_rng(5).choice([0.0, 1.0, 2.0], len(decisions.actions)).astype(np.float32)
+    counted, _ = parts_of(gradients(dataclasses.replace(decisions, counts=counts))[0])
+    rows = np.repeat(np.arange(len(counts)), counts.astype(int))
+    repeated = Decisions(
+        **{name: part if name == "appraisals" else part[rows] for name, part in vars(decisions).items()}
+    )
+    repeated.counts = np.ones(len(rows), np.float32)
+    expected, _ = parts_of(gradients(repeated)[0])
+    np.testing.assert_allclose(counted, expected * (len(rows) / len(counts)), rtol=1e-3, atol=1e-6)
 
 
 def test_the_critic_learns_from_every_decision(decisions: Decisions) -> None:
-    policies = len(list(networks(0)[0].parameters()))
-    whole, sampled = gradients(decisions)[0], gradients(decisions, settled_share=0.01)[0]
-    for one, other in zip(whole[policies:], sampled[policies:], strict=True):
-        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-8)
-    assert any(not torch.equal(one, other) for one, other in zip(whole[:policies], sampled[:policies], strict=True))
-
-
-def test_a_minibatch_in_which_nothing_counts_leaves_the_policy_alone(decisions: Decisions) -> None:
-    settled = dataclasses.replace(decisions, contested=np.zeros_like(decisions.contested))
-    found, statistics = gradients(settled, settled_share=1e-9)
-    policies = len(list(networks(0)[0].parameters()))
-    assert all((part == 0).all() for part in found[:policies])
-    assert any((part != 0).any() for part in found[policies:])
-    assert np.isfinite(statistics).all()
+    nothing = dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts))
+    (policy, critic), (still, same) = parts_of(gradients(decisions)[0]), parts_of(gradients(nothing)[0])
+    np.testing.assert_allclose(critic, same, rtol=1e-5, atol=1e-8)
+    assert policy.any()
+    assert not still.any()

@@ -15,7 +15,14 @@ from agents.baselines.rules import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
-from training.ppo.lookahead import NONE, Candidates, look_ahead, pick_candidates, successor_values  # noqa: E402
+from training.ppo.lookahead import (  # noqa: E402
+    NONE,
+    Candidates,
+    add_probes,
+    look_ahead,
+    pick_candidates,
+    successor_values,
+)
 from training.ppo.workers import Workers  # noqa: E402
 
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
@@ -73,6 +80,45 @@ def test_an_action_whose_probability_rounds_to_zero_is_no_candidate() -> None:
     policies[0, :3] = np.log(0.5), np.log(0.5), -200.0
     found = picked(policies, 1e-100)
     assert sorted(found.actions[0].tolist()) == [NONE, NONE, 0, 1]
+
+
+def test_a_probe_is_any_other_legal_action_behind_the_candidates_or_behind_the_likeliest() -> None:
+    policies = random_policies(3, rows=400)
+    wanted, seen = np.arange(len(policies)) % 4 > 0, Counter[str]()
+    for seed in range(20):
+        found = Candidates.allocate(len(policies), ROOM + 1)
+        pick_candidates(policies, 0.1, found.actions[:, :ROOM], found.probabilities[:, :ROOM])
+        before = copy.deepcopy(found)
+        draws = np.random.default_rng(seed).random(len(policies))
+        add_probes(policies, draws, wanted, found.actions, found.probabilities)
+        for row, policy in enumerate(policies):
+            legal = np.flatnonzero(policy > -np.inf)
+            known = [action for action in before.actions[row].tolist() if action != NONE]
+            now = [action for action in found.actions[row].tolist() if action != NONE]
+            first = known or [int(policy.argmax())]
+            if not wanted[row] or len(legal) == len(first):
+                seen["none"] += 1
+                assert now == known
+                continue
+            seen["settled" if not known else "contested"] += 1
+            assert now[:-1] == first
+            assert now[-1] in set(legal.tolist()) - set(first)
+            np.testing.assert_allclose(found.probabilities[row, : len(now)], np.exp(policy[now]), rtol=1e-6)
+            assert (found.probabilities[row, len(now) :] == 0).all()
+    assert min(seen.values()) > 100
+    assert len(seen) == 3
+
+
+def test_every_other_action_is_probed_alike() -> None:
+    policies = np.full((3000, NUM_ACTIONS), -np.inf, np.float32)
+    policies[:, [3, 50, 70, 399]] = np.log([0.97, 0.01, 0.015, 0.005])
+    found = Candidates.allocate(len(policies), 2)
+    draws = np.random.default_rng(0).random(len(policies))
+    add_probes(policies, draws, np.ones(len(policies), np.bool_), found.actions, found.probabilities)
+    assert (found.actions[:, 0] == 3).all()
+    counts = Counter(found.actions[:, 1].tolist())
+    assert set(counts) == {50, 70, 399}
+    assert all(count == pytest.approx(1000, abs=130) for count in counts.values())
 
 
 # --- What they lead to ------------------------------------------------------------------------------------------------

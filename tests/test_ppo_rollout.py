@@ -85,6 +85,23 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
     assert ended > 20
 
 
+def test_settled_decisions_are_sampled_and_what_counts_has_a_probe() -> None:
+    """With every legal action alike, decisions of more than ten are settled: none has the least probability."""
+    batch = SelfPlayBatch(40, seed=5, threads=1, concealed=True)
+    rollout, rng = Rollout.allocate(100, 40, candidates=3), np.random.default_rng(0)
+    Collector(batch, "win", 0.0, rng, least=0.095, settled_share=0.2, probes=True).collect(rollout, uniform, None)
+    choices = np.stack([unpack_masks(words).sum(1) for words in rollout.masks])
+    contested = rollout.decides & (choices <= 10)
+    settled = rollout.decides & ~contested
+    assert (rollout.counts[contested] == 1).all()
+    assert (rollout.counts[~rollout.decides] == 0).all()
+    assert set(rollout.counts[settled].tolist()) == {0.0, 5.0}
+    assert rollout.counts[settled].mean() == pytest.approx(1, abs=0.2)
+    candidates = (rollout.candidates.actions != NONE).sum(-1)
+    assert (candidates[contested] == np.minimum(choices[contested], 4)).all()  # three, and a probe if there is another
+    assert (candidates[settled] == np.where(rollout.counts[settled] > 0, 2, 0)).all()
+
+
 def test_stakes_are_those_of_the_game_and_shared() -> None:
     rollout = collected(objective="stake", steps=400)
     stakes = np.abs(rollout.rewards[rollout.done])

@@ -21,7 +21,7 @@ from training.ppo.losses import (  # noqa: E402
 )
 from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient  # noqa: E402
 
-CLIP, ENTROPY_WEIGHT = 0.2, 0.03
+CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
 
 
 class Batch(NamedTuple):
@@ -57,7 +57,7 @@ def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int =
 
 def compiled(batch: Batch, share: float, entropy_weight: float = ENTROPY_WEIGHT) -> tuple[np.ndarray, np.ndarray]:
     gradient, sums = np.zeros_like(batch.logits), np.zeros(SURROGATE_SUMS)
-    surrogate_gradient(*batch, share, CLIP, entropy_weight, gradient, sums)
+    surrogate_gradient(*batch, share, FLOOR, CLIP, entropy_weight, gradient, sums)
     return gradient, sums
 
 
@@ -78,7 +78,8 @@ def surrogates(batch: Batch, logs: Tensor, share: float) -> Tensor:
         there = torch.from_numpy(batch.candidates[:, place] != NONE)
         considered = torch.from_numpy(batch.candidates[:, place].astype(np.int64))[there]
         new, chance = chosen_log_probabilities(logs[there], considered), chances[there, place]
-        total = total + share * (chance * clipped_policy_losses(new, chance.log(), foreseen[there, place], CLIP)).sum()
+        weight = torch.where(foreseen[there, place] > 0, chance.clamp(min=FLOOR), chance)
+        total = total + share * (weight * clipped_policy_losses(new, chance.log(), foreseen[there, place], CLIP)).sum()
     return total
 
 
@@ -129,7 +130,7 @@ def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
     batch = random_batch(5)
     _, sums = compiled(batch, 0.5)
     again = sums.copy()
-    surrogate_gradient(*batch, 0.5, CLIP, 0.0, np.zeros_like(batch.logits), again)
+    surrogate_gradient(*batch, 0.5, FLOOR, CLIP, 0.0, np.zeros_like(batch.logits), again)
     assert again.tolist() == pytest.approx((2 * sums).tolist())
 
 
@@ -176,3 +177,22 @@ def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
         _, found = compiled(Batch(*(part[row : row + 1] for part in batch)), 0.5)
         alone += weight * found
     assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)
+
+
+def test_what_is_better_counts_for_more_than_its_probability_and_what_is_worse_does_not() -> None:
+    """A probe of next to no probability: pulled up by the floor where it is good, left alone where it is bad."""
+    masks = np.zeros((2, NUM_ACTIONS), np.int8)
+    masks[:, :2] = 1
+    logits = np.where(masks, np.log([0.9999, 0.0001, *[1.0] * 398]), 0.0).astype(np.float32)
+    old, nothing = np.log(np.full(2, 0.9999, np.float32)), np.zeros(2, np.float32)
+    actions, chances = (
+        np.tile(np.array([0, 1], np.int16), (2, 1)),
+        np.tile(np.array([0.9999, 0.0001], np.float32), (2, 1)),
+    )
+    foreseen = np.array([[0.0, 3.0], [0.0, -3.0]], np.float32)
+    batch = Batch(
+        logits, masks, np.ones(2, np.float32), np.zeros(2, np.int64), old, nothing, actions, chances, foreseen
+    )
+    gradient, _ = compiled(batch, 1.0, 0.0)
+    assert gradient[0, 1] == pytest.approx(-FLOOR * 3, rel=1e-3)
+    assert gradient[1, 1] == pytest.approx(0.0001 * 3, rel=1e-3)

@@ -24,7 +24,7 @@ _COUNTS = (
     "checkpoint_every",
 )
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
-_SHARES = ("lookahead", "gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
+_SHARES = ("lookahead", "floor", "gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
 _POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
@@ -54,6 +54,8 @@ class SelfPlayConfig:
             what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
         candidates: Most actions that are considered so at a decision.
         least: Least probability of an action that is.
+        floor: Least weight, in that share, of an action that the critic finds better than what the policy does; to find
+            such, one more action at random is considered.  0: no weight is lifted, no action added.
         settled_share: Share of the settled decisions, those with no second action of that probability, that the policy
             learns from, each for all that are left out; the critic learns from every decision.
         gamma: Discount a move.
@@ -97,6 +99,7 @@ class SelfPlayConfig:
     lookahead: float = 0.8
     candidates: int = 4
     least: float = 0.01
+    floor: float = 0.02
     settled_share: float = 0.25
     gamma: float = 1.0
     lam: float = 0.95

@@ -30,7 +30,7 @@ class Decisions:
         masks: As bits, shape ``[n, 7]``, uint64.
         concealed: Shape ``[n, CONCEALED.size]``, int8.
         by_rules: Whether the rule agent plays the other side, shape ``[n]``, bool.
-        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
+        counts: How much each counts for the policy, shape ``[n]``, float32.
         actions: Shape ``[n]``, int64.
         log_probabilities: Under the policy that chose, shape ``[n]``, float32.
         advantages: Normalized, shape ``[n]``, float32.
@@ -44,7 +44,7 @@ class Decisions:
     masks: npt.NDArray[np.uint64]
     concealed: Bytes
     by_rules: npt.NDArray[np.bool_]
-    contested: npt.NDArray[np.bool_]
+    counts: Floats
     actions: npt.NDArray[np.int64]
     log_probabilities: Floats
     advantages: Floats
@@ -153,9 +153,8 @@ class Learner:
         sums, count = np.zeros(len(UpdateStatistics.__dataclass_fields__)), 0
         for _ in range(config.epochs):
             order = rng.permutation(len(decisions.actions))
-            counts = policy_counts(decisions.contested, config.settled_share, rng)
             for rows in shards(len(order), config.minibatch):
-                sums += self._step(decisions, order[rows], counts, entropy, learns_policy)
+                sums += self._step(decisions, order[rows], entropy, learns_policy)
                 count += rows.stop - rows.start
         return UpdateStatistics(*(sums / max(count, 1)).tolist())
 
@@ -163,13 +162,12 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        counts: Floats,
         entropy: float,
         learns_policy: bool,
     ) -> npt.NDArray[np.float64]:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
-        results = self._workers.map(lambda piece: self._gradient(decisions, piece, counts, entropy, len(rows)), pieces)
+        results = self._workers.map(lambda piece: self._gradient(decisions, piece, entropy, len(rows)), pieces)
         gradients = [torch.stack(parts).sum(0) for parts in zip(*(gradient for gradient, _ in results), strict=True)]
         weights = [*self._policy_weights, *self._critic_weights]
         for weight, gradient in zip(weights, gradients, strict=True):
@@ -187,12 +185,11 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        counts: Floats,
         entropy_weight: float,
         total: int,
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        policy, sums = self._policy_gradient(decisions, rows[counts[rows] > 0], counts, entropy_weight, total)
+        policy, sums = self._policy_gradient(decisions, rows[decisions.counts[rows] > 0], entropy_weight, total)
         critic, loss = self._critic_gradient(decisions, rows, total)
         policy_loss, entropy, divergence, clipped, value_loss = sums
         return (*policy, *critic), np.array([policy_loss, value_loss, loss, entropy, divergence, clipped])
@@ -211,19 +208,18 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        counts: Floats,
         entropy_weight: float,
         total: int,
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
         if not len(rows):
             return tuple(torch.zeros_like(weight) for weight in self._policy_weights), np.zeros(SURROGATE_SUMS + 1)
-        masks, times = unpack_masks(decisions.masks[rows]), counts[rows]
+        masks = unpack_masks(decisions.masks[rows])
         history, known = self._config.architecture.history, decisions.appraisals_of(rows, masks)
         seen, _ = policy_input(decisions.observations[rows], masks, history, known)
         logits, values = self.policy(*seen)
-        slopes, sums = self._surrogate(decisions, rows, times, logits.detach().numpy(), masks, entropy_weight)
-        weights, targets = torch.from_numpy(times), torch.from_numpy(decisions.targets[rows])
+        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, entropy_weight)
+        weights, targets = torch.from_numpy(decisions.counts[rows]), torch.from_numpy(decisions.targets[rows])
         errors = values.detach() - targets
         gradient = torch.autograd.grad(
             [logits, values],
@@ -236,7 +232,6 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        times: Floats,
         logits: Floats,
         masks: Bytes,
         entropy_weight: float,
@@ -246,7 +241,7 @@ class Learner:
         surrogate_gradient(
             logits,
             masks,
-            times,
+            decisions.counts[rows],
             decisions.actions[rows],
             decisions.log_probabilities[rows],
             decisions.advantages[rows],
@@ -254,35 +249,10 @@ class Learner:
             considered.probabilities,
             considered.advantages,
             float(self._config.lookahead),
+            float(self._config.floor),
             float(self._config.clip),
             float(entropy_weight),
             gradient,
             sums,
         )
         return gradient, sums
-
-
-def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: np.random.Generator) -> Floats:
-    """How much each decision counts for the policy.
-
-    Where all but one action have hardly any probability, the gradient of the policy's loss is next to zero and costs as
-    much as any.  Such settled decisions are sampled, and those drawn stand for the others: the expected gradient
-    remains what it is.
-
-    Args:
-        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
-        settled_share: Share of the other decisions that count.
-        rng: Draws them.
-
-    Returns:
-        Shape ``[n]``, float32: 1 where contested, else 0 or ``1 / settled_share``.
-
-    Example:
-        >>> import numpy as np
-        >>> contested = np.array([True, False, False, True])
-        >>> policy_counts(contested, 1.0, np.random.default_rng(0)).tolist()
-        [1.0, 1.0, 1.0, 1.0]
-    """
-    drawn = rng.random(len(contested)) < settled_share
-    counts: Floats = np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
-    return counts

@@ -8,6 +8,9 @@ of K. Ciosek and S. Whiteson, "Expected policy gradients", AAAI 2018; a critic t
 perfect-information distillation of G. Yang et al., "PerfectDou", NeurIPS 2022.)  The answers are as biased as the
 critic is, so they are mixed with the rewards (:mod:`training.ppo.surrogate`).
 
+What has hardly any probability is never tried, and nobody learns that it would have been good.  But it need not be
+tried to be valued: a *probe*, one other legal action at random, is looked at beside those considered.
+
 Where the rule agent plays the other side, its replies are known: they are played, and the critic is asked at the next
 decision of the decider's own side.  The critic is never taught at decisions of others, and what it said of them would
 be what they are worth among equals.
@@ -60,7 +63,7 @@ class Candidates:
     """The actions that a policy considered at some decisions.
 
     Attributes:
-        actions: Likeliest first, ``NONE`` where there are no more, shape ``[n, candidates]``, int16.
+        actions: Likeliest first, then the probe; ``NONE`` where there are no more, shape ``[n, candidates]``, int16.
         probabilities: Under the policy that chose, shape ``[n, candidates]``, float32; 0 for ``NONE``.
         advantages: How much better than their mean each is, shape ``[n, candidates]``, float32; 0 for ``NONE``.
     """
@@ -115,6 +118,50 @@ def pick_candidates(
             found = min(found + 1, actions.shape[1])
         for place in range(found if found > 1 else 0, actions.shape[1]):
             actions[row, place], probabilities[row, place] = NONE, np.float32(0.0)
+
+
+@kernel
+def add_probes(
+    log_probabilities: np.ndarray,
+    draws: np.ndarray,
+    wanted: np.ndarray,
+    actions: np.ndarray,
+    probabilities: np.ndarray,
+) -> None:
+    """Put one more legal action beside the candidates of decisions; the likeliest, too, where there were none.
+
+    Args:
+        log_probabilities: Shape ``[n, 400]``, float32, minus infinity where illegal.
+        draws: Uniform in 0..1, shape ``[n]``, float64; which one.
+        wanted: Where to, shape ``[n]``, bool.
+        actions: The candidates, with a place left at the end, shape ``[n, candidates]``, int16; changed in place.
+        probabilities: Theirs, shape ``[n, candidates]``, float32; changed in place.
+    """
+    others = np.empty(NUM_ACTIONS, np.int16)
+    for row in range(log_probabilities.shape[0]):
+        if not wanted[row]:
+            continue
+        found, likeliest, count = 0, 0, 0
+        while found < actions.shape[1] and actions[row, found] != NONE:
+            found += 1
+        for action in range(NUM_ACTIONS):
+            if log_probabilities[row, action] > log_probabilities[row, likeliest]:
+                likeliest = action
+        for action in range(NUM_ACTIONS):
+            known = found == 0 and action == likeliest
+            for place in range(found):
+                known = known or actions[row, place] == action
+            if not known and np.float32(np.exp(log_probabilities[row, action])) > 0.0:
+                others[count] = action
+                count += 1
+        if count == 0 or found == actions.shape[1]:
+            continue
+        if found == 0:
+            actions[row, 0] = likeliest
+            found = 1
+        actions[row, found] = others[min(int(draws[row] * count), count - 1)]
+        for place in range(found + 1):
+            probabilities[row, place] = np.exp(log_probabilities[row, np.int64(actions[row, place])])
 
 
 @pure_kernel

@@ -18,7 +18,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
-from training.ppo.lookahead import Candidates, pick_candidates
+from training.ppo.lookahead import NONE, Candidates, add_probes, pick_candidates
 from training.ppo.returns import shared_rewards
 from training.ppo.sampling import draw_actions
 
@@ -51,6 +51,7 @@ class Rollout:
         begins: Whether a move began, shape ``[steps, games]``, bool.
         by_rules: Whether the rule agent plays one side of the game, shape ``[steps, games]``, bool.
         rows: The games at the learner's decisions, shape ``[steps, games, 32]``, uint64.
+        counts: How much its decisions count for the policy, shape ``[steps, games]``, float32.
         candidates: The actions that it considered there, ``[steps, games, candidates]``.
         firsts: Where the appraisals of its decisions begin, shape ``[steps, games]``, int64.
         appraisals: Of the legal actions of each of its decisions, shape ``[pairs, APPRAISAL]``, int16.
@@ -69,6 +70,7 @@ class Rollout:
     begins: npt.NDArray[np.bool_]
     by_rules: npt.NDArray[np.bool_]
     rows: npt.NDArray[np.uint64]
+    counts: npt.NDArray[np.float32]
     candidates: Candidates
     firsts: npt.NDArray[np.int64]
     appraisals: Appraisals
@@ -80,7 +82,7 @@ class Rollout:
         Args:
             steps: How many steps.
             games: How many games.
-            candidates: Room for the actions that the learner considers.
+            candidates: Room for the actions that the learner considers, besides a probe.
         """
         shape = (steps, games)
         return cls(
@@ -97,7 +99,8 @@ class Rollout:
             begins=np.zeros(shape, np.bool_),
             by_rules=np.zeros(shape, np.bool_),
             rows=np.zeros((*shape, ROW_WORDS), np.uint64),
-            candidates=Candidates.allocate(*shape, candidates),
+            counts=np.zeros(shape, np.float32),
+            candidates=Candidates.allocate(*shape, candidates + 1),
             firsts=np.zeros(shape, np.int64),
             appraisals=np.zeros((0, APPRAISAL), np.int16),
         )
@@ -131,6 +134,32 @@ def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
     return bits.view(np.int8)
 
 
+def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: np.random.Generator) -> Floats:
+    """How much each decision counts for the policy.
+
+    Where all but one action have hardly any probability, the gradient of the policy's loss is next to zero and costs as
+    much as any.  Such settled decisions are sampled, and those drawn stand for the others: the expected gradient
+    remains what it is.
+
+    Args:
+        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
+        settled_share: Share of the other decisions that count.
+        rng: Draws them.
+
+    Returns:
+        Shape ``[n]``, float32: 1 where contested, else 0 or ``1 / settled_share``.
+
+    Example:
+        >>> import numpy as np
+        >>> contested = np.array([True, False, False, True])
+        >>> policy_counts(contested, 1.0, np.random.default_rng(0)).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    drawn = rng.random(len(contested)) < settled_share
+    counts: Floats = np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
+    return counts
+
+
 def _drawn(
     log_probabilities: Floats, draws: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
@@ -150,6 +179,8 @@ class Collector:
         rng: The generator of every choice made here.
         rules_share: Share of the games in which the rule agent plays one side.
         least: The least probability of an action that the learner is said to consider.
+        settled_share: Share of the decisions with no two such actions that count for the policy.
+        probes: Whether one more action is looked at where a decision counts.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
@@ -164,9 +195,12 @@ class Collector:
         rng: np.random.Generator,
         rules_share: float = 0.0,
         least: float = 1.0,
+        settled_share: float = 1.0,
+        *,
+        probes: bool = False,
     ) -> None:
         self.batch = batch
-        self._least = least
+        self._least, self._settled_share, self._probes = least, settled_share, probes
         self._appraised, self._appraisals = 0, list[Appraisals]()
         self._objective = objective
         self._share, self._rules_share = opponent_share, rules_share
@@ -251,11 +285,22 @@ class Collector:
         self._appraisals.append(appraisals)
         self._appraised += len(appraisals)
         rollout.rows[step, games] = self.batch.rows[games]
-        considered = Candidates.allocate(len(games), rollout.candidates.actions.shape[-1])
-        pick_candidates(found, self._least, considered.actions, considered.probabilities)
+        room = rollout.candidates.actions.shape[-1]
+        counts, considered = self._considered(found, room)
+        rollout.counts[step, games] = counts
         rollout.candidates.actions[step, games] = considered.actions
         rollout.candidates.probabilities[step, games] = considered.probabilities
         return chosen
+
+    def _considered(self, log_probabilities: Floats, room: int) -> tuple[Floats, Candidates]:
+        """How much decisions count for the policy, and their candidates; the last place is the probe's."""
+        found = Candidates.allocate(len(log_probabilities), room)
+        pick_candidates(log_probabilities, self._least, found.actions[:, :-1], found.probabilities[:, :-1])
+        counts = policy_counts(found.actions[:, 0] != NONE, self._settled_share, self._rng)
+        if self._probes:
+            draws = self._rng.random(len(counts))
+            add_probes(log_probabilities, draws, counts > 0, found.actions, found.probabilities)
+        return counts, found
 
     def _settle(self, rollout: Rollout, step: int) -> None:
         """Write down what the step brought, and decide who plays the games that begin."""

@@ -26,7 +26,7 @@ from ddz_env.batch import SelfPlayBatch
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
-from training.ppo.lookahead import NONE, Candidates, look_ahead
+from training.ppo.lookahead import Candidates, look_ahead
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Rollout
@@ -241,14 +241,13 @@ class SelfPlay:
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         observations = rollout.observations[known]
-        contested = rollout.candidates.actions[known][:, 0] != NONE
         candidates = self._foresee(known, observations)
         decisions = Decisions(
             observations,
             rollout.masks[known],
             rollout.concealed[known],
             rollout.by_rules[known],
-            contested,
+            rollout.counts[known],
             rollout.actions[known],
             rollout.log_probabilities[known],
             advantages,
@@ -346,7 +345,7 @@ def new_collector(config: SelfPlayConfig, group: int) -> Collector:
     size = config.num_games // config.groups
     batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
     shares = config.opponent_share, np.random.default_rng(sequence), config.rules_share
-    return Collector(batch, config.objective, *shares, config.least)
+    return Collector(batch, config.objective, *shares, config.least, config.settled_share, probes=config.floor > 0)
 
 
 def landlord_wins(rollout: Rollout) -> int:

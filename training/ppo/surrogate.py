@@ -3,13 +3,16 @@
 The loss of a decision is
 
     (1 − λ) · clipped surrogate of the chosen action, with its advantage from the rewards
-    + λ · Σ over candidates of their old probability · clipped surrogate, with the critic's advantages
+    + λ · Σ over candidates of their weight · clipped surrogate, with the critic's advantages
     − entropy weight · entropy
 
 where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates, times how much
-the decision counts.  As tensor
-operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few actions
-are legal.
+the decision counts.  The weight of a candidate is its old probability, and at least a floor where it is better than
+the mean: a probability near zero would hold down what is good as well.  Errors of the critic alone cannot lift an
+action far above the floor, for there they count alike in both directions.
+
+As tensor operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few
+actions are legal.
 """
 
 from __future__ import annotations
@@ -45,6 +48,7 @@ def surrogate_gradient(
     chances: np.ndarray,
     foreseen: np.ndarray,
     share: float,
+    floor: float,
     clip: float,
     entropy_weight: float,
     gradient: np.ndarray,
@@ -63,6 +67,7 @@ def surrogate_gradient(
         chances: Their probabilities under the policy that chose, shape ``[n, candidates]``, float32.
         foreseen: Their advantages, from the critic, shape ``[n, candidates]``, float32.
         share: λ.
+        floor: Least weight of a candidate that is better than their mean.
         clip: How far a ratio may move.
         entropy_weight: Weight of the entropy.
         gradient: Output, shape ``[n, 400]``, float32, zeroed.
@@ -99,7 +104,8 @@ def surrogate_gradient(
             considered = np.int64(candidates[row, place])
             if considered == NONE:
                 break
-            weight = share * chances[row, place]
+            better = foreseen[row, place] > 0.0
+            weight = share * (max(chances[row, place], floor) if better else chances[row, place])
             loss, slope = _surrogate(np.exp(logs[considered]) / chances[row, place], foreseen[row, place], clip)
             sums[0] += times * weight * loss
             slopes[considered] += weight * slope

@@ -254,7 +254,7 @@ def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> 
 def test_checkpoints_of_an_older_version_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
     arrays, about = load_checkpoint(saved, 1).state()
     write_tensor_file(tmp_path / "file", checkpoint.KIND, 1, arrays, about)
-    with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 2"):
+    with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 3"):
         load_checkpoint(tmp_path / "file")
 
 
@@ -374,6 +374,35 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
     other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
     with pytest.raises(InvalidTrainingError, match="architecture"):
         SelfPlay(small_config(), 1, other)
+
+
+def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> None:
+    run = SelfPlay(small_config(average=0.5, critic_average=0.7), 1)
+    means: dict[str, Any] = {}
+    for update in range(5):
+        run.step()
+        arrays, _ = run.state()
+        for average, network, past in (("average.", "policy.", 0.5), ("average_critic.", "critic.", 0.7)):
+            for name in [name.removeprefix(network) for name in arrays if name.startswith(network)]:
+                now, weight = arrays[network + name], max(1 - past, 1 / (update + 1))
+                mean = means.get(average + name, now)
+                means[average + name] = mean + weight * (now - mean)
+    for name, mean in means.items():
+        np.testing.assert_allclose(arrays[name], mean, rtol=1e-3, atol=1e-6)
+    weights = run.weights()
+    assert weights.policy is run.policy
+    assert weights.critic is run.critic
+    assert (weights.policy.logits.weight.detach().numpy() == arrays["average.logits.weight"]).all()
+    assert (run.critic.value.weight.detach().numpy() == arrays["average_critic.value.weight"]).all()
+    assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
+
+
+def test_without_averages_the_networks_themselves_are_saved() -> None:
+    run = SelfPlay(small_config(average=0.0, critic_average=0.0), 1)
+    run.step()
+    arrays, _ = run.state()
+    assert (run.policy.logits.weight.detach().numpy() == arrays["policy.logits.weight"]).all()
+    assert (run.critic.value.weight.detach().numpy() == arrays["critic.value.weight"]).all()
 
 
 def test_every_decision_counts_once() -> None:

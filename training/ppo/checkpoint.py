@@ -14,7 +14,7 @@ from training.ppo.selfplay import SelfPlay
 from training.ppo.settings import as_saved
 
 KIND = "ddz-selfplay-checkpoint"
-VERSION = 2
+VERSION = 3
 
 
 def save_checkpoint(path: str | Path, run: SelfPlay) -> None:

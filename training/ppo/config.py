@@ -24,7 +24,17 @@ _COUNTS = (
     "checkpoint_every",
 )
 _NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
-_SHARES = ("lookahead", "floor", "gamma", "lam", "opponent_share", "rules_share", "average", "final_learning_rate")
+_SHARES = (
+    "lookahead",
+    "floor",
+    "gamma",
+    "lam",
+    "opponent_share",
+    "rules_share",
+    "average",
+    "critic_average",
+    "final_learning_rate",
+)
 _POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
@@ -70,6 +80,7 @@ class SelfPlayConfig:
         snapshot_every: Updates between two of them.
         average: Weight of the past in the running average of the policy's weights that is saved and evaluated; 0 saves
             the weights themselves.
+        critic_average: The same of the critic's, whose word counts in training; 0 asks the critic as it is.
         checkpoint_every: Updates between two checkpoints.
         evaluate_every: Updates between two evaluations; 0 for none.
         evaluate_deals: Duplicate deals an opponent.
@@ -112,6 +123,7 @@ class SelfPlayConfig:
     pool_size: int = 8
     snapshot_every: int = 20
     average: float = 0.0
+    critic_average: float = 0.9
     checkpoint_every: int = 10
     evaluate_every: int = 50
     evaluate_deals: int = 100

@@ -97,6 +97,13 @@ def evaluate(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple
         return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), appraisals
 
 
+def value_games(critic: Critic, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
+    """A critic's values of a batch of games for the seats to act, shape ``[n]``, float32."""
+    with torch.inference_mode():
+        result: Floats = critic(torch.from_numpy(describe_games(observations, concealed, by_rules))).numpy()
+        return result
+
+
 class Learner:
     """The networks that learn.
 
@@ -120,20 +127,6 @@ class Learner:
             eps=config.adam_epsilon,
             fused=True,
         )
-
-    def values(self, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-        """The critic's values, shape ``[n]``, float32, shard by shard on all threads."""
-        if not len(observations):
-            return np.zeros(0, np.float32)
-        pieces = shards(len(observations), self._config.shard)
-        found = self._workers.map(lambda at: self.value(observations[at], concealed[at], by_rules[at]), pieces)
-        return np.concatenate(found)
-
-    def value(self, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-        """The critic's values, shape ``[n]``, float32, on this thread."""
-        with torch.inference_mode():
-            result: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed, by_rules))).numpy()
-            return result
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> UpdateStatistics:
         """Go through the decisions of a rollout.

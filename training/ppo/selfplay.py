@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from agents.neural.network import Critic, PolicyNetwork
 from agents.neural.policy import Bytes, Floats
@@ -25,7 +26,7 @@ from agents.neural.weights import Weights, load_module, module_arrays
 from ddz_env.batch import SelfPlayBatch
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError
-from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate
+from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate, value_games
 from training.ppo.lookahead import Candidates, look_ahead
 from training.ppo.pool import Pool
 from training.ppo.returns import Advantages, seat_advantages
@@ -106,7 +107,7 @@ class SelfPlay:
         self._rng = np.random.default_rng([config.seed, 1])
         policy, critic = new_networks(config, start)
         self._learner = Learner(policy, critic, config, self._workers)
-        self._average = copy.deepcopy(policy)
+        self._average, self._average_critic = copy.deepcopy(policy), copy.deepcopy(critic)
         self._past = copy.deepcopy(policy)
         self._pool = Pool(config.pool_size)
         self._groups = [new_collector(config, group) for group in range(config.groups)]
@@ -116,6 +117,11 @@ class SelfPlay:
     def policy(self) -> PolicyNetwork:
         """The policy to save and to evaluate: the running average if there is one."""
         return self._average if self.config.average else self._learner.policy
+
+    @property
+    def critic(self) -> Critic:
+        """The critic to save, and whose word counts in training: the running average if there is one."""
+        return self._average_critic if self.config.critic_average else self._learner.critic
 
     @property
     def moves(self) -> int:
@@ -134,7 +140,7 @@ class SelfPlay:
             "hours": round(counters.seconds / 3600, 3),
         }
         taught = config.value_weight > 0
-        return Weights(self.policy, self._learner.critic, config.rules, config.objective, notes, values_trained=taught)
+        return Weights(self.policy, self.critic, config.rules, config.objective, notes, values_trained=taught)
 
     def step(self) -> Progress:
         """Play, estimate, learn: one update."""
@@ -157,7 +163,8 @@ class SelfPlay:
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
         arrays = module_arrays(self._learner.policy, "policy.") | module_arrays(self._learner.critic, "critic.")
-        arrays |= module_arrays(self._average, "average.") | self._pool.arrays() | self._optimizer_arrays()
+        arrays |= module_arrays(self._average, "average.") | module_arrays(self._average_critic, "average_critic.")
+        arrays |= self._pool.arrays() | self._optimizer_arrays()
         games = [group.state_dict() for group in self._groups]
         for number, group in enumerate(games):
             arrays |= {f"games.{number}.{name}": part for name, part in group.items() if isinstance(part, np.ndarray)}
@@ -191,6 +198,7 @@ class SelfPlay:
         load_module(self._learner.policy, arrays, "policy.", where)
         load_module(self._learner.critic, arrays, "critic.", where)
         load_module(self._average, arrays, "average.", where)
+        load_module(self._average_critic, arrays, "average_critic.", where)
         self._restore_optimizer(arrays)
         for number, (group, rest) in enumerate(zip(self._groups, about["games"], strict=True)):
             prefix = f"games.{number}."
@@ -218,9 +226,8 @@ class SelfPlay:
         rollout = self._rollout
         decides = rollout.decides
         values = np.zeros(decides.shape, np.float32)
-        seen = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
-        values[decides] = self._learner.values(*seen)
-        found = seat_advantages(
+        values[decides] = self._values(decides)
+        advantages = seat_advantages(
             values,
             rollout.rewards,
             rollout.seats,
@@ -230,7 +237,17 @@ class SelfPlay:
             gamma=self.config.gamma,
             lam=self.config.lam,
         )
-        return values, found
+        return values, advantages
+
+    def _values(self, decides: npt.NDArray[np.bool_]) -> Floats:
+        """The critic's values of some steps, shape ``[n]``, float32."""
+        rollout, none = self._rollout, np.zeros(0, np.float32)
+        seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
+        found = self._workers.map(
+            lambda rows: value_games(self.critic, seen[rows], concealed[rows], by_rules[rows]),
+            shards(len(seen), self.config.shard),
+        )
+        return np.concatenate([none, *found])
 
     def _decisions(self, values: Floats, found: Advantages) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw."""
@@ -260,22 +277,25 @@ class SelfPlay:
 
     def _foresee(self, known: npt.NDArray[np.bool_], seen: Bytes) -> Candidates:
         """The actions that were considered at some of the decisions, and what is foreseen after them."""
-        config, rollout, learner = self.config, self._rollout, self._learner
+        config, rollout = self.config, self._rollout
         candidates = rollout.candidates[known]
         if config.lookahead:
             rules, against = self._groups[0].batch.rules, rollout.by_rules[known]
             games = rollout.rows[known], seen, candidates, against
-            look_ahead(*games, rules, config.objective, learner.value, self._workers)
+            value = functools.partial(value_games, self.critic)
+            look_ahead(*games, rules, config.objective, value, self._workers)
         return candidates
 
     def _follow(self) -> None:
-        """Move the running average towards the policy."""
-        if not self.config.average:
-            return
+        """Move the running averages towards the networks."""
+        self._approach(self._average, self._learner.policy, self.config.average)
+        self._approach(self._average_critic, self._learner.critic, self.config.critic_average)
+
+    def _approach(self, average: nn.Module, network: nn.Module, past: float) -> None:
         # At first the average is over what there is, or it would remember the random weights for long.
-        weight = max(1.0 - self.config.average, 1.0 / (self.counters.update + 1))
+        weight = max(1.0 - past, 1.0 / (self.counters.update + 1))
         with torch.no_grad():
-            for mean, now in zip(self._average.parameters(), self._learner.policy.parameters(), strict=True):
+            for mean, now in zip(average.parameters(), network.parameters(), strict=True):
                 mean.lerp_(now, weight)
 
     def _count(self, learned: int, seconds: float) -> None:

@@ -101,14 +101,12 @@ def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> No
         assert decisions.appraisals_of(rows, masks).tobytes() == expected.tobytes()
 
 
-def gradients(
-    decisions: Decisions, threads: int = 1, seed: int = 0, **settings: Any
-) -> tuple[list[torch.Tensor], np.ndarray]:
+def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
     """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
     policy, critic = networks(1)
     workers = Workers(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
-    found = learner.update(decisions, np.random.default_rng(seed), 0)
+    found = learner.update(decisions, np.random.default_rng(0), 0)
     workers.close()
     return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
         list(vars(found).values())
@@ -154,8 +152,11 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     found, statistics = gradients(decisions, lookahead=share, floor=0.1)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
-    means = [float(mean.detach()) for mean in (losses.mean(), value_loss, critic_loss, entropy)]
-    assert statistics[:4].tolist() == pytest.approx(means, rel=1e-4, abs=1e-5)
+    change = new.detach() - torch.from_numpy(old)
+    divergence = (counts * (change.exp() - 1 - change)).mean()
+    clipped = (counts * ((change.exp() - 1).abs() > config.clip)).mean()
+    means = [losses.mean(), value_loss, critic_loss, entropy, divergence, clipped]
+    assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
 
 
 def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:

@@ -293,6 +293,12 @@ def test_what_the_rule_agent_replies_is_played_before_the_critic_is_asked(rules:
 # --- Advantages -------------------------------------------------------------------------------------------------------
 
 
+def every_other(rows: np.ndarray) -> np.ndarray:
+    """The rule agent plays in half of the games."""
+    flags: np.ndarray = np.arange(len(rows)) % 2 == 0
+    return flags
+
+
 def considered(actions: np.ndarray) -> Candidates:
     """Candidates with random probabilities; every third decision has none."""
     rng = np.random.default_rng(2)
@@ -306,15 +312,15 @@ def considered(actions: np.ndarray) -> Candidates:
 def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all() -> None:
     states, actions = decisions("standard", 40)
     rows, observations = stacked(states)
-    candidates, workers = considered(actions), Workers(1)
-    look_ahead(rows, observations, candidates, nowhere(rows), Rules(), "win", fake_critic, workers)
+    candidates, workers, against = considered(actions), Workers(1), every_other(rows)
+    look_ahead(rows, observations, candidates, against, Rules(), "win", fake_critic, workers)
     workers.close()
     weights, advantages = candidates.probabilities.astype(np.float64), candidates.advantages.astype(np.float64)
     assert (advantages[candidates.actions == NONE] == 0).all()
     np.testing.assert_allclose((weights * advantages).sum(1), 0, atol=1e-6)
     assert (weights * advantages**2).sum() / weights.sum() == pytest.approx(1, abs=1e-5)
     # What separates two candidates of a decision is what they are worth, in the one unit of all decisions.
-    values = successor_values(rows, observations, candidates.actions, nowhere(rows), Rules(), "win", fake_critic)
+    values = successor_values(rows, observations, candidates.actions, against, Rules(), "win", fake_critic)
     both = (candidates.actions[:, :2] != NONE).all(1)
     gaps, worths = np.diff(advantages[both, :2]), np.diff(values[both, :2])
     np.testing.assert_allclose(gaps, worths * (gaps.std() / worths.std()), atol=1e-5)
@@ -328,11 +334,30 @@ def test_advantages_do_not_depend_on_the_threads() -> None:
     results = []
     for threads in (1, 2):
         candidates, workers = considered(actions[every]), Workers(threads)
-        look_ahead(rows[every], observations[every], candidates, nowhere(every), Rules(), "win", fake_critic, workers)
+        against = every_other(every)
+        look_ahead(rows[every], observations[every], candidates, against, Rules(), "win", fake_critic, workers)
         workers.close()
         results.append(candidates.advantages)
     assert results[0].any()
     assert results[0].tobytes() == results[1].tobytes()
+
+
+def test_before_there_is_a_landlord_nothing_is_foreseen_and_the_candidates_are_dropped() -> None:
+    """What is foreseen counts instead of what the game brought, which is all that is known of a bid."""
+    states, actions = decisions(AUCTION, 20)
+    rows, observations = stacked(states)
+    candidates, workers = considered(actions), Workers(1)
+    before = copy.deepcopy(candidates)
+    look_ahead(rows, observations, candidates, nowhere(rows), AUCTION, "win", fake_critic, workers)
+    workers.close()
+    bids = np.array([state.role() is None for state in states])
+    assert (before.actions[bids] != NONE).any()
+    assert (candidates.actions[bids] == NONE).all()
+    assert (candidates.probabilities[bids] == 0).all()
+    assert (candidates.advantages[bids] == 0).all()
+    assert (candidates.actions[~bids] == before.actions[~bids]).all()
+    assert (candidates.probabilities[~bids] == before.probabilities[~bids]).all()
+    assert candidates.advantages[~bids].any()
 
 
 def test_where_no_action_is_contested_nothing_is_written() -> None:

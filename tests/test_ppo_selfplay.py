@@ -22,12 +22,13 @@ from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env.errors import DouDizhuError, InvalidOptionError, InvalidRulesError, UnknownAgentError  # noqa: E402
 from tests.test_ppo_rollout import SMALL, uniform  # noqa: E402
-from training.ppo import checkpoint  # noqa: E402
+from training.ppo import checkpoint, selfplay  # noqa: E402
 from training.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.curves import CurveFile  # noqa: E402
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
-from training.ppo.learner import evaluate  # noqa: E402
+from training.ppo.learner import evaluate, value_games  # noqa: E402
+from training.ppo.lookahead import NONE  # noqa: E402
 from training.ppo.rollout import Rollout, unpack_masks  # noqa: E402
 from training.ppo.run import (  # noqa: E402
     CHECKPOINT,
@@ -155,6 +156,69 @@ def test_a_run_of_any_number_of_groups_goes_on_from_a_file_to_the_bit(groups: in
     run.step()
     resumed.step()
     assert_same(everything(run), everything(resumed))
+
+
+# --- What is learned from ---------------------------------------------------------------------------------------------
+
+
+def test_decisions_are_learned_from_as_they_were_noted() -> None:
+    run = SelfPlay(small_config(least=0.1, settled_share=0.5), 1)
+    run.step()  # what is left of the update before must not be read
+    run._collect()
+    values, found = run._estimate()
+    decisions, _ = run._decisions(values, found)
+    rollout, known = run._rollout, found.known
+    assert (decisions.by_rules == rollout.by_rules[known]).all()
+    assert 0 < decisions.by_rules.mean() < 1
+    assert (decisions.counts == rollout.counts[known]).all()
+    assert set(decisions.counts.tolist()) == {0.0, 1.0, 2.0}  # of a policy that hardly prefers anything yet
+    assert (decisions.candidates.actions == rollout.candidates.actions[known]).all()
+
+
+@pytest.mark.parametrize(("floor", "most"), [(0.0, 3), (0.02, 4)])
+def test_probes_are_looked_at_if_there_is_a_floor(floor: float, most: int) -> None:
+    run = SelfPlay(small_config(candidates=3, floor=floor), 1)
+    run.step()
+    considered = (run._rollout.candidates.actions != NONE).sum(-1)
+    assert considered.max() == most
+
+
+@pytest.mark.parametrize("average", [0.0, 0.7])
+def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the decisions themselves and, looking ahead, of what they lead to."""
+    run = SelfPlay(small_config(critic_average=average), 1)
+    for _ in range(2):
+        run.step()
+    run._collect()
+    asked: list[tuple[Critic, np.ndarray]] = []
+
+    def spy(critic: Critic, observations: np.ndarray, concealed: np.ndarray, by_rules: np.ndarray) -> np.ndarray:
+        asked.append((critic, by_rules))
+        return value_games(critic, observations, concealed, by_rules)
+
+    monkeypatch.setattr(selfplay, "value_games", spy)
+    values, found = run._estimate()
+    rollout = run._rollout
+    assert (np.concatenate([flags for _, flags in asked]) == rollout.by_rules[rollout.decides]).all()
+    estimates = len(asked)
+    run._decisions(values, found)
+    told = np.concatenate([flags for _, flags in asked[estimates:]])
+    assert 0 < told.mean() < 1
+    arrays, _ = run.state()
+    word = "average_critic." if average else "critic."
+    for critic, _ in asked:
+        assert (critic.value.weight.detach().numpy() == arrays[word + "value.weight"]).all()
+    assert (arrays["average_critic.value.weight"] == arrays["critic.value.weight"]).all() == (average == 0)
+
+
+@pytest.mark.parametrize("rules", ["mini", "bidding"])
+def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
+    run = SelfPlay(small_config(rules=rules, rules_share=0.6), 1)
+    progress = [run.step() for _ in range(2)][-1]
+    assert run._rollout.by_rules.any()
+    assert progress.games > 0
+    losses = (progress.policy_loss, progress.value_loss, progress.critic_loss, progress.entropy, progress.divergence)
+    assert np.isfinite(losses).all()
 
 
 # --- Killed and resumed -----------------------------------------------------------------------------------------------

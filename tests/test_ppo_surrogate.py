@@ -179,6 +179,26 @@ def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
     assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)
 
 
+@pytest.mark.parametrize(("chance", "rises"), [(0.2 * FLOOR, True), (0.7 * FLOOR, False), (2 * FLOOR, False)])
+def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(chance: float, rises: bool) -> None:
+    """In three deals of ten an action gains as much as it loses in the others: it settles at 3/7 of the floor."""
+    masks = np.zeros((10, NUM_ACTIONS), np.int8)
+    masks[:, :2] = 1
+    chances = np.tile(np.array([1 - chance, chance], np.float32), (10, 1))
+    logits = np.zeros((10, NUM_ACTIONS), np.float32)
+    logits[:, :2] = np.log(chances)
+    gain = np.where(np.arange(10) < 3, 1.0, -1.0)  # of the second action over the first
+    foreseen = np.stack([-chance * gain, (1 - chance) * gain], axis=1).astype(np.float32)
+    ones, nothing = np.ones(10, np.float32), np.zeros(10, np.float32)
+    actions = np.tile(np.array([0, 1], np.int16), (10, 1))
+    batch = Batch(logits, masks, ones, np.zeros(10, np.int64), logits[:, 0].copy(), nothing, actions, chances, foreseen)
+    gradient, _ = compiled(batch, 1.0, 0.0)
+    assert (gradient[:, 1].sum() < 0) == rises
+    without = np.zeros_like(logits)
+    surrogate_gradient(*batch, 1.0, 0.0, CLIP, 0.0, without, np.zeros(SURROGATE_SUMS))
+    assert without[:, 1].sum() > 0  # without a floor it always sinks
+
+
 def test_what_is_better_counts_for_more_than_its_probability_and_what_is_worse_does_not() -> None:
     """A probe of next to no probability: pulled up by the floor where it is good, left alone where it is bad."""
     masks = np.zeros((2, NUM_ACTIONS), np.int8)

@@ -3,8 +3,9 @@
 The policy reads the observation, in which role and seats are relative to the observer, so that one network plays
 landlord and peasants.  An action's logit is a row of weights, as usual, plus what the state makes of the hand that the
 action leaves: how well the rest can be played out is the same question after every action, so the part that looks at
-the rest is shared by all of them.  The critic reads the concealed cards, and the table without its history; it is used
-in training (and on determinizations, where nothing is concealed).  The policy never sees what is concealed.
+the rest is shared by all of them.  The critic reads the concealed cards, the table without its history, and whether the
+other side is known to be the rule agent's; it is used in training (and on determinizations, where nothing is
+concealed).  The policy never sees what is concealed.
 """
 
 from __future__ import annotations

@@ -64,10 +64,12 @@ class SelfPlayConfig:
             what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
         candidates: Most actions that are considered so at a decision.
         least: Least probability of an action that is.
-        floor: Least weight, in that share, of an action that the critic finds better than what the policy does; to find
-            such, one more action at random is considered.  0: no weight is lifted, no action added.
-        settled_share: Share of the settled decisions, those with no second action of that probability, that the policy
-            learns from, each for all that are left out; the critic learns from every decision.
+        floor: Least weight, in that share, of an action that the critic finds better than the mean of those considered;
+            to find such, one more action at random is considered wherever the policy learns.  0: no weight is lifted,
+            no action added.
+        settled_share: Share of the settled decisions, those with no second action of the probability ``least``, that
+            the policy learns from, each as if it were there ``1 / settled_share`` times; the critic learns from every
+            decision.
         gamma: Discount a move.
         lam: λ a move.
         entropy: Weight of the entropy bonus at first.
@@ -80,7 +82,8 @@ class SelfPlayConfig:
         snapshot_every: Updates between two of them.
         average: Weight of the past in the running average of the policy's weights that is saved and evaluated; 0 saves
             the weights themselves.
-        critic_average: The same of the critic's, whose word counts in training; 0 asks the critic as it is.
+        critic_average: The same of the critic's, which are saved and whose word counts in training; 0 saves and asks
+            the critic itself.
         checkpoint_every: Updates between two checkpoints.
         evaluate_every: Updates between two evaluations; 0 for none.
         evaluate_deals: Duplicate deals an opponent.

@@ -29,7 +29,8 @@ class Decisions:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: As bits, shape ``[n, 7]``, uint64.
         concealed: Shape ``[n, CONCEALED.size]``, int8.
-        by_rules: Whether the rule agent plays the other side, shape ``[n]``, bool.
+        by_rules: Whether the rule agent plays the other side (in an auction: one of the sides to come), shape ``[n]``,
+            bool.
         counts: How much each counts for the policy, shape ``[n]``, float32.
         actions: Shape ``[n]``, int64.
         log_probabilities: Under the policy that chose, shape ``[n]``, float32.

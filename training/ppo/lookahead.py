@@ -98,12 +98,12 @@ def pick_candidates(
         actions: Output, shape ``[n, candidates]``, int16, likeliest first; all ``NONE`` where there is no second.
         probabilities: Output, shape ``[n, candidates]``, float32.
     """
-    floor = np.log(least)
+    bound = np.log(least)
     for row in range(log_probabilities.shape[0]):
         found = 0
         for action in range(NUM_ACTIONS):
             value = log_probabilities[row, action]
-            if value < floor:
+            if value < bound:
                 continue
             chance = np.float32(np.exp(value))
             if chance == 0.0:  # below the least float: nothing can be weighed against it
@@ -189,7 +189,7 @@ def _certain_action(
 ) -> int:
     """What is surely played next: the only legal action, or the rule agent's; ``NONE`` where somebody decides."""
     if against_rules and not own:
-        return taught_action(row, rules, mind, WEIGHTS, plan)
+        return taught_action(row, rules, mind, WEIGHTS, plan)  # it began the move itself: never ``NO_LABEL``
     legal_mask(row, rules, mask)
     return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
 
@@ -308,7 +308,9 @@ def look_ahead(
     """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
 
     Before there is a landlord nobody's side is known, and nothing is foreseen: the candidates are dropped.  What comes
-    next is not discounted.
+    next is not discounted.  The deviation is that over all decisions with candidates.  Where a probe gives them to a
+    settled decision, it adds next to nothing to the sum and counts in the number: the more such decisions there are,
+    the smaller is the unit.
 
     Args:
         rows: The games at the decisions, shape ``[n, 32]``, uint64.

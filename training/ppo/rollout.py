@@ -52,7 +52,7 @@ class Rollout:
         by_rules: Whether the rule agent plays one side of the game, shape ``[steps, games]``, bool.
         rows: The games at the learner's decisions, shape ``[steps, games, 32]``, uint64.
         counts: How much its decisions count for the policy, shape ``[steps, games]``, float32.
-        candidates: The actions that it considered there, ``[steps, games, candidates]``.
+        candidates: The actions that it considered there and a place for a probe, ``[steps, games, candidates + 1]``.
         firsts: Where the appraisals of its decisions begin, shape ``[steps, games]``, int64.
         appraisals: Of the legal actions of each of its decisions, shape ``[pairs, APPRAISAL]``, int16.
     """
@@ -137,9 +137,8 @@ def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
 def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: np.random.Generator) -> Floats:
     """How much each decision counts for the policy.
 
-    Where all but one action have hardly any probability, the gradient of the policy's loss is next to zero and costs as
-    much as any.  Such settled decisions are sampled, and those drawn stand for the others: the expected gradient
-    remains what it is.
+    Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
+    settled decisions are sampled, and those drawn stand for the others: each counts once on average.
 
     Args:
         contested: Whether the policy considered more than one action, shape ``[n]``, bool.

@@ -6,10 +6,13 @@ The loss of a decision is
     + λ · Σ over candidates of their weight · clipped surrogate, with the critic's advantages
     − entropy weight · entropy
 
-where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates, times how much
-the decision counts.  The weight of a candidate is its old probability, and at least a floor where it is better than
-the mean: a probability near zero would hold down what is good as well.  Errors of the critic alone cannot lift an
-action far above the floor, for there they count alike in both directions.
+where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates.  All of it is
+multiplied by how much the decision counts.
+
+The weight of a candidate is its old probability, and at least a floor where it is better than the mean: a probability
+near zero would hold down what is good as well.  Below the floor what speaks for an action outweighs what speaks
+against it, so one that is better in some deals only does not vanish.  Neither that nor errors of the critic lift an
+action far above the floor, for there both directions count alike.
 
 As tensor operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few
 actions are legal.

@@ -406,6 +406,21 @@ def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], mess
         SelfPlayConfig(**settings)
 
 
+def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there() -> None:
+    settings = {
+        "learning_rate": 1e-3,
+        "final_learning_rate": 0.1,
+        "entropy": 0.02,
+        "final_entropy": 0.01,
+        "floor": 0.04,
+    }
+    config = SelfPlayConfig(anneal_updates=100, **settings)  # type: ignore[arg-type]
+    assert config.annealed(0) == (1e-3, 0.02, 0.04)
+    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015, 0.02))
+    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01, 0.0))
+    assert SelfPlayConfig(**settings).annealed(10_000) == (1e-3, 0.02, 0.04)  # type: ignore[arg-type]
+
+
 def test_settings_are_read_as_they_are_written() -> None:
     config = configure(parse_settings(["lam=0.9", "architecture.width=64", "opponents=rules", "rules=rlcard"]))
     assert (config.lam, config.architecture.width, config.opponents, config.rules) == (0.9, 64, ("rules",), "rlcard")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.neural.network import Architecture
 from ddz_env.rules import Rules
@@ -39,6 +39,20 @@ _POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
 _NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
 
+class Annealed(NamedTuple):
+    """What changes in the course of a run.
+
+    Attributes:
+        learning_rate: Adam's step size.
+        entropy: Weight of the entropy bonus.
+        floor: Least weight of an action that the critic finds better than the mean of those considered.
+    """
+
+    learning_rate: float
+    entropy: float
+    floor: float
+
+
 @dataclass(frozen=True)
 class SelfPlayConfig:
     """Everything that the result of a run depends on, besides how long it runs.
@@ -56,7 +70,8 @@ class SelfPlayConfig:
         shard: Decisions a forward pass; shards of a minibatch are shared among threads.
         learning_rate: Adam's step size at first.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
-        anneal_updates: Updates over which step size and entropy bonus go down in a straight line; 0: they stay.
+        anneal_updates: Updates over which step size, entropy bonus and ``floor`` go down in a straight line, the last
+            to 0; 0: they stay.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
@@ -147,9 +162,14 @@ class SelfPlayConfig:
         check_numbers(self, ("least", "settled_share"), high=1.0, positive=True)
         check_numbers(self, _NOT_NEGATIVE)
 
-    def progress(self, update: int) -> float:
-        """The share of the annealing that lies behind an update, 0 to 1."""
-        return min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
+    def annealed(self, update: int) -> Annealed:
+        """What changes in the course of a run, as it is at an update."""
+        done = min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
+        return Annealed(
+            self.learning_rate * (1.0 - done * (1.0 - self.final_learning_rate)),
+            self.entropy + done * (self.final_entropy - self.entropy),
+            self.floor * (1.0 - done),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""

@@ -14,7 +14,7 @@ from agents.neural.leavings import Appraisals
 from agents.neural.masking import masked_log_probabilities
 from agents.neural.network import Critic, PolicyNetwork, policy_input
 from agents.neural.policy import Bytes, Floats
-from training.ppo.config import SelfPlayConfig
+from training.ppo.config import Annealed, SelfPlayConfig
 from training.ppo.lookahead import Candidates
 from training.ppo.rollout import unpack_masks
 from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient
@@ -138,17 +138,15 @@ class Learner:
             update: The number of the update, for what is annealed.
         """
         config = self._config
-        progress = config.progress(update)
-        rate = config.learning_rate * (1.0 - progress * (1.0 - config.final_learning_rate))
-        entropy = config.entropy + progress * (config.final_entropy - config.entropy)
+        annealed = config.annealed(update)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = annealed.learning_rate
         learns_policy = update >= config.critic_updates
         sums, count = np.zeros(len(UpdateStatistics.__dataclass_fields__)), 0
         for _ in range(config.epochs):
             order = rng.permutation(len(decisions.actions))
             for rows in shards(len(order), config.minibatch):
-                sums += self._step(decisions, order[rows], entropy, learns_policy)
+                sums += self._step(decisions, order[rows], annealed, learns_policy)
                 count += rows.stop - rows.start
         return UpdateStatistics(*(sums / max(count, 1)).tolist())
 
@@ -156,12 +154,12 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        entropy: float,
+        annealed: Annealed,
         learns_policy: bool,
     ) -> npt.NDArray[np.float64]:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
-        results = self._workers.map(lambda piece: self._gradient(decisions, piece, entropy, len(rows)), pieces)
+        results = self._workers.map(lambda piece: self._gradient(decisions, piece, annealed, len(rows)), pieces)
         gradients = [torch.stack(parts).sum(0) for parts in zip(*(gradient for gradient, _ in results), strict=True)]
         weights = [*self._policy_weights, *self._critic_weights]
         for weight, gradient in zip(weights, gradients, strict=True):
@@ -179,11 +177,11 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        entropy_weight: float,
+        annealed: Annealed,
         total: int,
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        policy, sums = self._policy_gradient(decisions, rows[decisions.counts[rows] > 0], entropy_weight, total)
+        policy, sums = self._policy_gradient(decisions, rows[decisions.counts[rows] > 0], annealed, total)
         critic, loss = self._critic_gradient(decisions, rows, total)
         policy_loss, entropy, divergence, clipped, value_loss = sums
         return (*policy, *critic), np.array([policy_loss, value_loss, loss, entropy, divergence, clipped])
@@ -202,7 +200,7 @@ class Learner:
         self,
         decisions: Decisions,
         rows: npt.NDArray[np.int64],
-        entropy_weight: float,
+        annealed: Annealed,
         total: int,
     ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
         """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
@@ -212,7 +210,7 @@ class Learner:
         history, known = self._config.architecture.history, decisions.appraisals_of(rows, masks)
         seen, _ = policy_input(decisions.observations[rows], masks, history, known)
         logits, values = self.policy(*seen)
-        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, entropy_weight)
+        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, annealed)
         weights, targets = torch.from_numpy(decisions.counts[rows]), torch.from_numpy(decisions.targets[rows])
         errors = values.detach() - targets
         gradient = torch.autograd.grad(
@@ -228,7 +226,7 @@ class Learner:
         rows: npt.NDArray[np.int64],
         logits: Floats,
         masks: Bytes,
-        entropy_weight: float,
+        annealed: Annealed,
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """The gradient of the policy's loss with respect to the logits, and the sums of its statistics."""
         considered, gradient, sums = decisions.candidates[rows], np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
@@ -243,9 +241,9 @@ class Learner:
             considered.probabilities,
             considered.advantages,
             float(self._config.lookahead),
-            float(self._config.floor),
+            float(annealed.floor),
             float(self._config.clip),
-            float(entropy_weight),
+            float(annealed.entropy),
             gradient,
             sums,
         )

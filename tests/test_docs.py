@@ -25,7 +25,7 @@ from training.experiments.policy_strength import shipped_fingerprint
 from training.experiments.result_table import read_results
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGES = [REPOSITORY / "README.md", *generated_pages(REPOSITORY)]
+PAGES = generated_pages(REPOSITORY)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -51,7 +51,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
         refreshed("<!-- table: unknown -->\n<!-- end -->")
 
 
-def test_the_model_card_has_the_results_of_the_docs(tmp_path: Path) -> None:
+def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
     card = tmp_path / "agents" / "neural" / "shipped" / "MODEL_CARD.md"
     results = tmp_path / "docs" / "results"
     card.parent.mkdir(parents=True)
@@ -68,6 +68,11 @@ def test_the_model_card_has_the_results_of_the_docs(tmp_path: Path) -> None:
     text = card.read_text(encoding="utf-8")
     assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 | 0.50 | 0.10 | 65 |" in text
     assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")
+    assert generated_pages(tmp_path) == [readme, card]
+    refresh([readme])
+    assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
 
 
 def test_the_options_of_the_neural_search_are_those_of_its_page() -> None:

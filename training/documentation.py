@@ -2,8 +2,8 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
-the results that lie beside the page, in ``results/``; the model card, which lies beside the shipped weights, has those
-of the checkout's ``docs/``.
+the results that lie beside the page, in ``results/``; the README and the model card, which lies beside the shipped
+weights, have those of the checkout's ``docs/``.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
     """The table of an experiment by its name in a page; None if there is no such experiment.
 
     Args:
-        name: ``mini-uct``, one of :data:`OPTION_TABLES`, ``policy-strength``, ``training-stages``, or ``full-`` and a
-            report of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
+        name: One of :data:`MINI_TABLES`, :data:`OPTION_TABLES` and :data:`LEARNING_TABLES`, or ``full-`` and a report
+            of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
         results: Where the files are.
     """
     if name in MINI_TABLES:
@@ -202,6 +202,15 @@ def _policy_strength_table(results: Path) -> str:
     return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
 
 
+def _policy_rates_table(results: Path) -> str:
+    """Win rates of the shipped policy alone, for a page that has no room for more."""
+    path = results / "policy_strength.csv"
+    if not path.exists():
+        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
+    lines = strength_cells([StrengthResult.of_row(row) for row in read_results(path)[1]])
+    return _table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
+
+
 def _training_table(results: Path) -> str:
     """The stages of the training and what they took."""
     if not (results / "training_curves.csv").exists():
@@ -244,6 +253,7 @@ MINI_TABLES = ("mini-uct",)
 
 LEARNING_TABLES: dict[str, Callable[[Path], str]] = {
     "policy-strength": _policy_strength_table,
+    "policy-rates": _policy_rates_table,
     "training-stages": _training_table,
     "training-plot": _training_plot,
 }
@@ -288,21 +298,21 @@ def refreshed(text: str, results: Path = Path("docs/results")) -> str:
 
 
 MODEL_CARD = Path("agents/neural/shipped/MODEL_CARD.md")
-"""The one generated page outside ``docs/``, from the root of the checkout."""
+README = Path("README.md")
+"""The generated pages outside ``docs/``, from the root of the checkout."""
 
 
 def generated_pages(root: Path) -> list[Path]:
     """All pages of a checkout that may have generated blocks."""
-    return [page for page in (*sorted((root / "docs").glob("*.md")), root / MODEL_CARD) if page.is_file()]
+    pages = (root / README, *sorted((root / "docs").glob("*.md")), root / MODEL_CARD)
+    return [page for page in pages if page.is_file()]
 
 
 def _results_of(page: Path) -> Path:
-    """Where the results for a page are."""
+    """Where the results for a page are: beside it, or in the ``docs`` of a folder above."""
     beside = page.parent / "results"
-    if page.name != MODEL_CARD.name:
-        return beside
-    roots = page.absolute().parents
-    return next((root / "docs" / "results" for root in roots if (root / "docs" / "results").is_dir()), beside)
+    above = [root / "docs" / "results" for root in page.absolute().parents]
+    return next((folder for folder in (beside, *above) if folder.is_dir()), beside)
 
 
 def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:

@@ -39,6 +39,51 @@ def _surrogate(ratio: float, advantage: float, clip: float) -> tuple[float, floa
     return -plain, -plain
 
 
+@inline_kernel
+def _find_legal(logits: np.ndarray, mask: np.ndarray, legal: np.ndarray, logs: np.ndarray) -> tuple[int, float]:
+    """List the legal actions and write the logarithms of their probabilities; how many there are, and the entropy."""
+    count, highest = 0, -np.inf
+    for action in range(logits.shape[0]):
+        if mask[action]:
+            legal[count] = action
+            highest = max(highest, np.float64(logits[action]))
+            count += 1
+    total = 0.0
+    for place in range(count):
+        total += np.exp(logits[legal[place]] - highest)
+    entropy = 0.0
+    for place in range(count):
+        action = legal[place]
+        logs[action] = logits[action] - highest - np.log(total)
+        entropy -= np.exp(logs[action]) * logs[action]
+    return count, entropy
+
+
+@inline_kernel
+def _weigh_candidates(
+    candidates: np.ndarray,
+    chances: np.ndarray,
+    foreseen: np.ndarray,
+    logs: np.ndarray,
+    share: float,
+    floor: float,
+    clip: float,
+    slopes: np.ndarray,
+) -> float:
+    """The loss of a decision's candidates; their slopes are added to those of the logarithms."""
+    total = 0.0
+    for place in range(candidates.shape[0]):
+        considered = np.int64(candidates[place])
+        if considered == NONE:
+            break
+        better = foreseen[place] > 0.0
+        weight = share * (max(chances[place], floor) if better else chances[place])
+        loss, slope = _surrogate(np.exp(logs[considered]) / chances[place], foreseen[place], clip)
+        total += weight * loss
+        slopes[considered] += weight * slope
+    return total
+
+
 @kernel
 def surrogate_gradient(
     logits: np.ndarray,
@@ -77,49 +122,27 @@ def surrogate_gradient(
         sums: Output, shape ``[SURROGATE_SUMS]``, float64; added to.
     """
     logs = np.empty(logits.shape[1])
-    slopes = np.empty(logits.shape[1])
+    slopes = np.zeros(logits.shape[1])
     legal = np.empty(logits.shape[1], np.int64)
     for row in range(logits.shape[0]):
-        times = np.float64(weights[row])
-        count, highest = 0, -np.inf
-        for action in range(logits.shape[1]):
-            if masks[row, action]:
-                legal[count] = action
-                highest = max(highest, np.float64(logits[row, action]))
-                count += 1
-        total = 0.0
-        for place in range(count):
-            total += np.exp(logits[row, legal[place]] - highest)
-        entropy = 0.0
-        for place in range(count):
-            action = legal[place]
-            logs[action] = logits[row, action] - highest - np.log(total)
-            entropy -= np.exp(logs[action]) * logs[action]
-            slopes[action] = 0.0
-        chosen = actions[row]
+        times, chosen = np.float64(weights[row]), actions[row]
+        count, entropy = _find_legal(logits[row], masks[row], legal, logs)
         change = logs[chosen] - old[row]
         ratio = np.exp(change)
         loss, slope = _surrogate(ratio, advantages[row], clip)
         own = 1.0 - share if candidates.shape[1] > 0 and candidates[row, 0] != NONE else 1.0
-        sums[0] += times * own * loss
         slopes[chosen] += own * slope
-        for place in range(candidates.shape[1]):
-            considered = np.int64(candidates[row, place])
-            if considered == NONE:
-                break
-            better = foreseen[row, place] > 0.0
-            weight = share * (max(chances[row, place], floor) if better else chances[row, place])
-            loss, slope = _surrogate(np.exp(logs[considered]) / chances[row, place], foreseen[row, place], clip)
-            sums[0] += times * weight * loss
-            slopes[considered] += weight * slope
+        looked = candidates[row], chances[row], foreseen[row]
+        sums[0] += times * (own * loss + _weigh_candidates(*looked, logs, share, floor, clip, slopes))
         sums[1] += times * entropy
         sums[2] += times * (ratio - 1.0 - change)
         sums[3] += times * (abs(ratio - 1.0) > clip)
         pull = 0.0
         for place in range(count):
             pull += slopes[legal[place]]
-        for place in range(count):
+        for place in range(count):  # a slope of the logarithms becomes one of the logits
             action = legal[place]
             chance = np.exp(logs[action])
             bonus = entropy_weight * chance * (logs[action] + entropy)
             gradient[row, action] = times * (slopes[action] - chance * pull + bonus)
+            slopes[action] = 0.0

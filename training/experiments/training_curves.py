@@ -145,7 +145,7 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
     points: dict[str, list[tuple[float, float, float, float]]] = {}
     for stage in stages:
         axes.axvline(behind / 1e6, color="grey", linestyle=":", linewidth=1)
-        axes.annotate(stage.name, (behind / 1e6, 101), color="grey", annotation_clip=False)
+        axes.annotate(stage.name, (behind / 1e6, 2), color="grey", rotation=90, va="bottom")  # stages may be short
         for line in stage.evaluations:
             wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
             points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +39,58 @@ def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
     with pytest.raises(WorkerDiedError, match="what is saved is kept"):
         list(ordered_map(Sleeper, [4, 5, -1, 6], 2))
     assert multiprocessing.active_children() == []
+
+
+def is_running(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+class Teller:
+    """Notes its process in a folder, and works for as long as it is let."""
+
+    def __init__(self, folder: str) -> None:
+        (Path(folder) / str(os.getpid())).touch()
+
+    def play(self, task: int) -> int:
+        time.sleep(600)
+        return task
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -> None:
+    source = f"""
+import functools
+from tests.test_ordered_map import Teller
+from training.evaluation.ordered_map import ordered_map
+if __name__ == "__main__":
+    list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
+"""
+    script = tmp_path / "parent.py"
+    script.write_text(source, encoding="utf-8")
+    root = str(Path(__file__).resolve().parent.parent)
+    parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": root})
+
+    def workers() -> list[int]:
+        return [int(note.name) for note in tmp_path.iterdir() if note.name.isdigit()]
+
+    for _ in range(6000):  # ten minutes at most
+        if len(workers()) == 2:
+            break
+        assert parent.poll() is None
+        time.sleep(0.1)
+    parent.send_signal(number)
+    parent.wait()
+    for _ in range(6000):
+        if not any(map(is_running, workers())):
+            break
+        time.sleep(0.1)
+    assert len(workers()) == 2
+    assert not any(map(is_running, workers()))
 
 
 def test_an_iteration_that_is_given_up_ends_its_processes() -> None:

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from agents.neural.network import Architecture
+from tests.test_ordered_map import is_running, needs_proc
 from training.evaluation import bench_training
 from training.evaluation.bench_parts import PARTS
 from training.evaluation.fresh_process import FreshProcessError
@@ -38,14 +39,6 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bench_training, "_CHILD", _FAKE.format(pids=str(pids), batches=100))
     monkeypatch.setattr(bench_training.importlib.util, "find_spec", lambda name: name == "douzero" or None)
     return pids
-
-
-def is_running(process: int) -> bool:
-    stat = Path(f"/proc/{process}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
 
 
 @needs_proc

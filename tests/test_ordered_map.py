@@ -41,6 +41,9 @@ def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
     assert multiprocessing.active_children() == []
 
 
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
+
+
 def is_running(process: int) -> bool:
     stat = Path(f"/proc/{process}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
@@ -60,7 +63,7 @@ class Teller:
         pass
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
+@needs_proc
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -> None:
     source = f"""

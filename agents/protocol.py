@@ -85,7 +85,8 @@ class Decision:
 
     Attributes:
         move: The move chosen.
-        visits: Visits of each legal first stage (action id → count); empty where nothing was searched.
+        visits: Visits of each legal first stage (action id → count).  Where nothing was searched it is empty, or holds
+            the move that a policy was all but sure of, once.
         values: Mean reward of each visited first stage for the acting seat (action id → reward).
         line: The principal line as action ids, the move's own stages first.
     """

@@ -10,9 +10,11 @@ torch = pytest.importorskip("torch")
 from agents.inference.errors import InvalidInferenceOptionError  # noqa: E402
 from agents.inference.learned_model import LearnedModel  # noqa: E402
 from agents.inference.model import story_log_likelihoods  # noqa: E402
+from agents.inference.rules_model import RulesModel  # noqa: E402
 from agents.inference.sampler import infer  # noqa: E402
 from agents.inference.story import read_story  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural_search.beliefs import believed_players  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
@@ -69,3 +71,39 @@ def test_particles_are_weighed_by_it() -> None:
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInferenceOptionError, match="uniform=0"):
         LearnedModel(NetworkPolicy(small_networks()[0]), uniform=0)
+
+
+def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
+    """Rule models take the compiled walk, others the protocol; a seat's likelihood is the mean over all of them."""
+    policy, state = NetworkPolicy(small_networks()[0]), State.new(2)
+    for _ in range(5):
+        state.step(state.legal_moves()[-1])
+    view, kinds = state.view(), believed_players(policy, "mixed")
+    assert [type(kind) for kind in kinds] == [LearnedModel, RulesModel, RulesModel, RulesModel]
+    known = infer(view, np.random.default_rng(0), particles=30, models=kinds, rounds=0, least_ess=0.0)
+    story = read_story(view)
+    weighed = story.moves[:, 0] != np.uint64(view.seat)
+    logs = [story_log_likelihoods([kind], story, known.hands, weighed, view.rules)[:, 0] for kind in kinds]
+    mixed = np.log(np.exp(np.array(logs)).mean(axis=0)).sum(axis=1)
+    expected = np.exp(mixed - mixed.max())
+    assert known.weights == pytest.approx(expected / expected.sum(), abs=1e-6)
+
+
+def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:
+    class Watched(NetworkPolicy):
+        def evaluate(self, observations: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            assert (masks.sum(axis=1) > 1).all()
+            asked.append(len(masks))
+            return super().evaluate(observations, masks)
+
+    asked = list[int]()
+    state = State.from_hands(["3B", "45", "67"], check_sizes=False)
+    state.step("B")
+    state.step("pass")
+    infer(state.view(2), np.random.default_rng(0), particles=9, models=LearnedModel(Watched(small_networks()[0])))
+    state.step("pass")
+    assert asked  # the landlord led
+    story = read_story(state.view(0))
+    hands = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
+    model, passes = LearnedModel(Watched(small_networks()[0])), np.array([False, True, True])
+    assert (story_log_likelihoods([model], story, hands, passes, state.rules) == 0).all()

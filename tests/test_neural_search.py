@@ -13,13 +13,13 @@ from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError  # n
 from agents.mcts.search import search  # noqa: E402
 from agents.mcts.settings import plain  # noqa: E402
 from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
-from agents.mcts.worlds import uniform  # noqa: E402
+from agents.mcts.worlds import Pool, uniform  # noqa: E402
 from agents.neural.model import Bytes, Floats  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
-from agents.neural_search.leaves import evaluator, flattened, leaf_kind  # noqa: E402
+from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
 from agents.registry import make_agent  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
@@ -89,7 +89,7 @@ def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = 
     forest = Forest(
         1,
         batch,
-        evaluator(model, leaf, 1.0),
+        Evaluator(model, leaf, 1.0),
         exploration=1.0,
         trust=0.0 if leaf == "simulation" else 1.0,
         simulation=0,
@@ -198,12 +198,31 @@ def test_only_and_finishing_moves_are_played_at_once() -> None:
     assert str(agent.act(state.view(), rng)) == "pass"
 
 
-def test_leaves_of_all_trees_are_evaluated_together() -> None:
-    """One call for the root, then one a wave, never more leaves than descents in flight."""
+def test_a_settled_move_is_played_at_once() -> None:
+    """Where the policy is all but sure it alone is asked; kickers are searched for nevertheless."""
+    solo = State.from_hands(["345", "7", "9"], check_sizes=False)
+    actions = {str(MAIN_GROUPS[action]): action for action in solo.legal_actions()}
+    rng, lone = np.random.default_rng(0), next(iter(actions.values()))
+    for settled, calls in ((0.9, 1), (1.0, None)):
+        model = Prefers({lone})  # 20 : 1 : 1
+        decision = ModelSearchAgent(model, 100, particles=0, settled=settled).decide(solo.view(), rng)
+        assert decision.move.main == lone or calls is None
+        assert (len(model.asked) == 1) == (calls == 1)
+    trio = State.from_hands(["33345", "7", "9"], check_sizes=False)
+    with_kicker = next(a for a in trio.legal_actions() if MAIN_GROUPS[a].kicker_count == 1)
+    model = Prefers({with_kicker})
+    ModelSearchAgent(model, 100, particles=0, settled=0.6).decide(trio.view(), rng)
+    assert len(model.asked) > 1
+
+
+@pytest.mark.parametrize(("ahead", "calls"), [(0, 1), (1, 2), (3, 4)])
+def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int) -> None:
+    """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
     model = Uniform()
-    ModelSearchAgent(model, 640, trees=4, batch=16, root="puct").decide(State.new(5).view(), np.random.default_rng(0))
+    agent = ModelSearchAgent(model, 640, trees=4, batch=16, root="puct", ahead=ahead)
+    agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.asked[0] == 1
-    assert len(model.asked) == 1 + 10
+    assert len(model.asked) == 1 + 10 * calls
     assert max(model.asked) <= 64
 
 
@@ -223,7 +242,7 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
 def first_worlds(shared: bool) -> dict[int, list[bytes]]:
     """The hidden cards in which each of four moves of the root was tried, visit by visit."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest = Forest(1, 1, evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0, shared=shared)
+    forest = Forest(1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0, shared=shared)
     forest.plant(view, [np.uint64(3)])
     found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
     for visit in range(12):
@@ -317,12 +336,40 @@ def test_inference_and_simulations_can_join() -> None:
     state = State.new(6)
     state.step(state.legal_moves()[3])
     for agent in (
-        ModelSearchAgent(model, 100, particles=50),
+        ModelSearchAgent(model, 100, particles=50, inference="rules"),
+        ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
         ModelSearchAgent(model, 100, trust=0.5, simulation="rules"),
         ModelSearchAgent(model, 100, temperature=2.0, final="value"),
         ModelSearchAgent(model, milliseconds=30),
     ):
         assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+
+
+def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def priced(view: View, rng: np.random.Generator, particles: int, *rest: object) -> Pool:
+        asked.append(particles)
+        now[0] += 0.001 * particles * len(view.history)  # a millisecond a particle and move
+        return uniform()
+
+    now = [0.0]
+    monkeypatch.setattr("agents.neural_search.agent.inferred_pool", priced)
+    monkeypatch.setattr("agents.neural_search.agent.time.perf_counter", lambda: now[0])
+    state, model = State.new(6), NetworkPolicy(*small_networks())
+    for _ in range(4):
+        state.step(state.legal_moves()[-1])
+    agent = ModelSearchAgent(model, milliseconds=40, particles=1000, settled=1.0)
+    for _ in range(2):
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked == [100, 5]  # 20 ms at the price expected at first (0.05), then at the one found
+    ModelSearchAgent(model, 10, particles=1000)._worlds(state.view(), np.random.default_rng(0))
+    assert asked[-1] == 1000
+    agent = ModelSearchAgent(model, milliseconds=0.1, particles=1000)
+    assert not len(agent._worlds(state.view(), np.random.default_rng(0)).hands)
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize(
@@ -342,6 +389,9 @@ def test_inference_and_simulations_can_join() -> None:
         ({"temperature": 0}, InvalidBudgetError, "temperature=0"),
         ({"exploration": float("nan")}, InvalidBudgetError, "exploration=nan"),
         ({"trust": 1.5}, InvalidBudgetError, "trust=1.5"),
+        ({"settled": 1.5}, InvalidBudgetError, "settled=1.5 must be at most 1"),
+        ({"settled": 0.4}, InvalidBudgetError, "settled=0.4"),
+        ({"inference": "oracle"}, InvalidSearchOptionError, "mixed, policy, rules"),
         ({"leaf": "oracle"}, InvalidSearchOptionError, "auto, critic, value, simulation"),
         ({"simulation": "perfect"}, InvalidSearchOptionError, "random, planned, rules"),
         ({"candidates": 1}, InvalidBudgetError, "candidates=1"),

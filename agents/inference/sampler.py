@@ -150,11 +150,16 @@ def _log_likelihoods(
     weighed: npt.NDArray[np.bool_],
     rules: Rules,
 ) -> npt.NDArray[np.float64]:
-    """By the compiled walk where all models are rule models, else by the protocol; shape ``[n, models, 3]``."""
+    """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
+    ruled = np.array([isinstance(model, RulesModel) for model in models])
+    logs = np.empty((len(deals), len(models), 3))
     rule_models = [model for model in models if isinstance(model, RulesModel)]
-    if len(rule_models) == len(models):
-        return rules_story_log_likelihoods(rule_models, story, deals, weighed, rules)
-    return story_log_likelihoods(models, story, deals, weighed, rules)
+    if rule_models:
+        logs[:, ruled] = rules_story_log_likelihoods(rule_models, story, deals, weighed, rules)
+    if not ruled.all():
+        others = [model for model in models if not isinstance(model, RulesModel)]
+        logs[:, ~ruled] = story_log_likelihoods(others, story, deals, weighed, rules)
+    return logs
 
 
 def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from agents.inference.errors import InconsistentHistoryError
-from agents.inference.sampler import infer
+from agents.inference.model import PolicyModel
+from agents.inference.sampler import DEFAULT_ROUNDS, infer
 from agents.mcts.worlds import Pool, uniform
 from ddz_env import View
 
@@ -13,18 +16,26 @@ MOST_PARTICLES = 100_000
 """More are an error: with so many a decision begins with about half a second of inference."""
 
 
-def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> Pool:
+def inferred_pool(
+    view: View,
+    rng: np.random.Generator,
+    particles: int,
+    models: Sequence[PolicyModel] | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+) -> Pool:
     """Determinizations weighted by how plausible the hidden seats' past moves are.
 
     Args:
         view: What the searcher knows.
         rng: The generator.
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
+        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
+        rounds: Of annealing (:func:`agents.inference.sampler.infer`).
     """
     if not particles:
         return uniform()
     try:
-        known = infer(view, rng, particles=particles)
+        known = infer(view, rng, particles=particles, models=models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return uniform()
     return Pool(known.hands, known.cumulative)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -12,22 +13,29 @@ from agents.mcts.consistency import check_view
 from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
 from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.settings import FINAL, SIMULATIONS
-from agents.mcts.worlds import Pool
+from agents.mcts.worlds import Pool, uniform
 from agents.neural.loading import load_policy
-from agents.neural.model import PolicyModel
+from agents.neural.model import Floats, PolicyModel
+from agents.neural_search.beliefs import believed_players
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
-from agents.neural_search.leaves import evaluator, leaf_kind
+from agents.neural_search.leaves import Evaluator, leaf_kind
 from agents.protocol import Decision
 from ddz_env import Move, View
+from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import SEAT
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
 
 ROOTS = ("halving", "puct")
-MOST_ITERATIONS, MOST_TREES, MOST_BATCH = 1_000_000, 64, 256
+MOST_ITERATIONS, MOST_TREES, MOST_BATCH, MOST_AHEAD = 1_000_000, 64, 256, 1000
 """More are an error before any memory is taken: with so many a decision takes a minute or two, its trees some hundred
 megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte."""
+
+_ROUNDS = 2
+"""Of annealing: each asks the policy about every particle's decisions."""
+_FIRST_PRICE = 0.05
+"""Milliseconds that a move of the past costs a particle, before any has been timed."""
 
 
 class ModelSearchAgent:
@@ -46,11 +54,17 @@ class ModelSearchAgent:
         caution: How much the policy's liking counts against the values found (halving only).
         exploration: PUCT's constant, on rewards 0 (loss) to 1 (win).
         temperature: Of the prior: above 1 it is flatter than the policy.
+        settled: A move that the policy gives at least this probability is played without a search; 1 searches always.
         leaf: ``critic``, ``value``, ``simulation`` or ``auto`` (:func:`~agents.neural_search.leaves.leaf_kind`).
+        ahead: Decisions that the policy plays on from a leaf before the critic or its own value is asked
+            (:mod:`agents.neural_search.playing_on`); at most 1,000.
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
         simulation: ``random``, ``planned`` or ``rules``.
+        inference: Whom the hidden seats are believed to be: ``policy`` (players like the one that searches), ``rules``
+            or ``mixed`` (:mod:`agents.neural_search.beliefs`).
         particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.inference`); 0 for uniform ones; at most 100,000.  Inference is part of the thinking time.
+            (:mod:`agents.inference`); 0 for uniform ones; at most 100,000.  Of ``milliseconds`` inference takes at most
+            about half, with fewer particles if need be.
         final: Choose the move with most ``visits``, or with the best ``value`` among those with enough; after halving
             it decides between kickers only.
 
@@ -71,13 +85,16 @@ class ModelSearchAgent:
         batch: int = 16,
         root: str = "halving",
         candidates: int = 5,
-        caution: float = 0.6,
+        caution: float = 0.3,
         exploration: float = 1.0,
         temperature: float = 1.0,
+        settled: float = 0.98,
         leaf: str = "auto",
         trust: float = 1.0,
         simulation: str = "random",
-        particles: int = 300,
+        ahead: int = 4,
+        inference: str = "mixed",
+        particles: int = 256,
         final: str = "visits",
     ) -> None:
         for name, value, least in (
@@ -85,25 +102,31 @@ class ModelSearchAgent:
             ("caution", caution, 0),
             ("exploration", exploration, 0),
             ("temperature", temperature, 0.01),
+            ("settled", settled, 0.5),
             ("trust", trust, 0),
         ):
             check_budget(name, value, least)
-        if trust > 1:
-            raise InvalidBudgetError(f"trust={trust!r} must be a share, 0 to 1")
+        for name, value in (("settled", settled), ("trust", trust)):
+            if value > 1:
+                raise InvalidBudgetError(f"{name}={value!r} must be at most 1")
         self.iterations, self.milliseconds = check_count("iterations", iterations, 1, MOST_ITERATIONS), milliseconds
         self.trees = check_count("trees", trees, 1, MOST_TREES)
         self.batch = check_count("batch", batch, 1, MOST_BATCH)
+        ahead = check_count("ahead", ahead, 0, MOST_AHEAD)
         self.particles = check_count("particles", particles, 0, MOST_PARTICLES)
         self.root = ROOTS[check_choice("root", root, ROOTS)]
         self.candidates, self.caution = check_count("candidates", candidates, 2), float(caution)
         self.model = model
+        self._price = _FIRST_PRICE
+        self._believed = believed_players(model, inference)
+        self.settled = float(settled)
         self.leaf = leaf_kind(model, leaf)
         self._by_value = check_choice("final", final, FINAL) == 1
         simulated = check_choice("simulation", simulation, SIMULATIONS)
         self._forest = Forest(
             self.trees,
             self.batch,
-            evaluator(model, self.leaf, float(temperature)),
+            Evaluator(model, self.leaf, float(temperature), ahead),
             exploration=float(exploration),
             trust=float(trust) if self.leaf != "simulation" else 0.0,
             simulation=simulated,
@@ -134,14 +157,36 @@ class ModelSearchAgent:
         if move is not None:
             return Decision(move, line=move.actions)
         began = time.perf_counter()
-        pool = inferred_pool(view, rng, self.particles)
-        first = self._search(view, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), began)
+        seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+        priors = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
+        move = self._settled_move(priors)
+        if move is not None:
+            return Decision(move, visits={move.main: 1}, line=move.actions)
+        first = self._search(view, self._worlds(view, rng), priors, began)
         return choose(self._forest.trees, root, rules, self._by_value, first)
 
-    def _search(self, view: View, pool: Pool, seed: np.uint64, began: float) -> int | None:
+    def _settled_move(self, priors: Floats) -> Move | None:
+        """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
+        action = int(priors.argmax())
+        if priors[action] < math.log(self.settled) or (action < KICKER_BASE and MAIN_GROUPS[action].kicker_count):
+            return None
+        return Move(action)
+
+    def _worlds(self, view: View, rng: np.random.Generator) -> Pool:
+        """Inferred worlds: under a clock, only as many as half of the time pays for at the last price."""
+        moves, particles = max(1, len(view.history)), self.particles
+        if self.milliseconds is not None:
+            particles = min(particles, int(self.milliseconds / 2 / (self._price * moves)))
+        if not particles:
+            return uniform()
+        began = time.perf_counter()
+        pool = inferred_pool(view, rng, particles, self._believed, _ROUNDS)
+        self._price = max((time.perf_counter() - began) * 1000 / (particles * moves), 1e-4)
+        return pool
+
+    def _search(self, view: View, pool: Pool, priors: Floats, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
         forest, clock = self._forest, Clock(self.iterations, self.milliseconds, began)
-        priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
         if self.root == "puct":
             while not clock.over(1.0):
                 share = clock.share(self.batch, self.trees)
@@ -165,9 +210,12 @@ class NeuralSearchAgent(ModelSearchAgent):
         caution: Likewise.
         exploration: Likewise.
         temperature: Likewise.
+        settled: Likewise.
         leaf: Likewise.
         trust: Likewise.
         simulation: Likewise.
+        ahead: Likewise.
+        inference: Likewise.
         particles: Likewise.
         final: Likewise.
         threads: PyTorch's threads, for the whole process.
@@ -191,13 +239,16 @@ class NeuralSearchAgent(ModelSearchAgent):
         batch: int = 16,
         root: str = "halving",
         candidates: int = 5,
-        caution: float = 0.6,
+        caution: float = 0.3,
         exploration: float = 1.0,
         temperature: float = 1.0,
+        settled: float = 0.98,
         leaf: str = "auto",
         trust: float = 1.0,
         simulation: str = "random",
-        particles: int = 300,
+        ahead: int = 4,
+        inference: str = "mixed",
+        particles: int = 256,
         final: str = "visits",
         threads: int = 1,
         trust_file: bool = False,
@@ -213,9 +264,12 @@ class NeuralSearchAgent(ModelSearchAgent):
             caution=caution,
             exploration=exploration,
             temperature=temperature,
+            settled=settled,
             leaf=leaf,
             trust=trust,
             simulation=simulation,
+            ahead=ahead,
+            inference=inference,
             particles=particles,
             final=final,
         )

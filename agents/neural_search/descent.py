@@ -205,6 +205,7 @@ def descend(
         slots.depth[slot] = depth
         slots.waits[slot] = row[STAGE] != STAGE_OVER
         if slots.waits[slot]:
+            slots.rings[slot] = moves
             _describe(row, moves, rules, slots, slot, mask)
         else:
             won = reward_of(row, row[LANDLORD])

@@ -11,7 +11,7 @@ from agents.mcts.tree import Tree, clear, grown, new_tree
 from agents.mcts.worlds import Pool
 from agents.neural.model import Floats
 from agents.neural_search.descent import absorb, descend, plant
-from agents.neural_search.leaves import Evaluate
+from agents.neural_search.leaves import Evaluator
 from agents.neural_search.slots import Slots, new_slots
 from ddz_env import View
 from ddz_env.engine.tables import MASK_WORDS
@@ -27,7 +27,7 @@ class Forest:
     Args:
         trees: How many.
         batch: Descents in flight a tree.
-        evaluate: The networks (:func:`agents.neural_search.leaves.evaluator`).
+        evaluator: The networks.
         exploration: PUCT's constant.
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
         simulation: Index into :data:`agents.mcts.settings.SIMULATIONS`.
@@ -42,7 +42,7 @@ class Forest:
         self,
         trees: int,
         batch: int,
-        evaluate: Evaluate,
+        evaluator: Evaluator,
         *,
         exploration: float,
         trust: float,
@@ -50,7 +50,7 @@ class Forest:
         shared: bool = True,
     ) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
-        self._evaluate = evaluate
+        self._evaluator = evaluator
         self._batch = batch
         self._exploration, self._trust = np.float64(exploration), np.float64(trust)
         self._skip = np.bool_(trust > 0)  # a simulation sees what is forced for nothing
@@ -77,7 +77,7 @@ class Forest:
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), slots.observations[0])
         write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), slots.masks[0])
         slots.concealed[0] = 0
-        log_probabilities, _ = self._evaluate(slots, np.zeros(1, np.intp))
+        log_probabilities = self._evaluator.priors(slots.part(slice(1)))
         for tree in self.trees:
             clear(tree)
             plant(tree, log_probabilities[0])
@@ -99,7 +99,7 @@ class Forest:
         rows = np.concatenate([index * self._batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        log_probabilities, values = self._evaluate(self.slots, rows)
+        log_probabilities, values = self._evaluator.leaves(self.slots.copied(rows), view.rule_words)
         first = 0
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             last = first + len(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from agents.mcts.errors import InvalidSearchOptionError, check_choice
 from agents.neural.model import Bytes, Floats, PolicyModel
+from agents.neural_search.playing_on import play_on
 from agents.neural_search.slots import Slots
 
 LEAVES = ("auto", "critic", "value", "simulation")
@@ -41,10 +41,6 @@ def flattened(log_probabilities: Floats, temperature: float) -> Floats:
     scaled = (log_probabilities - log_probabilities.max(axis=1, keepdims=True)) / np.float32(temperature)
     result: Floats = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
     return result
-
-
-Evaluate = Callable[[Slots, npt.NDArray[np.intp]], tuple[Floats, Floats]]
-"""Logarithms of the priors, shape ``[n, 400]``, and values, shape ``[n]``, of some of the slots."""
 
 
 def leaf_kind(model: PolicyModel, leaf: str) -> str:
@@ -84,21 +80,44 @@ def leaf_kind(model: PolicyModel, leaf: str) -> str:
     return leaf
 
 
-def evaluator(model: PolicyModel, kind: str, temperature: float) -> Evaluate:
-    """How the leaves of a search are evaluated.
+class Evaluator:
+    """What the networks say of a search's positions.
 
     Args:
         model: The model.
-        kind: As from :func:`leaf_kind`.
+        kind: Whose value a leaf gets, as from :func:`leaf_kind`.
         temperature: Of the prior: above 1 it is flatter than the policy.
+        ahead: Decisions that the policy plays on before a leaf is valued (:mod:`agents.neural_search.playing_on`).
     """
 
-    def evaluate(slots: Slots, rows: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-        observations, masks = slots.observations[rows].view(np.int8), slots.masks[rows].view(np.int8)
-        log_probabilities, values = model.evaluate(observations, masks)
-        if kind == "critic":
-            assert isinstance(model, GameCritic)
-            values = model.value_of_games(observations, masks, slots.concealed[rows].view(np.int8))
-        return flattened(log_probabilities, temperature), values
+    def __init__(self, model: PolicyModel, kind: str, temperature: float, ahead: int = 0) -> None:
+        self._model, self._kind, self._temperature = model, kind, temperature
+        self._ahead = ahead if kind != "simulation" else 0
 
-    return evaluate
+    def priors(self, slots: Slots) -> Floats:
+        """Logarithms of the priors of some positions, shape ``[n, 400]``."""
+        return flattened(self._ask(slots)[0], self._temperature)
+
+    def leaves(self, slots: Slots, rules: npt.NDArray[np.uint64]) -> tuple[Floats, Floats]:
+        """Logarithms of the priors of leaves, shape ``[n, 400]``, and their values for the seats to act, shape ``[n]``.
+
+        Args:
+            slots: Copies of the leaves' slots: they are played on.
+            rules: The rules array.
+        """
+        log_probabilities, values = self._ask(slots)
+        if self._ahead:
+            values = play_on(self._model, slots, log_probabilities, self._ahead, rules, self._values)
+        elif self._kind == "critic":
+            values = self._values(slots)
+        return flattened(log_probabilities, self._temperature), values
+
+    def _ask(self, slots: Slots) -> tuple[Floats, Floats]:
+        return self._model.evaluate(slots.observations.view(np.int8), slots.masks.view(np.int8))
+
+    def _values(self, slots: Slots) -> Floats:
+        if self._kind != "critic":
+            return self._ask(slots)[1]
+        assert isinstance(self._model, GameCritic)
+        seen = slots.observations.view(np.int8), slots.masks.view(np.int8), slots.concealed.view(np.int8)
+        return self._model.value_of_games(*seen)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.search import MAX_DEPTH
+from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.observation import CONCEALED_WORDS, MASK_BYTE_WORDS, OBSERVATION_WORDS
 
@@ -17,6 +18,7 @@ class Slots(NamedTuple):
 
     Attributes:
         rows: The games at the leaves, shape ``[n, 32]``, uint64.
+        rings: The moves before them, shape ``[n, 16, 2]``, uint64.
         path: Actions from the root down, shape ``[n, MAX_DEPTH]``, int16.  (Records move when their siblings grow in
             number, which other descents bring about.)
         movers: Who chose each of them, shape ``[n, MAX_DEPTH]``, int8.
@@ -28,6 +30,7 @@ class Slots(NamedTuple):
     """
 
     rows: npt.NDArray[np.uint64]
+    rings: npt.NDArray[np.uint64]
     path: npt.NDArray[np.int16]
     movers: npt.NDArray[np.int8]
     depth: npt.NDArray[np.int64]
@@ -40,6 +43,10 @@ class Slots(NamedTuple):
         """Some of the slots, sharing memory."""
         return Slots._make(array[chosen] for array in self)
 
+    def copied(self, chosen: npt.NDArray[np.intp]) -> Slots:
+        """Copies of some of the slots."""
+        return Slots._make(array[chosen] for array in self)
+
 
 def new_slots(count: int) -> Slots:
     """Empty slots.
@@ -49,6 +56,7 @@ def new_slots(count: int) -> Slots:
     """
     return Slots(
         np.zeros((count, ROW_WORDS), np.uint64),
+        np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
         np.zeros((count, MAX_DEPTH), np.int16),
         np.zeros((count, MAX_DEPTH), np.int8),
         np.zeros(count, np.int64),

@@ -1,0 +1,30 @@
+"""Whom a neural search believes the hidden seats to be, when it infers their hands from their moves."""
+
+from __future__ import annotations
+
+from agents.inference.learned_model import LearnedModel
+from agents.inference.model import PolicyModel as PlayerModel
+from agents.inference.rules_model import RESPONSES, RulesModel
+from agents.mcts.errors import check_choice
+from agents.neural.model import PolicyModel
+
+INFERENCES = ("mixed", "policy", "rules")
+
+
+def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
+    """The kinds of players that a hidden seat may be, equally likely before it has moved.
+
+    Args:
+        model: The policy that searches.
+        inference: ``policy``: players like itself; ``rules``: the kinds fitted around the rule agent
+            (:data:`agents.inference.rules_model.RESPONSES`); ``mixed``: any of them.
+
+    Raises:
+        InvalidSearchOptionError: If there is no such inference.
+    """
+    check_choice("inference", inference, INFERENCES)
+    rule_models = tuple(RulesModel(response) for response in RESPONSES)
+    if inference == "rules":
+        return rule_models
+    own = LearnedModel(model)
+    return (own,) if inference == "policy" else (own, *rule_models)

@@ -65,8 +65,6 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
     return Decisions(
         observations,
         batch.mask_words[choice],
-        concealed,
-        rng.random(count) < 0.5,
         policy_counts(rng.random(count) < 0.4, SETTLED, rng),
         actions,
         chosen,
@@ -75,6 +73,8 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
         candidates,
         firsts,
         np.concatenate([pieces[row] for row in order]),
+        order,
+        describe_games(observations, concealed, rng.random(count) < 0.5)[np.argsort(order)],
     )
 
 
@@ -121,7 +121,7 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     masks = unpack_masks(decisions.masks)
     seen, _ = policy_input(decisions.observations, masks, SMALL.history)
     logits, values = policy(*seen)
-    worth = critic(torch.from_numpy(describe_games(decisions.observations, decisions.concealed, decisions.by_rules)))
+    worth = critic(torch.from_numpy(decisions.games[decisions.places]))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
     new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
     advantages = torch.from_numpy(decisions.advantages)
@@ -194,7 +194,7 @@ def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None
     counted, _ = parts_of(gradients(dataclasses.replace(decisions, counts=counts))[0])
     rows = np.repeat(np.arange(len(counts)), counts.astype(int))
     repeated = Decisions(
-        **{name: part if name == "appraisals" else part[rows] for name, part in vars(decisions).items()}
+        **{name: part if name in ("appraisals", "games") else part[rows] for name, part in vars(decisions).items()}
     )
     repeated.counts = np.ones(len(rows), np.float32)
     expected, _ = parts_of(gradients(repeated)[0])

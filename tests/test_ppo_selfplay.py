@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from agents.neural.games import describe_games  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
@@ -165,11 +166,13 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run = SelfPlay(small_config(least=0.1, settled_share=0.5), 1)
     run.step()  # what is left of the update before must not be read
     run._collect()
-    values, found = run._estimate()
-    decisions, _ = run._decisions(values, found)
-    rollout, known = run._rollout, found.known
-    assert (decisions.by_rules == rollout.by_rules[known]).all()
-    assert 0 < decisions.by_rules.mean() < 1
+    found = run._estimate()
+    decisions, _ = run._decisions(found)
+    rollout, known = run._rollout, found.advantages.known
+    noted = rollout.observations[known], rollout.concealed[known], rollout.by_rules[known]
+    assert (decisions.games[decisions.places] == describe_games(*noted)).all()
+    assert 0 < known[rollout.decides].mean() < 1
+    assert 0 < rollout.by_rules[known].mean() < 1
     assert (decisions.counts == rollout.counts[known]).all()
     assert set(decisions.counts.tolist()) == {0.0, 1.0, 2.0}  # of a policy that hardly prefers anything yet
     assert (decisions.candidates.actions == rollout.candidates.actions[known]).all()
@@ -192,16 +195,16 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
     run._collect()
     asked: list[tuple[Critic, np.ndarray]] = []
 
-    def spy(critic: Critic, observations: np.ndarray, concealed: np.ndarray, by_rules: np.ndarray) -> np.ndarray:
-        asked.append((critic, by_rules))
-        return value_games(critic, observations, concealed, by_rules)
+    def spy(critic: Critic, games: np.ndarray) -> np.ndarray:
+        asked.append((critic, games[:, -1] > 0))
+        return value_games(critic, games)
 
     monkeypatch.setattr(selfplay, "value_games", spy)
-    values, found = run._estimate()
+    found = run._estimate()
     rollout = run._rollout
     assert (np.concatenate([flags for _, flags in asked]) == rollout.by_rules[rollout.decides]).all()
     estimates = len(asked)
-    run._decisions(values, found)
+    run._decisions(found)
     told = np.concatenate([flags for _, flags in asked[estimates:]])
     assert 0 < told.mean() < 1
     arrays, _ = run.state()

@@ -129,7 +129,7 @@ class SelfPlayConfig:
     candidates: int = 4
     least: float = 0.01
     floor: float = 0.02
-    settled_share: float = 0.25
+    settled_share: float = 0.125
     gamma: float = 1.0
     lam: float = 0.95
     entropy: float = 0.01

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from agents.neural.games import describe_games
 from agents.neural.leavings import Appraisals
 from agents.neural.masking import masked_log_probabilities
 from agents.neural.network import Critic, PolicyNetwork, policy_input
@@ -28,9 +27,6 @@ class Decisions:
     Attributes:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: As bits, shape ``[n, 7]``, uint64.
-        concealed: Shape ``[n, CONCEALED.size]``, int8.
-        by_rules: Whether the rule agent plays the other side (in an auction: one of the sides to come), shape ``[n]``,
-            bool.
         counts: How much each counts for the policy, shape ``[n]``, float32.
         actions: Shape ``[n]``, int64.
         log_probabilities: Under the policy that chose, shape ``[n]``, float32.
@@ -39,12 +35,13 @@ class Decisions:
         candidates: The actions that the policy considered.
         firsts: Where the appraisals of each begin, shape ``[n]``, int64.
         appraisals: Of the legal actions of each, shape ``[pairs, APPRAISAL]``, int16.
+        places: Where the games of each are described, shape ``[n]``, int64.
+        games: Descriptions of games for the critic (:func:`agents.neural.games.describe_games`), shape
+            ``[games, GAME_COLUMNS]``, float32.
     """
 
     observations: Bytes
     masks: npt.NDArray[np.uint64]
-    concealed: Bytes
-    by_rules: npt.NDArray[np.bool_]
     counts: Floats
     actions: npt.NDArray[np.int64]
     log_probabilities: Floats
@@ -53,6 +50,8 @@ class Decisions:
     candidates: Candidates
     firsts: npt.NDArray[np.int64]
     appraisals: Appraisals
+    places: npt.NDArray[np.int64]
+    games: Floats
 
     def appraisals_of(self, rows: npt.NDArray[np.int64], masks: Bytes) -> Appraisals:
         """The appraisals of some of the decisions, in their order.
@@ -98,10 +97,15 @@ def evaluate(network: PolicyNetwork, observations: Bytes, masks: Bytes) -> tuple
         return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), appraisals
 
 
-def value_games(critic: Critic, observations: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-    """A critic's values of a batch of games for the seats to act, shape ``[n]``, float32."""
+def value_games(critic: Critic, games: Floats) -> Floats:
+    """A critic's values of games for the seats to act, shape ``[n]``, float32.
+
+    Args:
+        critic: The critic.
+        games: Their descriptions (:func:`agents.neural.games.describe_games`), shape ``[n, GAME_COLUMNS]``, float32.
+    """
     with torch.inference_mode():
-        result: Floats = critic(torch.from_numpy(describe_games(observations, concealed, by_rules))).numpy()
+        result: Floats = critic(torch.from_numpy(games)).numpy()
         return result
 
 
@@ -160,7 +164,10 @@ class Learner:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
         results = self._workers.map(lambda piece: self._gradient(decisions, piece, annealed, len(rows)), pieces)
-        gradients = [torch.stack(parts).sum(0) for parts in zip(*(gradient for gradient, _ in results), strict=True)]
+        gradients, *others = (gradient for gradient, _ in results)
+        for other in others:
+            for whole, share in zip(gradients, other, strict=True):
+                whole.add_(share)
         weights = [*self._policy_weights, *self._critic_weights]
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.grad = gradient
@@ -190,8 +197,7 @@ class Learner:
         self, decisions: Decisions, rows: npt.NDArray[np.int64], total: int
     ) -> tuple[tuple[Tensor, ...], float]:
         """The gradient of half the critic's squared errors, over ``total``; and their sum."""
-        games = decisions.observations[rows], decisions.concealed[rows], decisions.by_rules[rows]
-        values = self.critic(torch.from_numpy(describe_games(*games)))
+        values = self.critic(torch.from_numpy(decisions.games[decisions.places[rows]]))
         errors = values.detach() - torch.from_numpy(decisions.targets[rows])
         gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
         return gradient, 0.5 * float(errors.square().sum())

@@ -12,13 +12,14 @@ import copy
 import functools
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
 
+from agents.neural.games import GAME_COLUMNS, describe_games
 from agents.neural.network import Critic, PolicyNetwork
 from agents.neural.policy import Bytes, Floats
 from agents.neural.tensor_file import Arrays
@@ -84,6 +85,20 @@ class _Counters:
     seconds: float = 0.0
 
 
+class _Estimates(NamedTuple):
+    """What the critic says of a rollout.
+
+    Attributes:
+        values: Of the decisions, shape ``[steps, games]``, float32; 0 elsewhere.
+        games: The decisions' games as it reads them, in the order of the rollout, shape ``[n, GAME_COLUMNS]``, float32.
+        advantages: What follows from the values and the rewards.
+    """
+
+    values: Floats
+    games: Floats
+    advantages: Advantages
+
+
 class SelfPlay:
     """A training run.
 
@@ -146,8 +161,7 @@ class SelfPlay:
         """Play, estimate, learn: one update."""
         began = time.perf_counter()
         self._collect()
-        values, found = self._estimate()
-        decisions, explained = self._decisions(values, found)
+        decisions, explained = self._decisions(self._estimate())
         statistics = self._learner.update(decisions, self._rng, self.counters.update)
         self._follow()
         self.counters.update += 1
@@ -221,12 +235,12 @@ class SelfPlay:
         self._workers.map(play, range(len(parts)))
         self._rollout.gather(parts)
 
-    def _estimate(self) -> tuple[Floats, Advantages]:
-        """The critic's values and the advantages, both ``[steps, games]``."""
-        rollout = self._rollout
-        decides = rollout.decides
+    def _estimate(self) -> _Estimates:
+        """What the critic says of every decision, and the advantages that follow."""
+        rollout, decides = self._rollout, self._rollout.decides
+        games, found = self._value_decisions()
         values = np.zeros(decides.shape, np.float32)
-        values[decides] = self._values(decides)
+        values[decides] = found
         advantages = seat_advantages(
             values,
             rollout.rewards,
@@ -237,24 +251,27 @@ class SelfPlay:
             gamma=self.config.gamma,
             lam=self.config.lam,
         )
-        return values, advantages
+        return _Estimates(values, games, advantages)
 
-    def _values(self, decides: npt.NDArray[np.bool_]) -> Floats:
-        """The critic's values of some steps, shape ``[n]``, float32."""
-        rollout, none = self._rollout, np.zeros(0, np.float32)
+    def _value_decisions(self) -> tuple[Floats, Floats]:
+        """The games at the decisions as the critic reads them, ``[n, GAME_COLUMNS]``, and its values, ``[n]``."""
+        rollout, decides = self._rollout, self._rollout.decides
         seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
-        found = self._workers.map(
-            lambda rows: value_games(self.critic, seen[rows], concealed[rows], by_rules[rows]),
-            shards(len(seen), self.config.shard),
-        )
-        return np.concatenate([none, *found])
+        games, values = np.empty((len(seen), GAME_COLUMNS), np.float32), np.empty(len(seen), np.float32)
 
-    def _decisions(self, values: Floats, found: Advantages) -> tuple[Decisions, float]:
+        def value(rows: slice) -> None:
+            games[rows] = describe_games(seen[rows], concealed[rows], by_rules[rows])
+            values[rows] = value_games(self.critic, games[rows])
+
+        self._workers.map(value, shards(len(seen), self.config.shard))
+        return games, values
+
+    def _decisions(self, found: _Estimates) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw."""
-        rollout, known = self._rollout, found.known
-        advantages, targets = found.advantages[known], found.targets[known]
+        rollout, known = self._rollout, found.advantages.known
+        advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
         variance = float(targets.var()) if len(targets) else 0.0
-        explained = 1.0 - float((targets - values[known]).var()) / variance if variance > 0 else 0.0
+        explained = 1.0 - float((targets - found.values[known]).var()) / variance if variance > 0 else 0.0
         if len(advantages):
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         observations = rollout.observations[known]
@@ -262,8 +279,6 @@ class SelfPlay:
         decisions = Decisions(
             observations,
             rollout.masks[known],
-            rollout.concealed[known],
-            rollout.by_rules[known],
             rollout.counts[known],
             rollout.actions[known],
             rollout.log_probabilities[known],
@@ -272,6 +287,8 @@ class SelfPlay:
             candidates,
             rollout.firsts[known],
             rollout.appraisals,
+            np.flatnonzero(known[rollout.decides]),
+            found.games,
         )
         return decisions, explained
 
@@ -282,9 +299,11 @@ class SelfPlay:
         if config.lookahead:
             rules, against = self._groups[0].batch.rules, rollout.by_rules[known]
             games = rollout.rows[known], seen, candidates, against
-            value = functools.partial(value_games, self.critic)
-            look_ahead(*games, rules, config.objective, value, self._workers)
+            look_ahead(*games, rules, config.objective, self._value, self._workers)
         return candidates
+
+    def _value(self, seen: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
+        return value_games(self.critic, describe_games(seen, concealed, by_rules))
 
     def _follow(self) -> None:
         """Move the running averages towards the networks."""

@@ -31,6 +31,7 @@ from training.experiments.full_games import points, points_range
 from training.experiments.full_reports import REPORTS
 from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
 from training.experiments.result_table import read_results
+from training.experiments.search_gains import GAIN_HEADER, GainResult, gain_cells
 from training.experiments.search_options import (
     WITHOUT_INFERENCE,
     DealResult,
@@ -202,6 +203,17 @@ def _policy_strength_table(results: Path) -> str:
     return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
 
 
+def _search_gains_table(results: Path) -> str:
+    """What the decisions of searches over the policy are worth."""
+    path = results / "search_gains.csv"
+    if not path.exists():
+        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
+    settings, rows = read_results(path)
+    table = _table(GAIN_HEADER, gain_cells([GainResult.of_row(row) for row in rows]))
+    source = f"`{results.name}/{path.name}`, seed {settings['seed']}, {settings['playouts']} games to value a move"
+    return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
+
+
 def _policy_rates_table(results: Path) -> str:
     """Win rates of the shipped policy alone, for a page that has no room for more."""
     path = results / "policy_strength.csv"
@@ -254,6 +266,7 @@ MINI_TABLES = ("mini-uct",)
 LEARNING_TABLES: dict[str, Callable[[Path], str]] = {
     "policy-strength": _policy_strength_table,
     "policy-rates": _policy_rates_table,
+    "search-gains": _search_gains_table,
     "training-stages": _training_table,
     "training-plot": _training_plot,
 }

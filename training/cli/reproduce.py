@@ -12,7 +12,7 @@ from training.cli.experiment import Out, Plot, draw, report, with_bar
 from training.cli.friendly import FriendlyGroup
 from training.cli.reproduce_full import branching, cheating, exploration, iterations, landlord, thresholds
 from training.cli.reproduce_policy import policy_strength
-from training.cli.reproduce_search import hand_inference, search_options
+from training.cli.reproduce_search import hand_inference, search_gains, search_options
 
 app = typer.Typer(
     cls=FriendlyGroup,
@@ -82,6 +82,7 @@ def mini_uct(
 
 
 for command in (
-    cheating, landlord, thresholds, iterations, exploration, branching, hand_inference, search_options, policy_strength,
+    cheating, landlord, thresholds, iterations, exploration, branching, hand_inference, search_options, search_gains,
+    policy_strength,
 ):  # fmt: skip
     app.command()(command)

@@ -65,3 +65,36 @@ def hand_inference(
     results = with_bar("games", lambda tell: run_hand_inference(out, tell, games=games, particles=particles, seed=seed))
     report("Hand inference: the true split of a hidden rank", compare_hand_inference(results))
     draw(plot, lambda path: plot_hand_inference(results, path))
+
+
+def search_gains(
+    out: Out = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="This search; may be repeated, the first is compared with.")
+    ] = None,
+    games: Annotated[int, typer.Option(min=1, help="Games of the policy against itself.")] = 100,
+    playouts: Annotated[int, typer.Option(min=1, help="Games that are played on to value a move.")] = 64,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes; but for times, results are the same.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything.")] = 0,
+) -> None:
+    """What the decisions of the search over the policy are worth in the deals that are really played."""
+    from training.experiments.search_gains import GAIN_HEADER, SEARCHES, gain_cells, run_search_gains
+
+    results = with_bar(
+        "games",
+        lambda tell: run_search_gains(
+            out,
+            tell,
+            agents=tuple(agent or SEARCHES),
+            games=games,
+            playouts=playouts,
+            processes=processes,
+            seed=seed,
+        ),
+    )
+    table = Table(title="Gains over the policy, points of win rate", title_justify="left", title_style="bold")
+    for heading in GAIN_HEADER:
+        table.add_column(heading, justify="left" if heading == "search" else "right", overflow="fold")
+    for cells in gain_cells(results):
+        table.add_row(*(cell.strip("`") for cell in cells))
+    console().print(table)

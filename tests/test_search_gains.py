@@ -1,0 +1,145 @@
+"""What the decisions of searches are worth in the deals that are really played."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+
+from agents.neural.agent import ModelAgent
+from agents.neural.policy import NetworkPolicy
+from ddz_env import State
+from ddz_env.actions import MAIN_GROUPS
+from ddz_env.errors import UnknownAgentError
+from tests.test_neural_network import small_networks
+from training.cli import app
+from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
+from training.experiments.result_table import read_results
+from training.experiments.search_gains import (
+    GainResult,
+    gain_cells,
+    predicted,
+    run_search_gains,
+    worth,
+)
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "search_gains.csv"
+TINY = {"agents": ("policy", "random"), "games": 3, "playouts": 8}
+
+
+def test_a_move_that_surely_wins_is_worth_one_and_one_that_surely_loses_nothing() -> None:
+    """After 44 the landlord has one card left and the lead; after 3 somebody goes out at once."""
+    model, rng = NetworkPolicy(*small_networks()), np.random.default_rng(0)
+    state = State.from_hands(["344", "7", "9"], check_sizes=False)
+    moves = {move.main: str(move) for move in state.legal_moves()}
+    wins = {text: worth(model, state, action, 20, rng) for action, text in moves.items()}
+    assert wins["44"] == 1.0
+    state.step("3")
+    seven = next(move.main for move in state.legal_moves() if str(move) == "7")
+    assert worth(model, state, seven, 20, rng) == 1.0
+
+
+def test_worth_is_the_share_of_games_that_the_policy_wins() -> None:
+    """Of games played move by move by the agent that draws from the policy, up to the luck of 400 of either."""
+    model, state = NetworkPolicy(*small_networks()), State.new(3)
+    for _ in range(24):
+        state.step(state.legal_moves()[-1])
+    seat, rng = state.seat, np.random.default_rng(1)
+    action = next(action for action in state.legal_actions() if not MAIN_GROUPS[action].kicker_count)
+    agent, won = ModelAgent(model, temperature=1.0), []
+    for _ in range(400):
+        game = state.copy()
+        game.step_action(action)
+        while not game.is_over:
+            game.step(agent.act(game.view(), rng))
+        won.append(game.returns("win")[seat] > 0)
+    found = worth(model, state, action, 400, rng)
+    assert found == pytest.approx(np.mean(won), abs=4 * np.sqrt(0.5 / 400))
+    assert 0 < found < 1
+
+
+def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
+    results = run_search_gains(**TINY)
+    same, chance = ([result for result in results if result.agent == agent] for agent in TINY["agents"])
+    assert [result.changed for result in same] == [0, 0, 0]
+    assert [result.landlord + result.peasants for result in same] == [0.0, 0.0, 0.0]
+    assert [result.decisions for result in same] == [result.decisions for result in chance]
+    assert sum(result.changed for result in chance) > 5
+    assert sum(map(predicted, chance)) < 0
+    assert all(abs(result.landlord) + abs(result.peasants) <= result.changed for result in chance)
+
+
+def untimed(results: list[GainResult]) -> list[GainResult]:
+    return sorted((replace(result, ms=0.0) for result in results), key=lambda result: (result.agent, result.game))
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    """And an agent that is asked for later sees the same decisions and values."""
+
+    def kill(done: int, total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "gains.csv"
+    with pytest.raises(KeyboardInterrupt):
+        run_search_gains(path, kill, **{**TINY, "agents": ("random",)})
+    assert len(read_results(path)[1]) == 1
+    told: list[tuple[int, int]] = []
+    found = run_search_gains(path, lambda done, total: told.append((done, total)), **TINY)
+    assert untimed(found) == untimed(run_search_gains(**TINY))
+    assert (told[0], told[-1]) == ((0, 3), (3, 3))
+    assert run_search_gains(path, **{**TINY, "agents": ("policy",), "games": 1}) == [
+        result for result in found if result.agent == "policy" and result.game == 0
+    ]
+    with pytest.raises(SettingsMismatchError):
+        run_search_gains(path, **{**TINY, "playouts": 9})
+
+
+def test_results_do_not_depend_on_the_processes() -> None:
+    assert untimed(run_search_gains(processes=2, **TINY)) == untimed(run_search_gains(**TINY))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"games": 0}, "games=0"),
+        ({"playouts": 0}, "playouts=0"),
+        ({"processes": 0}, "processes=0"),
+        ({"agents": ()}, "one or more"),
+        ({"agents": ("random", "random")}, "each once"),
+    ],
+)
+def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidExperimentError, match=message):
+        run_search_gains(**{**TINY, **wrong})  # type: ignore[arg-type]
+
+
+def test_an_unknown_search_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(UnknownAgentError):
+        run_search_gains(tmp_path / "gains.csv", **{**TINY, "agents": ("random", "nobody")})
+    assert not (tmp_path / "gains.csv").exists()
+
+
+def test_gains_are_told_in_points_of_both_sides_and_against_the_first() -> None:
+    one = [GainResult("a", game, 10, 2, 0.1 * game, 0.2, 30.0) for game in range(3)]
+    other = [GainResult("b", game, 10, 4, 0.1 * game, 0.4, 60.0) for game in (1, 2)]
+    first, second = gain_cells([*one, *other])
+    assert first[:7] == ("`a`", "3", "30", "20.0", "3", "+10.0", "+20.0")
+    assert first[7].startswith("+15.0 (")
+    assert first[8] == ""
+    assert second[:7] == ("`b`", "2", "20", "40.0", "6", "+15.0", "+40.0")
+    assert second[8] == "+10.0 (+10.0 to +10.0)"
+    assert gain_cells([]) == []
+
+
+def test_the_command_prints_the_table(tmp_path: Path) -> None:
+    command = ["reproduce", "search-gains", "--games", "1", "--playouts", "4", "--processes", "1", "--agent", "random"]
+    result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "gains.csv")], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert "random" in result.output
+    assert len(read_results(tmp_path / "gains.csv")[1]) == 1

@@ -1,0 +1,277 @@
+"""What the decisions of a search over the policy are worth in the deals that are really played.
+
+The policy plays itself.  At every decision that it has not settled, each search is asked what it would play instead,
+from the view of the seat to act.  What the search's move and the policy's are worth is then counted where nothing is
+hidden: in games that all seats play on from the same deal as the policy draws.  The deal played is a draw from
+everything that the seat could not tell apart, so the mean gain is what the search's move wins there if all goes on by
+the policy.  Added up over a game, half of it predicts what the search would win over both sides of a duplicate deal; it
+is no more than a prediction, for no decision follows from another.  Every search is asked about the same decisions, and
+no move is charged with the luck of the game around it: differences show after far fewer games than a match takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.neural.agent import ModelAgent
+from agents.neural.loading import load_policy
+from agents.neural.model import Bytes, Floats, PolicyModel
+from agents.neural_search.playing_on import play_on
+from agents.neural_search.slots import Slots, new_slots
+from agents.protocol import Agent, close
+from agents.registry import make_agent
+from ddz_env import State
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.observation import action_mask, observe
+from training.evaluation.errors import InvalidExperimentError
+from training.evaluation.ordered_map import ordered_map
+from training.evaluation.statistics import Interval, normal_interval
+from training.experiments.comparison import OnProgress, no_progress
+from training.experiments.policy_strength import shipped_fingerprint
+from training.experiments.result_table import ResultTable
+
+COLUMNS = ("agent", "game", "decisions", "changed", "landlord", "peasants", "ms")
+SEARCHES = (
+    "neural-ismcts",
+    "neural-ismcts:inference=policy",
+    "neural-ismcts:inference=rules",
+    "neural-ismcts:particles=0",
+    "neural-ismcts:ahead=0",
+    "neural-ismcts:caution=0.6",
+)
+"""The default and what it would be with one option changed."""
+SETTLED = 0.98
+"""A decision is not looked at where the policy gives a move at least this probability."""
+DEFAULT_GAMES, DEFAULT_PLAYOUTS = 100, 64
+
+
+@dataclass(frozen=True)
+class GainResult:
+    """What a search would have changed in one game of the policy against itself.
+
+    Attributes:
+        agent: Specification of the search.
+        game: The game's number under the seed.
+        decisions: Decisions looked at.
+        changed: Those at which the search plays another main group.
+        landlord: The sum of what that changes in the chance of winning, at decisions of the landlord.
+        peasants: The same at decisions of the peasants.
+        ms: Milliseconds of all these decisions.
+    """
+
+    agent: str
+    game: int
+    decisions: int
+    changed: int
+    landlord: float
+    peasants: float
+    ms: float
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, str]) -> GainResult:
+        """A line of the results file."""
+        counts = int(row["game"]), int(row["decisions"]), int(row["changed"])
+        return cls(row["agent"], *counts, *(float(row[name]) for name in ("landlord", "peasants", "ms")))
+
+
+class _Drawing:
+    """A policy whose likeliest action is a draw from it (the Gumbel-max trick)."""
+
+    def __init__(self, model: PolicyModel, rng: np.random.Generator) -> None:
+        self._model, self._rng = model, rng
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        logs, values = self._model.evaluate(observations, masks)
+        return logs + self._rng.gumbel(size=logs.shape).astype(np.float32), values
+
+
+def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.random.Generator) -> float:
+    """The chance of the seat to act, in this deal, if it takes an action and then all seats draw from the policy.
+
+    Args:
+        model: The policy.
+        state: The game, nothing hidden.
+        action: The action.
+        playouts: Games that are played on.
+        rng: The generator.
+    """
+    slots = new_slots(playouts)
+    slots.rows[:], slots.rings[:], slots.waits[:] = state.row, state.ring, 1
+    logs = np.full((playouts, NUM_ACTIONS), -np.inf, np.float32)
+    logs[:, action] = 0.0
+
+    def unfinished(slots: Slots) -> Floats:
+        raise AssertionError("a game has no end")
+
+    values = play_on(_Drawing(model, rng), slots, logs, 10**9, state.rule_words, unfinished)
+    return float((1.0 + values.mean()) / 2.0)
+
+
+_Value = Callable[[int, int], float]
+"""The chance of the seat at one of the decisions if it takes an action."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A game, and the searches that look at it."""
+
+    game: int
+    agents: tuple[str, ...]
+
+
+class _Worker:
+    """Looks at games in one process."""
+
+    def __init__(self, seed: int, playouts: int) -> None:
+        self._seed, self._playouts = seed, playouts
+        self._model = load_policy(None)
+        self._agents: dict[str, Agent] = {}
+
+    def play(self, task: _Task) -> list[GainResult]:
+        """Every search's results in a game."""
+        decisions = self._decisions(task.game)
+        known: dict[tuple[int, int], float] = {}
+
+        def value(place: int, action: int) -> float:
+            if (place, action) not in known:
+                rng = np.random.default_rng([self._seed, task.game, place, action])
+                known[place, action] = worth(self._model, decisions[place][0], action, self._playouts, rng)
+            return known[place, action]
+
+        return [self._look(spec, task.game, decisions, value) for spec in task.agents]
+
+    def close(self) -> None:
+        """Release the agents."""
+        for agent in self._agents.values():
+            close(agent)
+
+    def _decisions(self, game: int) -> list[tuple[State, int]]:
+        """Play a game by the policy's likeliest moves; the decisions not settled, and what it does there."""
+        state, agent, rng = State.new(self._seed, game=game), ModelAgent(self._model), np.random.default_rng(0)
+        found = []
+        while not state.is_over:
+            mask = action_mask(state)
+            logs, _ = self._model.evaluate(observe(state)[None], mask[None])
+            move = agent.act(state.view(), rng)
+            if np.count_nonzero(mask) > 1 and logs.max() < math.log(SETTLED):
+                found.append((state.copy(), move.main))
+            state.step(move)
+        return found
+
+    def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
+        if spec not in self._agents:
+            self._agents[spec] = make_agent(spec)
+        changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
+        for place, (state, own) in enumerate(decisions):
+            view, rng = state.view(), np.random.default_rng([self._seed, game, place])
+            began = time.perf_counter()
+            action = self._agents[spec].act(view, rng).main
+            seconds += time.perf_counter() - began
+            if action != own:
+                changed += 1
+                gains[view.landlord == view.seat] += value(place, action) - value(place, own)
+        return GainResult(spec, game, len(decisions), changed, gains[True], gains[False], round(1000 * seconds, 1))
+
+
+def run_search_gains(
+    path: Path | None = None,
+    on_progress: OnProgress = no_progress,
+    *,
+    agents: Sequence[str] = SEARCHES,
+    games: int = DEFAULT_GAMES,
+    playouts: int = DEFAULT_PLAYOUTS,
+    processes: int = 1,
+    seed: int = 0,
+) -> list[GainResult]:
+    """Ask searches about the decisions of the shipped policy's games against itself.
+
+    Args:
+        path: Where to save, a line a game and search; a file of an earlier run is gone on with.
+        on_progress: Told how many games are done.
+        agents: Specifications of the searches.
+        games: How many games.
+        playouts: Games that are played on to value a move.
+        processes: Worker processes; but for times, results are the same.
+        seed: Seed of everything.
+
+    Returns:
+        The results of these agents and games, game by game.
+
+    Raises:
+        InvalidExperimentError: If a number is out of range, or there is no agent, or one stands twice.
+        UnknownAgentError: If an agent does not exist.
+    """
+    for name, number in (("games", games), ("playouts", playouts), ("processes", processes)):
+        if number < 1:
+            raise InvalidExperimentError(f"{name}={number} must be at least 1")
+    if not agents or len(set(agents)) < len(agents):
+        raise InvalidExperimentError(f"agents={list(agents)} must be one or more, each once")
+    for spec in agents:
+        close(make_agent(spec))
+    settings = {"experiment": "search-gains", "weights": shipped_fingerprint(), "seed": seed, "playouts": playouts}
+    table = ResultTable(path, settings, COLUMNS)
+    done = table.keys("agent", "game")
+    missing = [_Task(game, tuple(spec for spec in agents if (spec, str(game)) not in done)) for game in range(games)]
+    todo = [task for task in missing if task.agents]
+    on_progress(games - len(todo), games)
+    with closing(ordered_map(functools.partial(_Worker, seed, playouts), todo, processes)) as found:
+        for number, results in enumerate(found, 1):
+            table.extend([[getattr(result, column) for column in COLUMNS] for result in results])
+            on_progress(games - len(todo) + number, games)
+    found_all = [GainResult.of_row(row) for row in table.rows]
+    return [result for result in found_all if result.agent in agents and result.game < games]
+
+
+GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
+"""Heads of the columns of :func:`gain_cells`."""
+
+
+def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
+    """A line a search: gains in points of win rate, with 95 % intervals over games.
+
+    ``landlord`` and ``peasants`` are a game's gains of one side; ``both`` is half of their sum, what is predicted for a
+    duplicate deal; the last column compares with the first search on the games that both have looked at.
+    """
+    by_agent: dict[str, dict[int, GainResult]] = {}
+    for result in results:
+        by_agent.setdefault(result.agent, {})[result.game] = result
+    if not by_agent:
+        return []
+    first = next(iter(by_agent.values()))
+    return [(f"`{agent}`", *_line(list(own.values())), _over(own, first)) for agent, own in by_agent.items()]
+
+
+def predicted(result: GainResult) -> float:
+    """Half of what both sides gain in a game, in points of win rate."""
+    return 50.0 * (result.landlord + result.peasants)
+
+
+def _line(own: Sequence[GainResult]) -> list[str]:
+    decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
+    sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in ("landlord", "peasants")]
+    return [
+        f"{len(own):,}",
+        f"{decisions:,}",
+        f"{100 * changed / max(1, decisions):.1f}",
+        f"{sum(result.ms for result in own) / max(1, decisions):.0f}",
+        *(f"{side.mean:+.1f}" for side in sides),
+        _points(normal_interval([predicted(result) for result in own])),
+    ]
+
+
+def _over(own: Mapping[int, GainResult], first: Mapping[int, GainResult]) -> str:
+    if own is first:
+        return ""
+    return _points(normal_interval([predicted(own[game]) - predicted(first[game]) for game in own if game in first]))
+
+
+def _points(interval: Interval) -> str:
+    return f"{interval.mean:+.1f} ({interval.low:+.1f} to {interval.high:+.1f})"

@@ -7,12 +7,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from agents.inference import learned_model  # noqa: E402
 from agents.inference.errors import InvalidInferenceOptionError  # noqa: E402
 from agents.inference.learned_model import LearnedModel  # noqa: E402
 from agents.inference.model import story_log_likelihoods  # noqa: E402
-from agents.inference.rules_model import RulesModel  # noqa: E402
+from agents.inference.rules_model import FAITHFUL, RulesModel  # noqa: E402
 from agents.inference.sampler import infer  # noqa: E402
 from agents.inference.story import read_story  # noqa: E402
+from agents.mcts.inferred import inferred_pool  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural_search.beliefs import believed_players  # noqa: E402
 from ddz_env import State  # noqa: E402
@@ -80,6 +82,8 @@ def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
         state.step(state.legal_moves()[-1])
     view, kinds = state.view(), believed_players(policy, "mixed")
     assert [type(kind) for kind in kinds] == [LearnedModel, RulesModel, RulesModel, RulesModel]
+    assert [type(kind) for kind in believed_players(policy, "policy")] == [LearnedModel]
+    assert [type(kind) for kind in believed_players(policy, "rules")] == [RulesModel] * 3
     known = infer(view, np.random.default_rng(0), particles=30, models=kinds, rounds=0, least_ess=0.0)
     story = read_story(view)
     weighed = story.moves[:, 0] != np.uint64(view.seat)
@@ -107,3 +111,31 @@ def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:
     hands = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
     model, passes = LearnedModel(Watched(small_networks()[0])), np.array([False, True, True])
     assert (story_log_likelihoods([model], story, hands, passes, state.rules) == 0).all()
+
+
+def test_many_particles_are_asked_about_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same answers."""
+    model, state = LearnedModel(NetworkPolicy(small_networks()[0])), State.new(1)
+    hands = np.random.default_rng(0)
+    state.step(state.legal_moves()[-1])
+    known = infer(state.view(), hands, particles=30, models=RulesModel(FAITHFUL), rounds=0)
+    story = read_story(state.view())
+    weighed = np.ones(len(story.moves), np.bool_)
+    whole = story_log_likelihoods([model], story, known.hands, weighed, state.rules)
+    monkeypatch.setattr(learned_model, "_MOST_AT_ONCE", 7)
+    parts = story_log_likelihoods([model], story, known.hands, weighed, state.rules)
+    assert parts == pytest.approx(whole, abs=1e-5)
+    assert len(np.unique(whole)) > 1
+
+
+def test_a_pool_of_worlds_is_that_of_the_players_believed_in() -> None:
+    policy, state = NetworkPolicy(small_networks()[0]), State.new(1)
+    for _ in range(4):
+        state.step(state.legal_moves()[-1])
+    view, kinds = state.view(), believed_players(policy, "policy")
+    pool = inferred_pool(view, np.random.default_rng(0), 40, kinds, 1)
+    known = infer(view, np.random.default_rng(0), particles=40, models=kinds, rounds=1)
+    assert (pool.hands == known.hands).all()
+    assert (pool.cumulative == known.cumulative).all()
+    others = inferred_pool(view, np.random.default_rng(0), 40)
+    assert pool.cumulative.tobytes() != others.cumulative.tobytes()

@@ -61,7 +61,6 @@ def side(state: State, seat: int) -> int:
 def played_on(state: State, model: NetworkPolicy, decisions: int) -> float:
     """The value, move by move: what is forced is played, what is not is decided by the policy."""
     state, first = state.copy(), state.seat
-    own = side(state, first)
     while not state.is_over:
         legal = state.legal_actions()
         if len(legal) == 1:
@@ -75,10 +74,10 @@ def played_on(state: State, model: NetworkPolicy, decisions: int) -> float:
     if state.is_over:
         return float(np.sign(state.returns("win")[first]))
     seen = observe(state)[None], action_mask(state)[None], concealed_of(state)[None].view(np.int8)
-    return float(model.value_of_games(*seen)[0]) * own * side(state, state.seat)
+    return float(model.value_of_games(*seen)[0]) * side(state, first) * side(state, state.seat)
 
 
-@pytest.mark.parametrize("rules", ["standard", "mini"])
+@pytest.mark.parametrize("rules", ["standard", "mini", "bidding"])
 @pytest.mark.parametrize("decisions", [1, 4, 1000])
 def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str) -> None:
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
@@ -109,7 +108,7 @@ def test_a_search_plays_its_leaves_on() -> None:
 
 
 def test_the_root_is_not_played_on() -> None:
-    """It is a view: nobody knows what others would play."""
+    """It is a view: nobody knows what others would play.  The first wave is of two candidates."""
 
     class Watched(NetworkPolicy):
         def evaluate(self, observations: np.ndarray, masks: np.ndarray) -> tuple[Floats, Floats]:
@@ -120,14 +119,17 @@ def test_the_root_is_not_played_on() -> None:
     model: PolicyModel = Watched(*small_networks())
     agent = ModelSearchAgent(model, 1, trees=1, candidates=2, ahead=3, particles=0, settled=1.0)
     agent.act(State.new(3).view(), np.random.default_rng(0))
-    assert asked[0] == 1
-    assert len(asked) > 3  # the leaves are
+    assert asked[:2] == [1, 2]
+    assert len(asked) > 3  # the leaves are played on
 
 
 def test_a_search_ahead_depends_on_nothing_hidden() -> None:
     model = NetworkPolicy(*small_networks())
     one = State.from_hands(["3456789TJQKA2", "33445566", "778899TT"], check_sizes=False)
     other = State.from_hands(["3456789TJQKA2", "778899TT", "33445566"], check_sizes=False)
+    for state in (one, other):
+        for move in ("A", "pass", "pass", "K", "pass", "pass"):
+            state.step(move)
     agent = ModelSearchAgent(model, 200, ahead=3)
     found = [agent.decide(state.view(), np.random.default_rng(7)) for state in (one, other, one)]
     assert found[0] == found[1] == found[2]

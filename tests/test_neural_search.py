@@ -23,9 +23,9 @@ from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa:
 from agents.registry import make_agent  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
-from ddz_env.engine.layout import HANDS  # noqa: E402
+from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
 from ddz_env.errors import IllegalMoveError  # noqa: E402
-from ddz_env.observation import OBSERVATION  # noqa: E402
+from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 _ROLE = OBSERVATION.offsets["role"]
@@ -53,13 +53,13 @@ class Uniform:
 class Prefers(Uniform):
     """A policy that gives most of its mass to some actions."""
 
-    def __init__(self, actions: set[int]) -> None:
+    def __init__(self, actions: set[int], weight: float = 20.0) -> None:
         super().__init__()
-        self.actions = actions
+        self.actions, self.weight = actions, weight
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         _, values = super().evaluate(observations, masks)
-        weights = np.where(np.isin(np.arange(400), list(self.actions)), 20.0, 1.0) * masks
+        weights = np.where(np.isin(np.arange(400), list(self.actions)), self.weight, 1.0) * masks
         with np.errstate(divide="ignore"):
             return np.log(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32), values
 
@@ -181,6 +181,25 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
         assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
 
 
+def test_leaves_are_described_with_the_moves_that_led_there() -> None:
+    """The policy that plays on from a leaf sees what it would see at the table."""
+    state = State.new(6)
+    for _ in range(3):
+        state.step(state.legal_moves()[-1])
+    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0)
+    forest.plant(state.view(), [np.uint64(1), np.uint64(2)])
+    for _ in range(6):
+        forest.wave(state.view(), uniform(), np.full(8, -1, np.int16))
+    slots, seen = forest.slots, np.zeros(OBSERVATION_WORDS, np.uint64)
+    waiting = np.flatnonzero(slots.waits)
+    assert len(waiting)
+    assert max(slots.depth[waiting]) > 1
+    for slot in waiting:
+        row = slots.rows[slot]
+        write_observation(row, slots.rings[slot], state.rule_words, row[SEAT], seen)
+        assert seen.tobytes() == slots.observations[slot].tobytes()
+
+
 @pytest.mark.parametrize("root", ROOTS)
 def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
     """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
@@ -208,6 +227,12 @@ def test_a_settled_move_is_played_at_once() -> None:
         decision = ModelSearchAgent(model, 100, particles=0, settled=settled).decide(solo.view(), rng)
         assert decision.move.main == lone or calls is None
         assert (len(model.asked) == 1) == (calls == 1)
+    sure = Prefers({lone}, 1e12)  # its probability is one, as far as float32 can tell
+    ModelSearchAgent(sure, 100, particles=0, settled=1.0).decide(solo.view(), rng)
+    assert len(sure.asked) > 1
+    sharp = Prefers({lone})  # a sharper prior is no surer policy
+    ModelSearchAgent(sharp, 100, particles=0, temperature=0.05).decide(solo.view(), rng)
+    assert len(sharp.asked) > 1
     trio = State.from_hands(["33345", "7", "9"], check_sizes=False)
     with_kicker = next(a for a in trio.legal_actions() if MAIN_GROUPS[a].kicker_count == 1)
     model = Prefers({with_kicker})
@@ -339,6 +364,7 @@ def test_inference_and_simulations_can_join() -> None:
         ModelSearchAgent(model, 100, particles=50, inference="rules"),
         ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
         ModelSearchAgent(model, 100, trust=0.5, simulation="rules"),
+        ModelSearchAgent(model, 100, trust=0.0),
         ModelSearchAgent(model, 100, temperature=2.0, final="value"),
         ModelSearchAgent(model, milliseconds=30),
     ):
@@ -350,26 +376,37 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
 ) -> None:
     asked: list[int] = []
 
-    def priced(view: View, rng: np.random.Generator, particles: int, *rest: object) -> Pool:
+    def priced(view: View, rng: np.random.Generator, particles: int, models: object, rounds: int) -> Pool:
         asked.append(particles)
-        now[0] += 0.001 * particles * len(view.history)  # a millisecond a particle and move
+        assert (models, rounds) == (agent._believed, 2)
+        now[0] += price[0] / 1000 * particles * len(view.history)
         return uniform()
 
-    now = [0.0]
+    now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
     monkeypatch.setattr("agents.neural_search.agent.inferred_pool", priced)
     monkeypatch.setattr("agents.neural_search.agent.time.perf_counter", lambda: now[0])
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
-    agent = ModelSearchAgent(model, milliseconds=40, particles=1000, settled=1.0)
+    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0)
     for _ in range(2):
         agent._worlds(state.view(), np.random.default_rng(0))
-    assert asked == [100, 5]  # 20 ms at the price expected at first (0.05), then at the one found
-    ModelSearchAgent(model, 10, particles=1000)._worlds(state.view(), np.random.default_rng(0))
+    assert asked == [103, 5]  # 20.75 ms at the price expected at first (0.05), then at the one found
+    price[0] = 0.0001
+    for _ in range(3):  # the price believed falls by halves
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[2:] == [5, 10, 20]
+    price[0] = 1000.0
+    for _ in range(9):  # one slow moment: nothing is paid for until the price has come down again
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[5:] == [41]
+    price[0] = 0.01
+    for _ in range(2):
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[6:] == [1, 2]
+    agent = ModelSearchAgent(model, 10, particles=1000)
+    agent._worlds(state.view(), np.random.default_rng(0))
     assert asked[-1] == 1000
-    agent = ModelSearchAgent(model, milliseconds=0.1, particles=1000)
-    assert not len(agent._worlds(state.view(), np.random.default_rng(0)).hands)
-    assert len(asked) == 3
 
 
 @pytest.mark.parametrize(

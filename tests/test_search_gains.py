@@ -28,20 +28,21 @@ from training.experiments.search_gains import (
     worth,
 )
 
-RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "search_gains.csv"
 TINY = {"agents": ("policy", "random"), "games": 3, "playouts": 8}
 
 
 def test_a_move_that_surely_wins_is_worth_one_and_one_that_surely_loses_nothing() -> None:
-    """After 44 the landlord has one card left and the lead; after 3 somebody goes out at once."""
+    """44 leaves one card and the lead.  After 3 and a pass the last peasant wins with 6, or the landlord with 4."""
     model, rng = NetworkPolicy(*small_networks()), np.random.default_rng(0)
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
-    moves = {move.main: str(move) for move in state.legal_moves()}
-    wins = {text: worth(model, state, action, 20, rng) for action, text in moves.items()}
-    assert wins["44"] == 1.0
+    pair = next(move.main for move in state.legal_moves() if str(move) == "44")
+    assert worth(model, state, pair, 20, rng) == 1.0
+    state = State.from_hands(["34", "5", "6"], check_sizes=False)
     state.step("3")
-    seven = next(move.main for move in state.legal_moves() if str(move) == "7")
-    assert worth(model, state, seven, 20, rng) == 1.0
+    state.step("pass")
+    six = next(move.main for move in state.legal_moves() if str(move) == "6")
+    assert worth(model, state, six, 20, rng) == 1.0
+    assert worth(model, state, 0, 20, rng) == 0.0
 
 
 def test_worth_is_the_share_of_games_that_the_policy_wins() -> None:
@@ -75,7 +76,7 @@ def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
 
 
 def untimed(results: list[GainResult]) -> list[GainResult]:
-    return sorted((replace(result, ms=0.0) for result in results), key=lambda result: (result.agent, result.game))
+    return [replace(result, ms=0.0) for result in results]
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
@@ -92,6 +93,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     found = run_search_gains(path, lambda done, total: told.append((done, total)), **TINY)
     assert untimed(found) == untimed(run_search_gains(**TINY))
+    assert [(result.agent, result.game) for result in found] == [(a, g) for a in TINY["agents"] for g in range(3)]
     assert (told[0], told[-1]) == ((0, 3), (3, 3))
     assert run_search_gains(path, **{**TINY, "agents": ("policy",), "games": 1}) == [
         result for result in found if result.agent == "policy" and result.game == 0
@@ -112,6 +114,7 @@ def test_results_do_not_depend_on_the_processes() -> None:
         ({"processes": 0}, "processes=0"),
         ({"agents": ()}, "one or more"),
         ({"agents": ("random", "random")}, "each once"),
+        ({"agents": ("cheating-uct",)}, "sees what is hidden"),
     ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:

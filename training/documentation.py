@@ -31,7 +31,7 @@ from training.experiments.full_games import points, points_range
 from training.experiments.full_reports import REPORTS
 from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
 from training.experiments.result_table import read_results
-from training.experiments.search_gains import GAIN_HEADER, GainResult, gain_cells
+from training.experiments.search_gains import GAIN_HEADER, GainResult, gain_cells, in_order
 from training.experiments.search_options import (
     WITHOUT_INFERENCE,
     DealResult,
@@ -209,7 +209,7 @@ def _search_gains_table(results: Path) -> str:
     if not path.exists():
         return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
     settings, rows = read_results(path)
-    table = _table(GAIN_HEADER, gain_cells([GainResult.of_row(row) for row in rows]))
+    table = _table(GAIN_HEADER, gain_cells(in_order([GainResult.of_row(row) for row in rows])))
     source = f"`{results.name}/{path.name}`, seed {settings['seed']}, {settings['playouts']} games to value a move"
     return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
 

@@ -23,6 +23,9 @@ from ddz_env.notation import Move
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
 from ddz_env.rules import Rules
 
+_MOST_AT_ONCE = 4096
+"""Positions of one question to the policy: it describes every legal action of each."""
+
 
 @kernel
 def _see(
@@ -95,8 +98,9 @@ class LearnedModel:
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))
         asked = np.flatnonzero((legal > 1) | (masks[:, action] == 0))
-        if len(asked):
-            answers, _ = self.policy.evaluate(observations[asked], masks[asked])
+        for first in range(0, len(asked), _MOST_AT_ONCE):
+            rows = asked[first : first + _MOST_AT_ONCE]
+            answers, _ = self.policy.evaluate(observations[rows], masks[rows])
             chances = np.exp(answers[:, action].astype(np.float64))
-            logs[asked] = np.log((1 - self.uniform) * chances + self.uniform / legal[asked])
+            logs[rows] = np.log((1 - self.uniform) * chances + self.uniform / legal[rows])
         return logs

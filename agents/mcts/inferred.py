@@ -13,7 +13,8 @@ from agents.mcts.worlds import Pool, uniform
 from ddz_env import View
 
 MOST_PARTICLES = 100_000
-"""More are an error: with so many a decision begins with about half a second of inference."""
+"""More are an error: with so many a decision begins with about half a second of inference, with minutes of it where a
+learned policy is asked."""
 
 
 def inferred_pool(

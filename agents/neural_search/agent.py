@@ -29,7 +29,7 @@ from ddz_env.errors import IllegalMoveError
 
 ROOTS = ("halving", "puct")
 MOST_ITERATIONS, MOST_TREES, MOST_BATCH, MOST_AHEAD = 1_000_000, 64, 256, 1000
-"""More are an error before any memory is taken: with so many a decision takes a minute or two, its trees some hundred
+"""More are an error before any memory is taken: with so many a decision takes minutes, its trees some hundred
 megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte."""
 
 _ROUNDS = 2
@@ -126,7 +126,7 @@ class ModelSearchAgent:
         self._forest = Forest(
             self.trees,
             self.batch,
-            Evaluator(model, self.leaf, float(temperature), ahead),
+            Evaluator(model, self.leaf if trust else "simulation", float(temperature), ahead),
             exploration=float(exploration),
             trust=float(trust) if self.leaf != "simulation" else 0.0,
             simulation=simulated,
@@ -158,30 +158,37 @@ class ModelSearchAgent:
             return Decision(move, line=move.actions)
         began = time.perf_counter()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        priors = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
-        move = self._settled_move(priors)
+        priors, own = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(self.trees)])
+        move = self._settled_move(own)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
         first = self._search(view, self._worlds(view, rng), priors, began)
         return choose(self._forest.trees, root, rules, self._by_value, first)
 
-    def _settled_move(self, priors: Floats) -> Move | None:
+    def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
-        action = int(priors.argmax())
-        if priors[action] < math.log(self.settled) or (action < KICKER_BASE and MAIN_GROUPS[action].kicker_count):
+        action = int(log_probabilities.argmax())
+        if self.settled == 1 or log_probabilities[action] < math.log(self.settled):
             return None
-        return Move(action)
+        has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
+        return None if has_kickers else Move(action)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> Pool:
-        """Inferred worlds: under a clock, only as many as half of the time pays for at the last price."""
+        """Inferred worlds: under a clock, only as many as half of the time pays for at the price of the last ones.
+
+        The price falls by half at most, lest one decision with nothing to infer lets the next one take all the time;
+        and where it pays for nothing it falls as well, lest one slow moment ends inference for good.
+        """
         moves, particles = max(1, len(view.history)), self.particles
         if self.milliseconds is not None:
             particles = min(particles, int(self.milliseconds / 2 / (self._price * moves)))
         if not particles:
+            self._price /= 2
             return uniform()
         began = time.perf_counter()
         pool = inferred_pool(view, rng, particles, self._believed, _ROUNDS)
-        self._price = max((time.perf_counter() - began) * 1000 / (particles * moves), 1e-4)
+        spent = (time.perf_counter() - began) * 1000
+        self._price = max(spent / (particles * moves), self._price / 2)
         return pool
 
     def _search(self, view: View, pool: Pool, priors: Floats, began: float) -> int | None:

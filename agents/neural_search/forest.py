@@ -61,7 +61,7 @@ class Forest:
         self._states: list[np.uint64] = []
         self._deals: list[np.uint64] = []
 
-    def plant(self, view: View, states: list[np.uint64]) -> Floats:
+    def plant(self, view: View, states: list[np.uint64]) -> tuple[Floats, Floats]:
         """Begin a decision: trees with nothing but the root's moves and their priors.
 
         Args:
@@ -69,7 +69,7 @@ class Forest:
             states: The state of each tree's generator.
 
         Returns:
-            Logarithms of the root's priors, shape ``[400]``, float32.
+            Logarithms of the root's priors and of the policy's own probabilities, both of shape ``[400]``, float32.
         """
         self._states = list(states)
         self._deals = [state if self._shared else np.uint64(0) for state in states]
@@ -77,11 +77,11 @@ class Forest:
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), slots.observations[0])
         write_mask(view.row, view.rule_words, np.empty(MASK_WORDS, np.uint64), slots.masks[0])
         slots.concealed[0] = 0
-        log_probabilities = self._evaluator.priors(slots.part(slice(1)))
+        priors, own = self._evaluator.priors(slots.part(slice(1)))
         for tree in self.trees:
             clear(tree)
-            plant(tree, log_probabilities[0])
-        return log_probabilities[0]
+            plant(tree, priors[0])
+        return priors[0], own[0]
 
     def wave(self, view: View, pool: Pool, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.

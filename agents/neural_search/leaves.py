@@ -94,9 +94,10 @@ class Evaluator:
         self._model, self._kind, self._temperature = model, kind, temperature
         self._ahead = ahead if kind != "simulation" else 0
 
-    def priors(self, slots: Slots) -> Floats:
-        """Logarithms of the priors of some positions, shape ``[n, 400]``."""
-        return flattened(self._ask(slots)[0], self._temperature)
+    def priors(self, slots: Slots) -> tuple[Floats, Floats]:
+        """Logarithms of the priors of some positions, and of the policy's own probabilities, both ``[n, 400]``."""
+        own, _ = self._ask(slots)
+        return flattened(own, self._temperature), own
 
     def leaves(self, slots: Slots, rules: npt.NDArray[np.uint64]) -> tuple[Floats, Floats]:
         """Logarithms of the priors of leaves, shape ``[n, 400]``, and their values for the seats to act, shape ``[n]``.

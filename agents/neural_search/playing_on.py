@@ -38,7 +38,7 @@ def _skip_forced(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.
 
 
 @kernel
-def advance(slots: Slots, actions: np.ndarray, rules: np.ndarray) -> None:
+def play_actions(slots: Slots, actions: np.ndarray, rules: np.ndarray) -> None:
     """Play an action in every waiting game, and what is forced after it; describe where it then stands.
 
     Args:
@@ -61,7 +61,7 @@ def advance(slots: Slots, actions: np.ndarray, rules: np.ndarray) -> None:
 
 @kernel
 def write_results(slots: Slots, seats: np.ndarray, values: np.ndarray) -> None:
-    """Write what finished games brought: 1 or -1.
+    """Write what finished games brought: 1, -1, or 0 where all declined to be landlord.
 
     Args:
         slots: The games.
@@ -96,15 +96,15 @@ def play_on(
         value: Asked about those that are not over then.
 
     Returns:
-        Values for the seats that were to act at first, shape ``[n]``, float32: 1 or -1 where the game ended.
+        Values for the seats that were to act at first, shape ``[n]``, float32: 1 or -1 where the game ended, 0 where
+        nobody had bid.
     """
     seats, values = slots.rows[:, SEAT].copy(), np.empty(len(slots.rows), np.float32)
-    landlords = slots.rows[:, LANDLORD]
     places = np.arange(len(seats))
     for number in range(decisions):
         if number:
             log_probabilities, _ = model.evaluate(slots.observations.view(np.int8), slots.masks.view(np.int8))
-        advance(slots, log_probabilities.argmax(axis=1), rules)
+        play_actions(slots, log_probabilities.argmax(axis=1), rules)
         found = np.empty(len(places), np.float32)
         write_results(slots, seats[places], found)
         over = slots.waits == 0
@@ -113,7 +113,8 @@ def play_on(
         slots, places = slots.copied(left), places[left]
         if not len(left):
             return values
-    same_side = (slots.rows[:, SEAT] == landlords[places]) == (seats[places] == landlords[places])
+    landlords = slots.rows[:, LANDLORD]  # of an auction at the leaf, the one that it has come to
+    same_side = (slots.rows[:, SEAT] == landlords) == (seats[places] == landlords)
     found = value(slots)
     values[places] = np.where(same_side, found, -found)
     return values

@@ -1,4 +1,4 @@
-"""The recent moves of a game: a ring beside the row, for observations.  Search never copies it."""
+"""The recent moves of a game: a ring beside the row, for observations.  Search without networks never copies it."""
 
 from __future__ import annotations
 

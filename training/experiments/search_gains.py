@@ -26,7 +26,7 @@ from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.playing_on import play_on
 from agents.neural_search.slots import Slots, new_slots
-from agents.protocol import Agent, close
+from agents.protocol import Agent, cheats, close
 from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
@@ -142,7 +142,7 @@ class _Worker:
 
         def value(place: int, action: int) -> float:
             if (place, action) not in known:
-                rng = np.random.default_rng([self._seed, task.game, place, action])
+                rng = np.random.default_rng([self._seed, task.game, place, 1 + action])
                 known[place, action] = worth(self._model, decisions[place][0], action, self._playouts, rng)
             return known[place, action]
 
@@ -158,10 +158,9 @@ class _Worker:
         state, agent, rng = State.new(self._seed, game=game), ModelAgent(self._model), np.random.default_rng(0)
         found = []
         while not state.is_over:
-            mask = action_mask(state)
-            logs, _ = self._model.evaluate(observe(state)[None], mask[None])
+            logs, _ = self._model.evaluate(observe(state)[None], action_mask(state)[None])
             move = agent.act(state.view(), rng)
-            if np.count_nonzero(mask) > 1 and logs.max() < math.log(SETTLED):
+            if logs.max() < math.log(SETTLED):
                 found.append((state.copy(), move.main))
             state.step(move)
         return found
@@ -169,6 +168,8 @@ class _Worker:
     def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
         if spec not in self._agents:
             self._agents[spec] = make_agent(spec)
+            for state, _ in decisions[-1:]:  # what is compiled at the first use is not timed
+                self._agents[spec].act(state.view(), np.random.default_rng(0))
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
             view, rng = state.view(), np.random.default_rng([self._seed, game, place])
@@ -196,17 +197,17 @@ def run_search_gains(
     Args:
         path: Where to save, a line a game and search; a file of an earlier run is gone on with.
         on_progress: Told how many games are done.
-        agents: Specifications of the searches.
+        agents: Specifications of the searches, which must need nothing but a view to move.
         games: How many games.
         playouts: Games that are played on to value a move.
         processes: Worker processes; but for times, results are the same.
         seed: Seed of everything.
 
     Returns:
-        The results of these agents and games, game by game.
+        The results of these agents and games (:func:`in_order`).
 
     Raises:
-        InvalidExperimentError: If a number is out of range, or there is no agent, or one stands twice.
+        InvalidExperimentError: If a number is out of range, there is no agent, or one stands twice or cheats.
         UnknownAgentError: If an agent does not exist.
     """
     for name, number in (("games", games), ("playouts", playouts), ("processes", processes)):
@@ -215,7 +216,7 @@ def run_search_gains(
     if not agents or len(set(agents)) < len(agents):
         raise InvalidExperimentError(f"agents={list(agents)} must be one or more, each once")
     for spec in agents:
-        close(make_agent(spec))
+        _check_agent(spec)
     settings = {"experiment": "search-gains", "weights": shipped_fingerprint(), "seed": seed, "playouts": playouts}
     table = ResultTable(path, settings, COLUMNS)
     done = table.keys("agent", "game")
@@ -227,7 +228,21 @@ def run_search_gains(
             table.extend([[getattr(result, column) for column in COLUMNS] for result in results])
             on_progress(games - len(todo) + number, games)
     found_all = [GainResult.of_row(row) for row in table.rows]
-    return [result for result in found_all if result.agent in agents and result.game < games]
+    return in_order([result for result in found_all if result.agent in agents and result.game < games], agents)
+
+
+def _check_agent(spec: str) -> None:
+    """Raise if there is no such agent, or it sees what is hidden."""
+    agent = make_agent(spec)
+    close(agent)
+    if cheats(agent):
+        raise InvalidExperimentError(f"{spec!r} sees what is hidden; a gain is that of a search that does not")
+
+
+def in_order(results: Sequence[GainResult], agents: Sequence[str] = SEARCHES) -> list[GainResult]:
+    """Results agent by agent, in the order of ``agents`` (others behind them), and game by game."""
+    places = {spec: place for place, spec in enumerate(agents)}
+    return sorted(results, key=lambda result: (places.get(result.agent, len(places)), result.agent, result.game))
 
 
 GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
@@ -235,10 +250,11 @@ GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "p
 
 
 def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
-    """A line a search: gains in points of win rate, with 95 % intervals over games.
+    """A line a search: gains in points of win rate.
 
-    ``landlord`` and ``peasants`` are a game's gains of one side; ``both`` is half of their sum, what is predicted for a
-    duplicate deal; the last column compares with the first search on the games that both have looked at.
+    ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
+    for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
+    two have 95 % intervals over games.
     """
     by_agent: dict[str, dict[int, GainResult]] = {}
     for result in results:

@@ -178,9 +178,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     assert (decisions.candidates.actions == rollout.candidates.actions[known]).all()
 
 
-@pytest.mark.parametrize(("floor", "most"), [(0.0, 3), (0.02, 4)])
-def test_probes_are_looked_at_if_there_is_a_floor(floor: float, most: int) -> None:
-    run = SelfPlay(small_config(candidates=3, floor=floor), 1)
+@pytest.mark.parametrize(("floor", "lookahead", "most"), [(0.0, 0.8, 3), (0.02, 0.8, 4), (0.02, 0.0, 3)])
+def test_probes_are_looked_at_if_there_is_a_floor_and_anybody_looks(floor: float, lookahead: float, most: int) -> None:
+    run = SelfPlay(small_config(candidates=3, floor=floor, lookahead=lookahead), 1)
     run.step()
     considered = (run._rollout.candidates.actions != NONE).sum(-1)
     assert considered.max() == most

@@ -384,7 +384,8 @@ def new_collector(config: SelfPlayConfig, group: int) -> Collector:
     size = config.num_games // config.groups
     batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
     shares = config.opponent_share, np.random.default_rng(sequence), config.rules_share
-    return Collector(batch, config.objective, *shares, config.least, config.settled_share, probes=config.floor > 0)
+    probes = config.floor > 0 and config.lookahead > 0
+    return Collector(batch, config.objective, *shares, config.least, config.settled_share, probes=probes)
 
 
 def landlord_wins(rollout: Rollout) -> int:

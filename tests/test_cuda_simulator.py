@@ -49,7 +49,7 @@ def run_simulated(rules: list[str], steps: int) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -468,7 +468,9 @@ def test_committed_results_are_whole() -> None:
         assert sum(map(len, played.values())) == len(rows), path.name
 
 
-@pytest.mark.parametrize(("sweep", "poor"), [(EXPLORATION, {"0.1", "0.2"}), (ITERATIONS, {"500"})])
+@pytest.mark.parametrize(
+    ("sweep", "poor"), [(EXPLORATION, {"0.1", "0.2", "0.44", "0.7"}), (ITERATIONS, {"500", "1000", "2000"})]
+)
 def test_the_committed_sweeps_show_what_the_page_says_of_them(sweep: Sweep, poor: set[str]) -> None:
     """Where more games tell more values from the base, the page has to be written anew."""
     results = games_of(read_results(RESULTS / f"full_{sweep.name}.csv")[1])

@@ -41,3 +41,7 @@ class UnknownAgentError(DouDizhuError):
 
 class InvalidOptionError(DouDizhuError):
     """An environment was given an option it does not have, or a value outside its range."""
+
+
+class InvalidAgentOptionError(InvalidOptionError):
+    """An agent was given an option that it does not have, or a value outside its range."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.determinize import draw_game
 from agents.mcts.simulate import simulate_random
 from agents.mcts.tree import ROOT, Tree, children
+from agents.worlds.determinize import draw_game
 from ddz_env import State
 from ddz_env.engine.layout import LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.legal import legal_mask

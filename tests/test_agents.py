@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.baselines.mind import new_mind
-from agents.baselines.random import RandomAgent, RandomStagedAgent
-from agents.baselines.rules import RulesAgent, rules_move
-from agents.baselines.weights import WEIGHTS
-from agents.playing import IllegalAgentMoveError, play_game, play_one, seat_generators
-from agents.protocol import Agent, StagedAdapter, act_batch, cheats, close, sight
+from agents.random import RandomAgent, RandomStagedAgent
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.rules import RulesAgent, rules_move
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env import PRESETS, Hand, Move, State, View
+from ddz_env.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN
 from ddz_env.engine.words import add_hand, remove_hand
 from ddz_env.errors import DouDizhuError, IllegalMoveError
 from ddz_env.notation import word_to_counts
+from ddz_env.playing import IllegalAgentMoveError, play_game, play_one, seat_generators
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 

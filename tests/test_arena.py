@@ -11,16 +11,16 @@ import pytest
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.errors import UnknownAgentError
-from training.evaluation.arena import Arena, run_arena
-from training.evaluation.duplicate import DealPlayer, GameRecord, seat_generators, seatings
-from training.evaluation.errors import (
+from training.arena.duplicate import DealPlayer, GameRecord, seat_generators, seatings
+from training.arena.errors import (
     AgentFailedError,
     InvalidArenaError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from training.evaluation.results_file import ResultsFile
-from training.evaluation.statistics import normal_interval, standings, summarize, wilson_interval
+from training.arena.results_file import ResultsFile
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import normal_interval, standings, summarize, wilson_interval
 
 OWN_AGENT = """
 class Highest:

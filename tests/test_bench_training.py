@@ -11,9 +11,9 @@ pytest.importorskip("torch")
 
 from agents.neural.network import Architecture
 from tests.test_ordered_map import is_running, needs_proc
-from training.evaluation import bench_training
-from training.evaluation.bench_parts import PARTS
-from training.evaluation.fresh_process import FreshProcessError
+from training.bench import training as bench_training
+from training.bench.fresh_process import FreshProcessError
+from training.bench.parts import PARTS
 from training.ppo.config import SelfPlayConfig
 from training.ppo.selfplay import SelfPlay
 

@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
+from training.arena.results_file import ResultsFile
+from training.bench.benchmark import Contender, Part, measure
 from training.cli import app
 from training.cli.bars import counting_bar, share_bar
-from training.evaluation.benchmark import Contender, Part, measure
-from training.evaluation.results_file import ResultsFile
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")

@@ -21,18 +21,18 @@ pytest.importorskip("safetensors")
 
 from agents.neural.errors import MissingTorchError
 from agents.neural.weights import load_weights
-from agents.protocol import close
-from agents.registry import make_agent
+from ddz_env.agent import close
+from ddz_env.registry import make_agent
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import summarize
 from training.cli import app
-from training.demonstration import contenders, fresh
-from training.demonstration.chart import percent_chart
-from training.demonstration.contenders import CONTENDERS, by_name, specifications
-from training.demonstration.errors import InvalidDemonstrationError, ReportError
-from training.demonstration.fresh import LearningPoint, demonstration_settings, train_fresh
-from training.demonstration.matrix import win_matrix
-from training.demonstration.page import Page, Section
-from training.evaluation.arena import Arena, run_arena
-from training.evaluation.statistics import summarize
+from training.demo import contenders, fresh
+from training.demo.chart import percent_chart
+from training.demo.contenders import CONTENDERS, by_name, specifications
+from training.demo.errors import InvalidDemonstrationError, ReportError
+from training.demo.fresh import LearningPoint, demonstration_settings, train_fresh
+from training.demo.matrix import win_matrix
+from training.demo.page import Page, Section
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -179,7 +179,7 @@ def test_the_installed_wheel_plays_by_its_own_policy(built: Built) -> None:
         """
 import numpy, ddz_env
 from agents.neural.shipped import shipped_policy_path
-from agents.registry import make_agent
+from ddz_env.registry import make_agent
 print(shipped_policy_path())
 print(make_agent("policy").act(ddz_env.State.new(seed=1).view(), numpy.random.default_rng(0)))
 """

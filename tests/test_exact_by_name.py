@@ -6,7 +6,6 @@ import itertools
 
 import pytest
 
-from agents.baselines.rules import RulesAgent
 from agents.exact.agents import (
     MODELS,
     CheatingMinimaxAgent,
@@ -17,11 +16,12 @@ from agents.exact.agents import (
 )
 from agents.exact.errors import NotSolvableError, SearchLimitError
 from agents.exact.models import RulesModel
-from agents.registry import make_agent
+from agents.rule_agent.rules import RulesAgent
 from ddz_env import State
 from ddz_env.engine.layout import HANDS
+from ddz_env.registry import make_agent
 from ddz_env.rules import PRESETS
-from training.evaluation.arena import Arena, run_arena
+from training.arena.round_robin import Arena, run_arena
 
 MINI = PRESETS["mini"]
 NAMES = ("cheating-minimax", "determinized-minimax", "expectimax")

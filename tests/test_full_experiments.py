@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.notation import Hand
+from ddz_env.registry import make_agent
+from training.arena.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
+from training.arena.statistics import clustered_interval, normal_interval
 from training.cli import app
 from training.documentation import StaleDocsError, refresh, refreshed
-from training.evaluation.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
-from training.evaluation.statistics import clustered_interval, normal_interval
 from training.experiments.full_branching import (
     BranchingResult,
     Choices,

@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.baselines.random import RandomAgent
-from agents.baselines.rules import RulesAgent
 from agents.exact.information_set import information_set
-from agents.inference.annealing import fixed_cards, swapped
-from agents.inference.errors import InconsistentHistoryError, InvalidInferenceOptionError
-from agents.inference.likelihood import KINDS, SITUATIONS
-from agents.inference.model import PolicyModel, UniformModel, story_log_likelihoods
-from agents.inference.particles import effective_size
-from agents.inference.rules_model import (
+from agents.random import RandomAgent
+from agents.rule_agent.rules import RulesAgent
+from agents.worlds.annealing import fixed_cards, swapped
+from agents.worlds.determinize import draw_game
+from agents.worlds.errors import InconsistentHistoryError, InvalidInferenceOptionError
+from agents.worlds.likelihood import KINDS, SITUATIONS
+from agents.worlds.particles import effective_size
+from agents.worlds.player_model import PolicyModel, UniformModel, story_log_likelihoods
+from agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
     RESPONSES,
@@ -25,9 +26,8 @@ from agents.inference.rules_model import (
     RulesModel,
     rules_story_log_likelihoods,
 )
-from agents.inference.sampler import draw_hands, infer, weighed_decisions
-from agents.inference.story import first_rows, read_story
-from agents.mcts.determinize import draw_game
+from agents.worlds.sampler import draw_hands, infer, weighed_decisions
+from agents.worlds.story import first_rows, read_story
 from ddz_env import Hand, Move, State, View
 from ddz_env.engine.layout import HANDS, HIDDEN, RNG
 from ddz_env.rules import Rules

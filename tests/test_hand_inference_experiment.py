@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.inference.likelihood import F_KIND, F_MOVES, KINDS, SAME, SITUATIONS
-from agents.inference.particles import Particles
-from agents.inference.rules_model import ANYTHING, SEARCHER, Response, describe_move
-from agents.inference.sampler import draw_hands
+from agents.worlds.likelihood import F_KIND, F_MOVES, KINDS, SAME, SITUATIONS
+from agents.worlds.particles import Particles
+from agents.worlds.rules_player import ANYTHING, SEARCHER, Response, describe_move
+from agents.worlds.sampler import draw_hands
 from ddz_env import Move, State
 from ddz_env.engine.layout import HANDS, HIDDEN
-from training.evaluation.errors import SettingsMismatchError
+from training.arena.errors import SettingsMismatchError
 from training.experiments.hand_inference import (
     COLUMNS,
     DEFAULT_GAMES,

@@ -7,16 +7,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.inference import learned_model  # noqa: E402
-from agents.inference.errors import InvalidInferenceOptionError  # noqa: E402
-from agents.inference.learned_model import LearnedModel  # noqa: E402
-from agents.inference.model import story_log_likelihoods  # noqa: E402
-from agents.inference.rules_model import FAITHFUL, RulesModel  # noqa: E402
-from agents.inference.sampler import infer  # noqa: E402
-from agents.inference.story import read_story  # noqa: E402
-from agents.mcts.inferred import inferred_pool  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural_search.beliefs import believed_players  # noqa: E402
+from agents.worlds import learned_player  # noqa: E402
+from agents.worlds.errors import InvalidInferenceOptionError  # noqa: E402
+from agents.worlds.inferred import inferred_pool  # noqa: E402
+from agents.worlds.learned_player import LearnedModel  # noqa: E402
+from agents.worlds.player_model import story_log_likelihoods  # noqa: E402
+from agents.worlds.rules_player import FAITHFUL, RulesModel  # noqa: E402
+from agents.worlds.sampler import infer  # noqa: E402
+from agents.worlds.story import read_story  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
@@ -122,7 +122,7 @@ def test_many_particles_are_asked_about_in_portions(monkeypatch: pytest.MonkeyPa
     story = read_story(state.view())
     weighed = np.ones(len(story.moves), np.bool_)
     whole = story_log_likelihoods([model], story, known.hands, weighed, state.rules)
-    monkeypatch.setattr(learned_model, "_MOST_AT_ONCE", 7)
+    monkeypatch.setattr(learned_player, "_MOST_AT_ONCE", 7)
     parts = story_log_likelihoods([model], story, known.hands, weighed, state.rules)
     assert parts == pytest.approx(whole, abs=1e-5)
     assert len(np.unique(whole)) > 1

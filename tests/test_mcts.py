@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidBudgetError
 from agents.mcts.search import search
 from agents.mcts.settings import plain
 from agents.mcts.simulate import simulate_random
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.mcts.worlds import uniform
+from agents.worlds.determinize import draw_game
+from agents.worlds.pool import uniform
 from ddz_env import PRESETS, Move, State
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.random import key

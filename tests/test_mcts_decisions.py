@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.baselines.rules import RulesAgent
 from agents.exact.agents import (
     CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
@@ -18,11 +17,12 @@ from agents.exact.agents import (
 from agents.exact.errors import InconsistentViewError
 from agents.exact.information_set import information_set
 from agents.exact.minimax import EPSILON, MinimaxSolver
+from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.consistency import check_view
-from agents.mcts.whole_moves import WholeMoveUctAgent
-from agents.protocol import sight
+from agents.rule_agent.rules import RulesAgent
+from agents.worlds.consistency import check_view
 from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env.agent import sight
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
 from ddz_env.engine.words import add_hand
 from ddz_env.errors import IllegalMoveError

@@ -16,7 +16,7 @@ import pytest
 from agents.mcts.search import search
 from agents.mcts.settings import plain
 from agents.mcts.tree import Tree, new_tree
-from agents.mcts.worlds import uniform
+from agents.worlds.pool import uniform
 from ddz_env import State
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER

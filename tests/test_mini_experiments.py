@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from training.arena.errors import ResultsFileError, SettingsMismatchError
 from training.cli.reproduce import app
-from training.evaluation.errors import ResultsFileError, SettingsMismatchError
 from training.experiments.mini_agents import (
     CHEATING,
     CORRECT,

@@ -16,12 +16,16 @@ from agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E40
 from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
 from agents.neural.shipped import shipped_policy_path  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from agents.playing import play_game, seat_generators  # noqa: E402
-from agents.protocol import Agent, StagedAdapter  # noqa: E402
-from agents.registry import InvalidAgentOptionError, make_agent  # noqa: E402
 from ddz_env import PRESETS, State  # noqa: E402
-from ddz_env.errors import IllegalMoveError, InvalidOptionError  # noqa: E402
+from ddz_env.agent import Agent, StagedAdapter  # noqa: E402
+from ddz_env.errors import (  # noqa: E402
+    IllegalMoveError,
+    InvalidAgentOptionError,
+    InvalidOptionError,
+)
 from ddz_env.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing import play_game, seat_generators  # noqa: E402
+from ddz_env.registry import make_agent  # noqa: E402
 from tests.test_neural_network import positions, shuffled, small_networks  # noqa: E402
 
 

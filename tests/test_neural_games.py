@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from agents.baselines.mind import new_mind
 from agents.neural.games import GAME_COLUMNS, describe_games
 from agents.neural.hands import PLANES
 from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
+from agents.rule_agent.mind import new_mind
 from ddz_env import Rules, State
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import CHOSEN, HANDS, PENDING

@@ -13,19 +13,19 @@ from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError  # n
 from agents.mcts.search import search  # noqa: E402
 from agents.mcts.settings import plain  # noqa: E402
 from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
-from agents.mcts.worlds import Pool, uniform  # noqa: E402
 from agents.neural.model import Bytes, Floats  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from agents.registry import make_agent  # noqa: E402
+from agents.worlds.pool import Pool, uniform  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
 from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
 from ddz_env.errors import IllegalMoveError  # noqa: E402
 from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
+from ddz_env.registry import make_agent  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 _ROLE = OBSERVATION.offsets["role"]

@@ -34,10 +34,10 @@ from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: 
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
-from agents.playing import play_game, seat_generators  # noqa: E402
-from agents.registry import make_agent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing import play_game, seat_generators  # noqa: E402
+from ddz_env.registry import make_agent  # noqa: E402
 from tests.test_neural_network import positions, small_networks  # noqa: E402
 from training.cli import app  # noqa: E402
 
@@ -127,7 +127,7 @@ def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> N
         "for name in ('torch', 'safetensors', 'onnx', 'onnxscript'):\n"
         "    sys.modules[name] = None\n"
         "import numpy, ddz_env\n"
-        "from agents.registry import make_agent\n"
+        "from ddz_env.registry import make_agent\n"
         f"agent = make_agent('policy:path={exported.as_posix()}')\n"
         "print(agent.act(ddz_env.State.new(1).view(), numpy.random.default_rng(0)))\n"
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from training.evaluation.errors import WorkerDiedError
-from training.evaluation.ordered_map import ordered_map
+from training.arena.errors import WorkerDiedError
+from training.arena.ordered_map import ordered_map
 
 
 class Sleeper:
@@ -69,7 +69,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -
     source = f"""
 import functools
 from tests.test_ordered_map import Teller
-from training.evaluation.ordered_map import ordered_map
+from training.arena.ordered_map import ordered_map
 if __name__ == "__main__":
     list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
 """

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 from typer.testing import CliRunner
 
 from ddz_env.errors import UnknownAgentError
+from training.arena.errors import InvalidExperimentError, SettingsMismatchError
 from training.cli import app
-from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
 from training.experiments import policy_strength
 from training.experiments.policy_strength import (
     FIRST_DEAL,
@@ -77,7 +77,7 @@ def test_without_a_number_every_pairing_plays_its_own(monkeypatch: pytest.Monkey
 def test_the_results_are_those_of_the_arena(found: Path) -> None:
     """The same deals by hand: who won, what was at stake, on which side."""
     from ddz_env import Rules
-    from training.evaluation.duplicate import DealPlayer
+    from training.arena.duplicate import DealPlayer
 
     player = DealPlayer(Rules(), seed=0)
     for row in read_results(found)[1][:2]:

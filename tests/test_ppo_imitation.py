@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from agents.baselines.rules import RulesAgent  # noqa: E402
 from agents.neural.agent import ModelAgent  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
@@ -20,12 +19,13 @@ from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.teacher import NO_LABEL, RulesTeacher  # noqa: E402
 from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from agents.protocol import StagedAdapter  # noqa: E402
+from agents.rule_agent.rules import RulesAgent  # noqa: E402
 from ddz_env import Move, State  # noqa: E402
+from ddz_env.agent import StagedAdapter  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import InvalidOptionError  # noqa: E402
+from training.arena.statistics import Interval  # noqa: E402
 from training.cli import app  # noqa: E402
-from training.evaluation.statistics import Interval  # noqa: E402
 from training.ppo import visits as recorded  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
 from training.ppo.imitation import ImitationConfig, RulesImitation, Student, imitate_visits, one_hot  # noqa: E402

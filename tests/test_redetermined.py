@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from agents.exact.minimax import MinimaxSolver
+from agents.mcts.ablations.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
 from agents.mcts.agent import IsUctAgent
-from agents.mcts.determinize import draw_game
-from agents.mcts.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
 from agents.mcts.search import search
 from agents.mcts.settings import plain
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.mcts.worlds import uniform
-from agents.protocol import Decision
+from agents.worlds.determinize import draw_game
+from agents.worlds.pool import uniform
 from ddz_env import PRESETS, Hand, Move, State
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import HANDS, HIDDEN, PLAYED, ROW_WORDS
 from ddz_env.engine.random import key
 from ddz_env.notation import word_to_counts

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.baselines.random import RandomAgent
-from agents.protocol import Agent
-from agents.registry import BUILT_IN, InvalidAgentOptionError, agent_names, make_agent, parse_options
-from ddz_env.errors import UnknownAgentError
+from agents.random import RandomAgent
+from ddz_env.agent import Agent
+from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.registry import BUILT_IN, agent_names, make_agent, parse_options
 
 
 @pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "rlcard-rule"])
@@ -83,7 +83,7 @@ def test_the_users_own_agent_is_found_in_the_current_directory(tmp_path: Path, m
     agent = make_agent("my_private_agent:Mine:depth=4")
     assert agent.depth == 4  # type: ignore[attr-defined]
     assert agent.name == "my_private_agent:Mine:depth=4"
-    assert isinstance(make_agent("agents.baselines.random:RandomAgent"), RandomAgent)
+    assert isinstance(make_agent("agents.random:RandomAgent"), RandomAgent)
 
 
 def test_an_error_inside_the_users_module_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

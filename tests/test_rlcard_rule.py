@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from agents.external.rlcard_rule import MissingPeerError, RLCardRuleAgent, card_string
-from agents.playing import play_game, seat_generators
-from agents.registry import make_agent
 from ddz_env import Hand, State
 from ddz_env.errors import InvalidRulesError
+from ddz_env.playing import play_game, seat_generators
+from ddz_env.registry import make_agent
 
 
 def _same_deal(game: Any) -> State:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.baselines.mind import new_mind
-from agents.baselines.rules import RulesAgent
 from agents.mcts import rollout_agent, simulate_planned
 from agents.mcts.candidates import list_candidates
 from agents.mcts.rollout_agent import RolloutAgent
@@ -18,7 +16,9 @@ from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, Settings, plain
 from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
 from agents.mcts.simulate_rules import simulate_rules
-from agents.mcts.worlds import Pool, uniform
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.rules import RulesAgent
+from agents.worlds.pool import Pool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.tables import MASK_WORDS

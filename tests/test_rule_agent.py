@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.baselines.decomposition import decompose
-from agents.baselines.random import RandomAgent
-from agents.baselines.rules import RulesAgent, rules_move
-from agents.baselines.scratch import EMIT, KICKERS, MAINS, new_scratch
-from agents.playing import play_game, seat_generators
-from agents.protocol import Agent
+from agents.random import RandomAgent
+from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.rules import RulesAgent, rules_move
+from agents.rule_agent.scratch import EMIT, KICKERS, MAINS, new_scratch
 from ddz_env import Hand, Move, Rules, State
+from ddz_env.agent import Agent
 from ddz_env.cards import FULL_DECK, NUM_RANKS
 from ddz_env.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
+from ddz_env.playing import play_game, seat_generators
 from tests.reference import cards_of, moves_to_play, without
 
 

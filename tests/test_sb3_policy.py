@@ -37,11 +37,11 @@ from agents.neural.policy import PolicyModel
 from agents.neural.sb3_policy import SB3Policy, load_sb3_policy
 from agents.neural.sb3_purpose import Purpose, add_purpose, read_purpose
 from agents.neural_search.agent import ModelSearchAgent
-from agents.playing import play_game, seat_generators
-from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.gym import DouDizhuEnv
+from ddz_env.playing import play_game, seat_generators
+from ddz_env.registry import make_agent
 from training.cli import app
 from training.sb3.checkpoint import load_run, save_run
 from training.sb3.config import Sb3Config

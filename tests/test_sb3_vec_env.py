@@ -19,7 +19,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 
-from agents.baselines.rules import RulesAgent
+from agents.rule_agent.rules import RulesAgent
 from ddz_env import PRESETS
 from ddz_env.errors import (
     GameOverError,

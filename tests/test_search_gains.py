@@ -17,8 +17,8 @@ from ddz_env import State
 from ddz_env.actions import MAIN_GROUPS
 from ddz_env.errors import UnknownAgentError
 from tests.test_neural_network import small_networks
+from training.arena.errors import InvalidExperimentError, SettingsMismatchError
 from training.cli import app
-from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
 from training.experiments.result_table import read_results
 from training.experiments.search_gains import (
     GainResult,

@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.baselines.mind import new_mind
-from agents.baselines.rules import RulesAgent
 from agents.exact.errors import InconsistentViewError
+from agents.mcts.ablations.redetermined import RedeterminizedUctAgent
+from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError
 from agents.mcts.guide import guided_action
-from agents.mcts.redetermined import RedeterminizedUctAgent
 from agents.mcts.rollout_agent import RolloutAgent
 from agents.mcts.search import GUIDED_WEIGHT, search
 from agents.mcts.settings import Settings, plain
 from agents.mcts.simulate import simulate_random
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.mcts.whole_moves import WholeMoveUctAgent
-from agents.mcts.worlds import uniform
-from agents.protocol import Decision, sight
-from agents.registry import make_agent
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.rules import RulesAgent
+from agents.worlds.pool import uniform
 from ddz_env import Move, State
+from ddz_env.agent import Decision, sight
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import LANDLORD, WINNER
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.registry import make_agent
 from tests.figure_two import Book, Path, figure_2, grown_by_hand, played, records
 from tests.test_mcts import drawn, midgame
 from tests.test_mcts_decisions import view_with

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from agents.baselines.rules import RulesAgent
-from agents.registry import make_agent
+from agents.rule_agent.rules import RulesAgent
 from ddz_env import Move, View
 from ddz_env.errors import UnknownAgentError
+from ddz_env.registry import make_agent
+from training.arena.errors import InvalidExperimentError, SettingsMismatchError
 from training.cli import app
 from training.documentation import refreshed
-from training.evaluation.errors import InvalidExperimentError, SettingsMismatchError
 from training.experiments import search_options
 from training.experiments.result_table import read_results
 from training.experiments.search_options import (

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from training.arena.errors import InvalidExperimentError
 from training.cli import app
 from training.documentation import refreshed
-from training.evaluation.errors import InvalidExperimentError
 from training.experiments.plotting import can_plot
 from training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_cells
 

@@ -11,7 +11,7 @@ from agents.mcts.reuse import Memory
 from agents.mcts.search import search
 from agents.mcts.settings import plain
 from agents.mcts.tree import ROOT, Tree, children
-from agents.mcts.worlds import uniform
+from agents.worlds.pool import uniform
 from ddz_env import State
 from tests.test_search_options import FORMS, SEED, compiled, generator, options_of, thought
 

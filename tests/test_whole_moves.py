@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.agent import IsUctAgent
-from agents.mcts.determinize import draw_game
-from agents.mcts.errors import InvalidBudgetError
-from agents.mcts.search import search
-from agents.mcts.settings import plain
-from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
-from agents.mcts.whole_moves import WholeMoveUctAgent
-from agents.mcts.whole_search import (
+from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
+from agents.mcts.ablations.whole_search import (
     MAX_CHILDREN,
     InvalidLevelsError,
     Levels,
@@ -22,13 +16,19 @@ from agents.mcts.whole_search import (
     kickers_of,
     new_key_tree,
 )
-from agents.mcts.worlds import uniform
-from agents.registry import make_agent
+from agents.mcts.agent import IsUctAgent
+from agents.mcts.errors import InvalidBudgetError
+from agents.mcts.search import search
+from agents.mcts.settings import plain
+from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
+from agents.worlds.determinize import draw_game
+from agents.worlds.pool import uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.moves import list_moves
 from ddz_env.engine.step import apply_action
+from ddz_env.registry import make_agent
 from ddz_env.view import whole_moves
 from tests.figure_two import (
     SEED,
@@ -318,9 +318,12 @@ def test_same_seed_same_decision_and_a_clock_budget() -> None:
 
 
 def test_the_agent_has_a_specification() -> None:
-    agent = make_agent("agents.mcts.whole_moves:WholeMoveUctAgent:levels=sets,iterations=50,exploration=0.7")
+    agent = make_agent("agents.mcts.ablations.whole_moves:WholeMoveUctAgent:levels=sets,iterations=50,exploration=0.7")
     assert agent.name == "WholeMoveUctAgent(sets, 50)"
-    assert make_agent("agents.mcts.whole_moves:WholeMoveUctAgent:milliseconds=5").name == "WholeMoveUctAgent(flat, 5ms)"
+    assert (
+        make_agent("agents.mcts.ablations.whole_moves:WholeMoveUctAgent:milliseconds=5").name
+        == "WholeMoveUctAgent(flat, 5ms)"
+    )
 
 
 def test_a_forced_move_is_not_searched() -> None:

@@ -8,7 +8,7 @@ import pytest
 from agents.mcts.search import search
 from agents.mcts.settings import plain
 from agents.mcts.tree import children, new_tree
-from agents.mcts.worlds import Pool, draw_world, uniform
+from agents.worlds.pool import Pool, draw_world, uniform
 from ddz_env import State
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS

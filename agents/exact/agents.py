@@ -32,8 +32,8 @@ from agents.exact.inference import Inference, Story
 from agents.exact.information_set import InformationSet, check_replayable, information_set
 from agents.exact.minimax import MinimaxSolver, check_solvable
 from agents.exact.models import OpponentModel, RulesModel
-from agents.protocol import Decision
 from ddz_env import Move, State, View
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import (
     HANDS,
     HIDDEN,

@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import new_mind
-from agents.baselines.rules import rules_move
-from agents.baselines.weights import WEIGHTS
 from agents.exact.inference import Story
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env import Move
 from ddz_env.rules import Rules
 

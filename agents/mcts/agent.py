@@ -13,18 +13,18 @@ import numpy.typing as npt
 from numba.extending import is_jitted
 
 from agents.mcts.choice import choose, finishing_move, only_move
-from agents.mcts.consistency import check_start, check_view
-from agents.mcts.determinize import draw_game
 from agents.mcts.errors import InvalidSearchOptionError, check_budget, check_choice, check_count
-from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.reuse import Memory
 from agents.mcts.search import search
 from agents.mcts.settings import COUNTS, FINAL, PRIORS, SELECTIONS, SIMULATIONS, Settings
 from agents.mcts.simulate_planned import Plan, new_plan
 from agents.mcts.tree import Tree, clear, grown, new_tree
-from agents.mcts.worlds import Pool, uniform
-from agents.protocol import Decision
+from agents.worlds.consistency import check_start, check_view
+from agents.worlds.determinize import draw_game
+from agents.worlds.inferred import MOST_PARTICLES, inferred_pool
+from agents.worlds.pool import Pool, uniform
 from ddz_env import Move, Rules, State, View
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import ROW_WORDS, SEAT
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
@@ -225,7 +225,7 @@ class IsUctAgent(TreeSearchAgent):
     Args:
         reuse: Keep the part of the tree below the moves that were played.
         particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.inference`); 0 for uniform ones.
+            (:mod:`agents.worlds`); 0 for uniform ones.
 
     Example:
         >>> state = State.new(seed=1)

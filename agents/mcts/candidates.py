@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.decomposition import decompose
-from agents.baselines.kickers import choose_kickers
-from agents.baselines.mind import A_HAND, Mind, look_around
-from agents.baselines.prices import beatable, set_prices
-from agents.baselines.rules import rules_move
-from agents.baselines.scratch import PRICE_ONLY
-from agents.baselines.weights import W_FOLLOW_HOLD, WEIGHTS
+from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.kickers import choose_kickers
+from agents.rule_agent.mind import A_HAND, Mind, look_around
+from agents.rule_agent.prices import beatable, set_prices
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.scratch import PRICE_ONLY
+from agents.rule_agent.weights import W_FOLLOW_HOLD, WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.step import main_cards

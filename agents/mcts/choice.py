@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from agents.mcts.simulate import finishing_action
 from agents.mcts.tree import ROOT, Tree, children
-from agents.protocol import Decision
 from ddz_env import Move
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.engine.legal import legal_mask, nth_legal
 from ddz_env.engine.step import apply_action, main_cards

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.kickers import choose_kickers
-from agents.baselines.mind import Mind, look_around
-from agents.baselines.prices import set_prices
-from agents.baselines.rules import rules_move
-from agents.baselines.weights import WEIGHTS
+from agents.rule_agent.kickers import choose_kickers
+from agents.rule_agent.mind import Mind, look_around
+from agents.rule_agent.prices import set_prices
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import CHOSEN, HANDS, PENDING, SEAT, STAGE, STAGE_KICKER
 from ddz_env.engine.tables import KICKER_ID

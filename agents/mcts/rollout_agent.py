@@ -6,19 +6,19 @@ import time
 
 import numpy as np
 
-from agents.baselines.rules import rules_move
-from agents.baselines.weights import WEIGHTS
 from agents.mcts.candidates import list_candidates
 from agents.mcts.choice import finishing_move, only_move
-from agents.mcts.consistency import check_view
 from agents.mcts.errors import check_budget, check_choice, check_count
-from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.rollouts import Arms, new_arms, play_worlds
 from agents.mcts.settings import SIMULATIONS, plain
 from agents.mcts.simulate_planned import new_plan
-from agents.mcts.worlds import Pool
-from agents.protocol import Decision
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.weights import WEIGHTS
+from agents.worlds.consistency import check_view
+from agents.worlds.inferred import MOST_PARTICLES, inferred_pool
+from agents.worlds.pool import Pool
 from ddz_env import Move, View
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_PLAY
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
@@ -35,7 +35,7 @@ class RolloutAgent:
         simulation: ``random``, ``planned`` or ``rules``.
         candidates: Moves compared, the rule agent's always among them.
         particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
-            are (:mod:`agents.inference`); 0 for uniform ones.
+            are (:mod:`agents.worlds`); 0 for uniform ones.
         caution: How far another candidate must beat the rule agent's move to be preferred, in standard deviations of
             sorts: square roots of its rollouts are added to its wins so many times.
 

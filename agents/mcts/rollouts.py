@@ -19,7 +19,7 @@ from agents.mcts.settings import Settings
 from agents.mcts.simulate import landlord_won
 from agents.mcts.simulate_planned import Plan, set_plan_prices
 from agents.mcts.simulate_rules import play_whole_move
-from agents.mcts.worlds import Pool, draw_world
+from agents.worlds.pool import Pool, draw_world
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import LANDLORD, ROW_WORDS
 from ddz_env.engine.tables import MASK_WORDS

@@ -29,7 +29,7 @@ from agents.mcts.simulate import reward_of, simulate_random
 from agents.mcts.simulate_planned import Plan, set_plan_prices, simulate_planned
 from agents.mcts.simulate_rules import simulate_rules
 from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
-from agents.mcts.worlds import Pool, draw_world
+from agents.worlds.pool import Pool, draw_world
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal

@@ -1,7 +1,7 @@
 """The planned simulation: every hand is split into moves once, and the split is played out.
 
 Random simulations break every hand to pieces, so they say little about which hand is nearer to its end.  Here the
-hands of a determinization are decomposed by the rule agent's prices (:mod:`agents.baselines.decomposition`) when the
+hands of a determinization are decomposed by the rule agent's prices (:mod:`agents.rule_agent.decomposition`) when the
 simulation begins.  Then a seat leads the move that is dearest to keep, and follows with the lowest move of its split
 that beats the target; it breaks pairs and trios up and spends bombs only where that pays.  A decomposition is paid for
 once a hand, not once a move: a planned simulation costs a few random ones, one guided by the rule agent a hundred.
@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.decomposition import decompose
-from agents.baselines.mind import A_ENEMY_CARDS, A_POOL, Mind, new_mind
-from agents.baselines.prices import body_segment, set_prices
-from agents.baselines.scratch import BOMB, EMIT, KICKERS, MAINS, PAIR, PRICES, SOLO, TRIO
-from agents.baselines.weights import (
+from agents.mcts.simulate import to_play_stage
+from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.mind import A_ENEMY_CARDS, A_POOL, Mind, new_mind
+from agents.rule_agent.prices import body_segment, set_prices
+from agents.rule_agent.scratch import BOMB, EMIT, KICKERS, MAINS, PAIR, PRICES, SOLO, TRIO
+from agents.rule_agent.weights import (
     W_FOLLOW_HOLD,
     W_FOLLOW_NEED,
     W_FOLLOW_URGENT,
@@ -28,7 +29,6 @@ from agents.baselines.weights import (
     W_PARTNER_WEAK,
     WEIGHTS,
 )
-from agents.mcts.simulate import to_play_stage
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, OWNER, PLAYED, SEAT, STAGE, STAGE_PLAY, TARGET
 from ddz_env.engine.legal import replies

@@ -1,13 +1,13 @@
-"""The simulation guided by the rule agent: every seat plays as :mod:`agents.baselines.rules` does, to the end."""
+"""The simulation guided by the rule agent: every seat plays as :mod:`agents.rule_agent.rules` does, to the end."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.mind import Mind
-from agents.baselines.rules import rules_move
-from agents.baselines.weights import WEIGHTS
 from agents.mcts.simulate import to_play_stage
+from agents.rule_agent.mind import Mind
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import STAGE, STAGE_PLAY
 from ddz_env.engine.step import pass_turn, play_move

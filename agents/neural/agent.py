@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
-from agents.registry import InvalidAgentOptionError
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.errors import IllegalMoveError
+from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
 
 

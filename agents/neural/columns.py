@@ -27,7 +27,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import Mind, new_mind
 from agents.neural.hands import (
     HAND_COLUMNS,
     PLANES,
@@ -39,6 +38,7 @@ from agents.neural.hands import (
 )
 from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
 from agents.neural.signs import FIRST_MOVE, MOVE_BYTES, SIGNS, put_signs
+from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.observation import HISTORY, OBSERVATION

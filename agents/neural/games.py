@@ -23,7 +23,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import Mind, new_mind
 from agents.neural.columns import (
     MOST_CARDS,
     OBSERVATION_SCALES,
@@ -35,6 +34,7 @@ from agents.neural.columns import (
 )
 from agents.neural.hands import PLANES, hand_word, put_planes, put_scaled
 from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
+from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.words import add_hand, popcount

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import Mind, new_mind
 from agents.neural.columns import (
     HAND,
     KICKERS,
@@ -24,6 +23,7 @@ from agents.neural.columns import (
 )
 from agents.neural.hands import PLANES, hand_word, put_planes
 from agents.neural.prospects import APPRAISAL, PROSPECTS, appraise, put_appraisal
+from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel

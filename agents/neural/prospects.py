@@ -1,7 +1,7 @@
 """The prospects of a hand: how far it is from being played out, as columns between 0 and 1.
 
 PerfectDou (Yang et al. 2022) gives its networks the fewest moves that play a hand out.  Here the rule agent's
-decomposition (:mod:`agents.baselines.decomposition`) counts the moves of the hand that unseen cards can beat and all
+decomposition (:mod:`agents.rule_agent.decomposition`) counts the moves of the hand that unseen cards can beat and all
 its moves, and tells what the hand is worth at the rule agent's prices: some tenths of a microsecond a hand.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.baselines.decomposition import decompose
-from agents.baselines.mind import A_ENEMY_CARDS, A_POOL, Mind
-from agents.baselines.prices import set_prices
-from agents.baselines.scratch import PRICE_ONLY
-from agents.baselines.weights import WEIGHTS
+from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.mind import A_ENEMY_CARDS, A_POOL, Mind
+from agents.rule_agent.prices import set_prices
+from agents.rule_agent.scratch import PRICE_ONLY
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
 
 MOST_LOSERS, MOST_MOVES = 8, 12

@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from agents.mcts.choice import choose, finishing_move, only_move
-from agents.mcts.consistency import check_view
 from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
-from agents.mcts.inferred import MOST_PARTICLES, inferred_pool
 from agents.mcts.settings import FINAL, SIMULATIONS
-from agents.mcts.worlds import Pool, uniform
 from agents.neural.loading import load_policy
 from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.beliefs import believed_players
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
-from agents.protocol import Decision
+from agents.worlds.consistency import check_view
+from agents.worlds.inferred import MOST_PARTICLES, inferred_pool
+from agents.worlds.pool import Pool, uniform
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.agent import Decision
 from ddz_env.engine.layout import SEAT
 from ddz_env.engine.random import key
 from ddz_env.errors import IllegalMoveError
@@ -63,7 +63,7 @@ class ModelSearchAgent:
         inference: Whom the hidden seats are believed to be: ``policy`` (players like the one that searches), ``rules``
             or ``mixed`` (:mod:`agents.neural_search.beliefs`).
         particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.inference`); 0 for uniform ones; at most 100,000.  Of ``milliseconds`` inference takes at most
+            (:mod:`agents.worlds`); 0 for uniform ones; at most 100,000.  Of ``milliseconds`` inference takes at most
             about half, with fewer particles if need be.
         final: Choose the move with most ``visits``, or with the best ``value`` among those with enough; after halving
             it decides between kickers only.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.inference.learned_model import LearnedModel
-from agents.inference.model import PolicyModel as PlayerModel
-from agents.inference.rules_model import RESPONSES, RulesModel
 from agents.mcts.errors import check_choice
 from agents.neural.model import PolicyModel
+from agents.worlds.learned_player import LearnedModel
+from agents.worlds.player_model import PolicyModel as PlayerModel
+from agents.worlds.rules_player import RESPONSES, RulesModel
 
 INFERENCES = ("mixed", "policy", "rules")
 
@@ -17,7 +17,7 @@ def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, .
     Args:
         model: The policy that searches.
         inference: ``policy``: players like itself; ``rules``: the kinds fitted around the rule agent
-            (:data:`agents.inference.rules_model.RESPONSES`); ``mixed``: any of them.
+            (:data:`agents.worlds.rules_player.RESPONSES`); ``mixed``: any of them.
 
     Raises:
         InvalidSearchOptionError: If there is no such inference.

@@ -21,8 +21,8 @@ from agents.mcts.settings import Settings
 from agents.mcts.simulate import reward_of
 from agents.mcts.simulate_planned import Plan, set_plan_prices
 from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
-from agents.mcts.worlds import Pool, draw_world
 from agents.neural_search.slots import Slots
+from agents.worlds.pool import Pool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.history import apply_and_record

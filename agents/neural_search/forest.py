@@ -8,11 +8,11 @@ import numpy.typing as npt
 from agents.mcts.settings import plain
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.tree import Tree, clear, grown, new_tree
-from agents.mcts.worlds import Pool
 from agents.neural.model import Floats
 from agents.neural_search.descent import absorb, descend, plant
 from agents.neural_search.leaves import Evaluator
 from agents.neural_search.slots import Slots, new_slots
+from agents.worlds.pool import Pool
 from ddz_env import View
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation import write_mask, write_observation

@@ -14,9 +14,9 @@ import time
 import numpy as np
 
 from agents.mcts.tree import ROOT, children
-from agents.mcts.worlds import Pool
 from agents.neural.model import Floats
 from agents.neural_search.forest import Forest
+from agents.worlds.pool import Pool
 from ddz_env import View
 
 

@@ -1,4 +1,4 @@
-"""The command line ``ddz``.  One file a command; what they do lives below, in :mod:`training.evaluation`.
+"""The command line ``ddz``.  One file a command; what they do lives below, in :mod:`training.arena`.
 
 Modules that compile or import much are imported inside the commands, so that ``ddz --help`` answers at once.
 """

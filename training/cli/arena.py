@@ -14,8 +14,8 @@ from training.cli.friendly import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
-    from training.evaluation.arena import Arena
-    from training.evaluation.duplicate import GameRecord
+    from training.arena.duplicate import GameRecord
+    from training.arena.round_robin import Arena
 
 
 def arena(
@@ -46,9 +46,9 @@ def arena(
     from ddz_env import Rules
     from ddz_env.errors import InvalidRulesError
     from ddz_env.state import SCORINGS
-    from training.evaluation.arena import Arena
-    from training.evaluation.errors import InvalidArenaError
-    from training.evaluation.results_file import ResultsFile
+    from training.arena.errors import InvalidArenaError
+    from training.arena.results_file import ResultsFile
+    from training.arena.round_robin import Arena
 
     preset = Rules.preset(rules)
     if scoring is not None and scoring not in SCORINGS:
@@ -78,7 +78,7 @@ def arena(
 
 def _report(contest: Arena, records: list[GameRecord], scoring: str, csv: Path | None, json: Path | None) -> None:
     """Print the tables and write the files."""
-    from training.evaluation.statistics import standings, summarize
+    from training.arena.statistics import standings, summarize
 
     if not records:
         return

@@ -15,7 +15,7 @@ from rich.table import Table
 from training.cli.console import console, error_console
 
 if TYPE_CHECKING:
-    from training.evaluation.benchmark import Measurement, Part
+    from training.bench.benchmark import Measurement, Part
 
 _QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
 _IDLE_LOAD = 0.5
@@ -31,7 +31,7 @@ def bench(
     json: Annotated[Path | None, typer.Option(help="Write every repeat here.")] = None,
 ) -> None:
     """Measure the speeds that the project promises, beside installed peers in the same run, as ratios."""
-    from training.evaluation.benchmark import machine, measure
+    from training.bench.benchmark import machine, measure
 
     parts, facts = _parts(only), machine()
     measured: list[Measurement] = []
@@ -52,8 +52,8 @@ def bench(
 
 
 def _parts(only: str | None) -> list[Part]:
-    from training.evaluation.bench_parts import PARTS
-    from training.evaluation.errors import InvalidBenchmarkError
+    from training.arena.errors import InvalidBenchmarkError
+    from training.bench.parts import PARTS
 
     if only is None:
         return [part for part in PARTS.values() if not part.on_request]

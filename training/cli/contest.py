@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from training.cli.bars import counting_bar
 
 if TYPE_CHECKING:
-    from training.evaluation.arena import Arena
-    from training.evaluation.duplicate import GameRecord
-    from training.evaluation.results_file import ResultsFile
+    from training.arena.duplicate import GameRecord
+    from training.arena.results_file import ResultsFile
+    from training.arena.round_robin import Arena
 
 
 def run_with_progress(
@@ -31,7 +31,7 @@ def run_with_progress(
         results: Where to save.
         partial: Gets the games as they are played, for a table after an interruption.
     """
-    from training.evaluation.arena import run_arena
+    from training.arena.round_robin import run_arena
 
     pairs = len(arena.pairs)
     with counting_bar() as progress:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ddz_env import State
-    from training.demonstration.fresh import LearningPoint
-    from training.evaluation.statistics import AgentResult
+    from training.arena.statistics import AgentResult
+    from training.demo.fresh import LearningPoint
     from training.ppo.config import SelfPlayConfig
     from training.ppo.selfplay import Progress as Curve
 
@@ -46,10 +46,10 @@ def demo(
 ) -> None:
     """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
     from agents.neural.loading import load_policy
+    from training.arena.round_robin import Arena
+    from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose
-    from training.demonstration.contenders import CONTENDERS, by_name, specifications
-    from training.evaluation.arena import Arena
-    from training.evaluation.statistics import standings, summarize
+    from training.demo.contenders import CONTENDERS, by_name, specifications
 
     began, screen, training = time.perf_counter(), console(), out / "training"
     names = specifications(CONTENDERS, training / "policy.safetensors", milliseconds)
@@ -72,10 +72,10 @@ def demo(
 
 def _show_game(screen: Console, seed: int) -> None:
     """An excerpt of one game: information-set UCT as landlord against two rule agents."""
-    from agents.playing import play_game
-    from agents.registry import make_agent
     from ddz_env import State
-    from training.evaluation.duplicate import seat_generators
+    from ddz_env.playing import play_game
+    from ddz_env.registry import make_agent
+    from training.arena.duplicate import seat_generators
 
     screen.print(Rule("a game: information-set UCT is the landlord, rule agents are the peasants", align="left"))
     start = State.new(seed)
@@ -101,8 +101,8 @@ def _render(screen: Console, state: State) -> None:
 
 def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[list[LearningPoint], SelfPlayConfig]:
     """Train the fresh policy under a bar, and draw its learning curve."""
-    from training.demonstration.chart import percent_chart
-    from training.demonstration.fresh import demonstration_settings, train_fresh
+    from training.demo.chart import percent_chart
+    from training.demo.fresh import demonstration_settings, train_fresh
 
     config = demonstration_settings(seed)
     screen.print(Rule(f"learning: PPO by self-play from random weights, {minutes:g} min", align="left"))
@@ -119,11 +119,11 @@ def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[li
 
 def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
     """A game of every agent against itself: compiling is no thinking."""
-    from agents.playing import play_game
-    from agents.protocol import close
-    from agents.registry import make_agent
     from ddz_env import State
-    from training.evaluation.duplicate import seat_generators
+    from ddz_env.agent import close
+    from ddz_env.playing import play_game
+    from ddz_env.registry import make_agent
+    from training.arena.duplicate import seat_generators
 
     with screen.status("making the agents ready (the first time, compiling takes half a minute) ..."):
         for specification in specifications:
@@ -153,7 +153,7 @@ def _training_bar(
 
 def _matrix_table(pairs: Sequence[AgentResult], order: Sequence[str]) -> Table:
     """Everybody against everybody; columns are numbered as the rows are."""
-    from training.demonstration.matrix import win_matrix
+    from training.demo.matrix import win_matrix
 
     table = Table(
         title="Pair by pair: win %, row against column", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.arena.statistics import AgentResult
+from training.bench.benchmark import machine
 from training.cli.tables import NOTE, milliseconds, percent, score
-from training.demonstration.fresh import SETTINGS, LearningPoint
-from training.demonstration.matrix import win_matrix
-from training.demonstration.page import Page, Section
-from training.evaluation.benchmark import machine
-from training.evaluation.statistics import AgentResult
+from training.demo.fresh import SETTINGS, LearningPoint
+from training.demo.matrix import win_matrix
+from training.demo.page import Page, Section
 from training.experiments.plotting import can_plot
 from training.ppo.config import SelfPlayConfig
 
@@ -50,7 +50,7 @@ def compose(shown: Shown) -> Page:
     """The report; it has pictures where matplotlib is installed."""
     pictures: dict[str, bytes] = {}
     if can_plot():
-        from training.demonstration.pictures import learning_curve, strength_bars
+        from training.demo.pictures import learning_curve, strength_bars
 
         pictures = {CURVE: learning_curve(shown.points), STRENGTH: strength_bars(shown.ranking)}
     sections = (_benchmark(shown), _pairs(shown), _learning(shown), _agents(shown), _commands(shown), _machine(shown))

@@ -110,7 +110,7 @@ def _action_table() -> Table:
 
 def agents() -> None:
     """List the agents that have a name."""
-    from agents.registry import BUILT_IN, agent_names
+    from ddz_env.registry import BUILT_IN, agent_names
 
     table = Table(title="Agents", title_justify="left", title_style="bold")
     table.add_column("name", style="cyan", no_wrap=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.console import Console
 
-    from agents.protocol import Agent
     from ddz_env import Move, Rules, State
+    from ddz_env.agent import Agent
 
 _HELP = "type cards (34567, 333+4, 10JQKA, BR), pass, bid 2, double; ? lists the legal moves, q quits"
 _ROLE_NAMES = ("landlord", "peasant-down", "peasant-up")
@@ -32,9 +32,9 @@ def play(
     """Play against agents."""
     import secrets
 
-    from agents.protocol import close
     from ddz_env import Rules, State
-    from training.evaluation.duplicate import seat_generators
+    from ddz_env.agent import close
+    from training.arena.duplicate import seat_generators
 
     preset = Rules.preset(rules)
     own = _own_seat(preset, seat, role)
@@ -56,7 +56,7 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
     Raises:
         InvalidArenaError: If seat or role do not fit the rules or each other.
     """
-    from training.evaluation.errors import InvalidArenaError
+    from training.arena.errors import InvalidArenaError
 
     if role is not None:
         name = role.replace("_", "-")
@@ -75,8 +75,8 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
 
 def _opponents(names: str, rules: Rules, own: int) -> dict[int, Agent]:
     """The agent of every other seat."""
-    from agents.registry import make_agent
-    from training.evaluation.errors import InvalidArenaError
+    from ddz_env.registry import make_agent
+    from training.arena.errors import InvalidArenaError
 
     specs = [name.strip() for name in names.split(";") if name.strip()]
     count = rules.players - 1
@@ -91,7 +91,7 @@ def _play_out(
     screen: Console, state: State, own: int, others: dict[int, Agent], rngs: list[np.random.Generator]
 ) -> None:
     """Play until the end or until the person leaves."""
-    from agents.protocol import observe, reset, sight
+    from ddz_env.agent import observe, reset, sight
 
     for seat, agent in others.items():
         reset(agent, seat, state.rules)

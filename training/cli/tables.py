@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from training.evaluation.statistics import AgentResult, Interval
+    from training.arena.statistics import AgentResult, Interval
 
 
 def percent(interval: Interval) -> str:

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.playing import play_one, seat_generators
-from agents.protocol import Agent
-from agents.registry import make_agent
 from ddz_env import State
+from ddz_env.agent import Agent
 from ddz_env.engine.moves import list_moves
-from training.evaluation.errors import InvalidExperimentError
-from training.evaluation.statistics import clustered_interval, wilson_interval
+from ddz_env.playing import play_one, seat_generators
+from ddz_env.registry import make_agent
+from training.arena.errors import InvalidExperimentError
+from training.arena.statistics import clustered_interval, wilson_interval
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.full_deals import DEAL_LIST, new_game
 from training.experiments.full_games import FullRun, game_number, percent, percent_range

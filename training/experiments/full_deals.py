@@ -15,7 +15,7 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.engine.random import key
-from training.evaluation.errors import InvalidExperimentError, ResultsFileError
+from training.arena.errors import InvalidExperimentError, ResultsFileError
 
 DEAL_COUNT = 1000
 LIST_SEED = 2011

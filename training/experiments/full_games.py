@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.playing import play_game, seat_generators
-from agents.protocol import Agent, close
-from agents.registry import make_agent
-from training.evaluation.errors import InvalidExperimentError
-from training.evaluation.ordered_map import ordered_map
-from training.evaluation.statistics import Interval, clustered_interval, within
+from ddz_env.agent import Agent, close
+from ddz_env.playing import play_game, seat_generators
+from ddz_env.registry import make_agent
+from training.arena.errors import InvalidExperimentError
+from training.arena.ordered_map import ordered_map
+from training.arena.statistics import Interval, clustered_interval, within
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
 from training.experiments.result_table import ResultTable
@@ -40,7 +40,7 @@ class Lineup:
 
     Attributes:
         name: The line-up's name in the results; within an experiment it must stand for the agents.
-        agents: Specifications for :func:`agents.registry.make_agent`, a seat each; seat 0 is the landlord.
+        agents: Specifications for :func:`ddz_env.registry.make_agent`, a seat each; seat 0 is the landlord.
     """
 
     name: str

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.statistics import Interval
+from training.arena.statistics import Interval
 from training.experiments.full_branching import BranchingResult
 from training.experiments.full_cheating import BASELINE
 from training.experiments.full_cheating import PAPER as PAPER_TABLE_1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from training.evaluation.errors import InvalidExperimentError
+from training.arena.errors import InvalidExperimentError
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.full_games import (
     FullExperiment,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from training.evaluation.statistics import Interval, clustered_interval, within
+from training.arena.statistics import Interval, clustered_interval, within
 from training.experiments.full_games import GameResult, percent, points, points_range
 from training.experiments.full_landlord import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORDS
 

@@ -20,16 +20,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from agents.inference.particles import Particles
-from agents.inference.rules_model import FAITHFUL, RulesModel
-from agents.inference.sampler import DEFAULT_PARTICLES, infer
-from agents.playing import play_one, seat_generators
-from agents.registry import make_agent
+from agents.worlds.particles import Particles
+from agents.worlds.rules_player import FAITHFUL, RulesModel
+from agents.worlds.sampler import DEFAULT_PARTICLES, infer
 from ddz_env import State, View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
 from ddz_env.notation import word_to_counts
-from training.evaluation.statistics import Interval, normal_interval
+from ddz_env.playing import play_one, seat_generators
+from ddz_env.registry import make_agent
+from training.arena.statistics import Interval, normal_interval
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.result_table import ResultTable
 
@@ -259,7 +259,7 @@ class Cost:
 
     Attributes:
         decision_us: Microseconds a deal and decision of a hidden seat, drawing the deal included.
-        look_ms: Milliseconds a call of :func:`agents.inference.sampler.infer` as it is by default.
+        look_ms: Milliseconds a call of :func:`agents.worlds.sampler.infer` as it is by default.
     """
 
     decision_us: float

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.mcts.agent import DeterminizedUctAgent, IsUctAgent
-from agents.playing import play_game, seat_generators
-from agents.protocol import Agent
 from ddz_env import State
-from training.evaluation.statistics import Z95, Interval
+from ddz_env.agent import Agent
+from ddz_env.playing import play_game, seat_generators
+from training.arena.statistics import Z95, Interval
 from training.experiments.comparison import Comparison, OnProgress, no_progress
 from training.experiments.mini_deals import MINI, MiniDeal, mini_deals
 from training.experiments.result_table import ResultTable

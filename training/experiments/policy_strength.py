@@ -13,12 +13,12 @@ from pathlib import Path
 from statistics import fmean, median
 
 from agents.neural.shipped import shipped_policy_path
-from agents.protocol import close
-from agents.registry import make_agent
-from training.evaluation.arena import Arena, run_arena
-from training.evaluation.duplicate import SIDES, GameRecord
-from training.evaluation.errors import InvalidExperimentError
-from training.evaluation.statistics import Interval, normal_interval, side_score, win_share, within
+from ddz_env.agent import close
+from ddz_env.registry import make_agent
+from training.arena.duplicate import SIDES, GameRecord
+from training.arena.errors import InvalidExperimentError
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import Interval, normal_interval, side_score, win_share, within
 from training.experiments.comparison import OnProgress, no_progress
 from training.experiments.result_table import ResultTable
 from training.experiments.stretches import stretches

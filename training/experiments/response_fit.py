@@ -1,7 +1,7 @@
-"""Fit how players stray from the rule agent's move: the responses of :mod:`agents.inference.rules_model`.
+"""Fit how players stray from the rule agent's move: the responses of :mod:`agents.worlds.rules_player`.
 
 Games of one kind of player are played with all cards open.  At every decision that was not forced the facts are
-collected that the likelihood reads (:func:`agents.inference.likelihood.describe`), and the response is fitted to them
+collected that the likelihood reads (:func:`agents.worlds.likelihood.describe`), and the response is fitted to them
 by maximum likelihood: expectation-maximization over the share that plays anything, and within it the minorization of
 Hunter (2004, "MM algorithms for generalized Bradley-Terry models") for frequencies of which some are not on offer.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from agents.inference.likelihood import (
+from agents.worlds.likelihood import (
     F_COUNTS,
     F_KIND,
     F_MOVES,
@@ -27,12 +27,12 @@ from agents.inference.likelihood import (
     T_UNIFORM,
     log_likelihood,
 )
-from agents.inference.rules_model import Response, describe_move
-from agents.playing import play_one, seat_generators
-from agents.protocol import Agent
-from agents.registry import make_agent
+from agents.worlds.rules_player import Response, describe_move
 from ddz_env import State
 from ddz_env.actions import BID_BASE
+from ddz_env.agent import Agent
+from ddz_env.playing import play_one, seat_generators
+from ddz_env.registry import make_agent
 from training.experiments.comparison import OnProgress, no_progress
 
 FIT_SEED = 1_000_003
@@ -48,7 +48,7 @@ def decision_facts(agent: str, games: int, seed: int = FIT_SEED, on_progress: On
     """Let an agent play against itself and describe every play decision that was not forced.
 
     Args:
-        agent: An agent's specification (:func:`agents.registry.make_agent`).
+        agent: An agent's specification (:func:`ddz_env.registry.make_agent`).
         games: How many games.
         seed: Their seed.
         on_progress: Told how many games are done.

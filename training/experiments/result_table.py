@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from training.evaluation.errors import ResultsFileError, SettingsMismatchError
+from training.arena.errors import ResultsFileError, SettingsMismatchError
 
 
 class ResultTable:

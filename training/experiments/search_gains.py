@@ -26,14 +26,14 @@ from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.playing_on import play_on
 from agents.neural_search.slots import Slots, new_slots
-from agents.protocol import Agent, cheats, close
-from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.agent import Agent, cheats, close
 from ddz_env.observation import action_mask, observe
-from training.evaluation.errors import InvalidExperimentError
-from training.evaluation.ordered_map import ordered_map
-from training.evaluation.statistics import Interval, normal_interval
+from ddz_env.registry import make_agent
+from training.arena.errors import InvalidExperimentError
+from training.arena.ordered_map import ordered_map
+from training.arena.statistics import Interval, normal_interval
 from training.experiments.comparison import OnProgress, no_progress
 from training.experiments.policy_strength import shipped_fingerprint
 from training.experiments.result_table import ResultTable

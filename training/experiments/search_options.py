@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.protocol import Agent
-from agents.registry import make_agent
 from ddz_env import State, View
-from training.evaluation.arena import Arena, run_arena
-from training.evaluation.duplicate import GameRecord
-from training.evaluation.errors import InvalidExperimentError
-from training.evaluation.statistics import Interval, normal_interval, win_share
+from ddz_env.agent import Agent
+from ddz_env.registry import make_agent
+from training.arena.duplicate import GameRecord
+from training.arena.errors import InvalidExperimentError
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import Interval, normal_interval, win_share
 from training.experiments.comparison import OnProgress, no_progress
 from training.experiments.result_table import ResultTable
 from training.experiments.stretches import stretches

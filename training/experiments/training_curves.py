@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.evaluation.errors import InvalidExperimentError
+from training.arena.errors import InvalidExperimentError
 from training.experiments.plotting import new_axes, save_figure
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import Mind, new_mind
-from agents.baselines.weights import WEIGHTS
 from agents.neural.policy import Bytes, Floats
 from agents.neural.teacher import taught_action
+from agents.rule_agent.mind import Mind, new_mind
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel, pure_kernel

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agents.neural.policy import NetworkPolicy
 from agents.neural.weights import save_weights
-from training.evaluation.statistics import AgentResult
+from training.arena.statistics import AgentResult
 from training.ppo.checkpoint import save_checkpoint
 from training.ppo.curves import CurveFile, columns_of
 from training.ppo.errors import CheckpointError, InvalidTrainingError

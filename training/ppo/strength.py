@@ -7,11 +7,11 @@ from contextlib import closing
 
 from agents.neural.agent import ModelAgent
 from agents.neural.policy import PolicyModel
-from agents.protocol import Agent
-from agents.registry import make_agent
+from ddz_env.agent import Agent
+from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
-from training.evaluation.duplicate import DealPlayer
-from training.evaluation.statistics import AgentResult, summarize
+from training.arena.duplicate import DealPlayer
+from training.arena.statistics import AgentResult, summarize
 from training.ppo.errors import InvalidTrainingError
 
 FIRST_DEAL = 1_000_000
@@ -34,7 +34,7 @@ def measure_strength(
 
     Args:
         model: The policy.
-        opponents: Specifications as for :func:`agents.registry.make_agent`.
+        opponents: Specifications as for :func:`ddz_env.registry.make_agent`.
         deals: Deals an opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from agents.neural.errors import TensorFileMismatchError
 from agents.neural.policy import Bytes, Floats
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from agents.playing import seat_generators
-from agents.protocol import Decision, cheats, close, reset
-from agents.registry import make_agent
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.agent import Decision, cheats, close, reset
 from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
+from ddz_env.playing import seat_generators
+from ddz_env.registry import make_agent
 from training.ppo.errors import InvalidTrainingError
 
 KIND = "ddz-visits"
@@ -102,7 +102,7 @@ def record_visits(
     """Let a search agent play against itself and note what it thinks.
 
     Args:
-        spec: The agent, as for :func:`agents.registry.make_agent`; it must have ``decide`` and must not cheat.
+        spec: The agent, as for :func:`ddz_env.registry.make_agent`; it must have ``decide`` and must not cheat.
         games: How many games.
         rules: A preset's name.
         seed: Seed of the deals and the agent.

@@ -46,7 +46,7 @@ from agents.neural.sb3_policy import SB3Policy
 from agents.neural.sb3_purpose import Purpose
 from ddz_env import dou_dizhu_v0
 from ddz_env.rules import Rules
-from training.evaluation.statistics import AgentResult
+from training.arena.statistics import AgentResult
 from training.ppo.strength import measure_strength
 from training.sb3.model_file import save_model
 

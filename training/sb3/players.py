@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.baselines.mind import new_mind
-from agents.baselines.weights import WEIGHTS
 from agents.neural.policy import Bytes
 from agents.neural.sb3_policy import SB3Policy
 from agents.neural.teacher import teach
 from agents.neural.tensor_file import Arrays
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.rules import Rules
 from training.ppo.pool import Pool
 from training.ppo.sampling import draw_actions

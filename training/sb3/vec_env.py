@@ -24,9 +24,9 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-from agents.registry import make_agent
 from ddz_env.errors import GameOverError
 from ddz_env.gym import DouDizhuVectorEnv
+from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
 from training.sb3.errors import VecEnvUsageError
 from training.sb3.players import PastSelf, Player, RulesPlayer
@@ -54,7 +54,7 @@ def make_games(
         num_envs: How many games.
         opponents: ``random`` and ``random-staged`` play inside the compiled step; ``rules`` answers for all games in a
             compiled call, a :class:`~training.sb3.players.PastSelf` in a forward pass.  Any other agent
-            (:func:`agents.registry.make_agent`) is asked game by game.
+            (:func:`ddz_env.registry.make_agent`) is asked game by game.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"`` or ``"random"``.
         scoring: The rules' own by default.

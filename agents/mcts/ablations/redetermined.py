@@ -1,0 +1,197 @@
+"""Opponents who do not know the searcher's hand: an answer to the open problem of the 2011 paper.
+
+In information-set UCT the opponents' statistics are gathered against the searcher's true hand, as if they saw it.  Here
+a second, *public* tree is grown beside the searcher's own, of which every other iteration determinizes all three hands,
+the searcher's too, from what everybody knows.  In the searcher's own iterations an opponent selects by the statistics
+of the public tree where it has them for all moves; the searcher plans with its true hand as before, over any number of
+its own moves.  (Re-determinizing ISMCTS, Goodman 2019, re-deals the searcher's hand inside an iteration instead, which
+makes the searcher forget its own hand; two trees need not.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.mcts.agent import TreeSearchAgent
+from agents.mcts.choice import choose
+from agents.mcts.search import MAX_DEPTH, best_of, take_tried, ucb
+from agents.mcts.simulate import reward_of, simulate_random
+from agents.mcts.tree import FULL, ROOT, Tree, add_child, clear, grown, new_tree
+from agents.worlds.determinize import determinize
+from ddz_env import State, View
+from ddz_env.agent import Decision
+from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.random import advance, below, key, mix
+from ddz_env.engine.step import apply_action
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0, add_hand, remove_hand
+from ddz_env.rules import R_OPEN_HANDS
+
+_NOBODY = np.uint64(3)
+_FINISH = np.bool_(True)
+
+
+def public_row(view: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
+    """What everybody knows: a view with the observer's hand among the unseen cards, but for face-up landlord cards.
+
+    Args:
+        view: The observer's row, shape ``[32]``.
+        seat: The observer.
+    """
+    row = view.copy()
+    hand = row[HANDS + seat]
+    if int(row[LANDLORD]) == seat:
+        hand = remove_hand(np.uint64(hand), np.uint64(row[KNOWN]))
+    row[HIDDEN] = add_hand(np.uint64(row[HIDDEN]), np.uint64(hand))
+    row[HANDS + seat] = 0
+    return row
+
+
+@inline_kernel
+def _child(tree: Tree, node: int, action: int) -> int:
+    """The record of a node's child by action, -1 if there is none."""
+    if node < 0:
+        return np.int64(-1)
+    first = np.int64(tree.first[node])
+    for record in range(first, first + np.int64(tree.used[node])):
+        if tree.action[record] == action:
+            return np.int64(record)
+    return np.int64(-1)
+
+
+@inline_kernel
+def _best_in_public(
+    tree: Tree, public: Tree, public_node: int, usable: np.ndarray, found: int, exploration: float
+) -> int:
+    """The usable child that figure 2 selects by the public tree's statistics; -1 if it lacks one of them."""
+    if public_node < 0:
+        return np.int64(-1)
+    log_parent = math.log(float(max(public.visits[public_node], 1)))
+    best, best_value = np.int64(-1), np.float32(-1.0)
+    for index in range(found):
+        record = _child(public, public_node, tree.action[usable[index]])
+        if record < 0 or public.visits[record] == 0:
+            return np.int64(-1)
+        value = ucb(public, record, log_parent, exploration)
+        if value > best_value:
+            best, best_value = np.int64(usable[index]), value
+    return best
+
+
+@kernel
+def search_redetermined(
+    tree: Tree,
+    public: Tree,
+    view: np.ndarray,
+    everybody: np.ndarray,
+    seat: int,
+    rules: np.ndarray,
+    iterations: int,
+    exploration: float,
+    state: np.uint64,
+) -> tuple[int, np.uint64]:
+    """Run pairs of iterations: one on the public tree, one on the searcher's.
+
+    Args:
+        tree: The searcher's tree, changed in place.
+        public: The public tree, changed in place.
+        view: The searcher's view row after the auction, shape ``[32]``.
+        everybody: The public row (:func:`public_row`).
+        seat: The searcher's seat.
+        rules: The rules array.
+        iterations: How many, both trees together.
+        exploration: The constant ``k``.
+        state: The generator's state.
+
+    Returns:
+        Iterations done (fewer only when a tree is full) and the generator's state after them.
+    """
+    row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
+    usable, path = np.empty(512, np.int32), np.empty(MAX_DEPTH, np.int32)
+    movers = np.empty(MAX_DEPTH, np.uint64)
+    searcher = np.uint64(seat)
+    for iteration in range(iterations):
+        begun = state
+        own = (tree.visits[ROOT] + public.visits[ROOT]) % 2 == 1
+        grow = tree if own else public
+        state = determinize(view if own else everybody, searcher if own else _NOBODY, rules, state, row)
+        node, beside, depth = ROOT, ROOT, 0
+        path[0] = ROOT
+        expanded = False
+        while not expanded and row[STAGE] != STAGE_OVER:
+            mover = row[SEAT]
+            legal_mask(row, rules, mask)
+            found = take_tried(grow, node, mask, usable)
+            fresh = count_legal(mask)
+            if fresh > U0:
+                state = advance(state)
+                child = add_child(grow, node, nth_legal(mask, below(mix(state), fresh)))
+                if child == FULL:
+                    return iteration, begun
+                expanded = True
+            else:
+                child = np.int64(-1)
+                if own and mover != searcher:
+                    child = _best_in_public(grow, public, beside, usable, found, exploration)
+                if child < 0:
+                    child = best_of(grow, usable, found, math.log(float(max(grow.visits[node], 1))), exploration)
+            node = child
+            if own:
+                beside = _child(public, beside, grow.action[node])
+            apply_action(row, np.uint64(grow.action[node]), rules)
+            depth += 1
+            path[depth] = node
+            movers[depth] = mover
+        state = simulate_random(row, rules, mask, state, _FINISH)
+        grow.visits[ROOT] += 1
+        for level in range(1, depth + 1):
+            grow.visits[path[level]] += 1
+            grow.reward[path[level]] += reward_of(row, movers[level])
+    return iterations, state
+
+
+class RedeterminizedUctAgent(TreeSearchAgent):
+    """Information-set UCT whose opponents do not know the searcher's hand.
+
+    Before the auction has ended, and where hands are open, it is plain information-set UCT.
+
+    Args:
+        iterations: Iterations a decision, both trees together.
+        exploration: The constant ``k`` of figure 2.
+
+    Example:
+        >>> state = State.new(seed=1)
+        >>> agent = RedeterminizedUctAgent(iterations=200)
+        >>> agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    _fixed = False
+    _trees = 1
+    _iterations = 10_000
+
+    def __init__(self, iterations: int | None = None, *, exploration: float = 1.0) -> None:
+        super().__init__(iterations, exploration=exploration)
+        self._own, self._public = new_tree(2 * self.iterations + 256), new_tree(2 * self.iterations + 256)
+
+    def _search(self, view: View | State, rng: np.random.Generator) -> Decision:
+        if int(view.row[LANDLORD]) == NO_SEAT or view.rule_words[R_OPEN_HANDS]:
+            return super()._search(view, rng)
+        for tree in (self._own, self._public):
+            clear(tree)
+        seat, rules = int(view.seat), view.rule_words
+        state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
+        left, exploration, everybody = self.iterations, float(self.settings.exploration), public_row(view.row, seat)
+        while left > 0:
+            done, state = search_redetermined(
+                self._own, self._public, view.row, everybody, seat, rules, left, exploration, np.uint64(state)
+            )
+            left -= done
+            if left:
+                self._own, self._public = grown(self._own), grown(self._public)
+        return choose([self._own], view.row, rules)

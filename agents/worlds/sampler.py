@@ -1,0 +1,191 @@
+"""Hand inference: draw determinizations, weigh them by what the hidden seats have played."""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.worlds.annealing import anneal, fixed_cards
+from agents.worlds.determinize import determinize
+from agents.worlds.errors import InvalidInferenceOptionError
+from agents.worlds.particles import Particles, distinct, tempered
+from agents.worlds.player_model import PolicyModel, story_log_likelihoods
+from agents.worlds.rules_player import RESPONSES, RulesModel, rules_story_log_likelihoods
+from agents.worlds.story import S_SEAT, Story, check_story, read_story
+from ddz_env import View
+from ddz_env.engine.compiling import kernel
+from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_WORDS
+from ddz_env.rules import Rules
+
+DEFAULT_PARTICLES = 1000
+DEFAULT_ROUNDS = 4
+DEFAULT_TEMPER = 1.0
+DEFAULT_LEAST_ESS = 0.02
+"""Share of the different deals drawn."""
+
+_NO_SEAT = np.uint64(NO_SEAT)
+
+
+@kernel
+def _draw_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, hands: np.ndarray) -> np.uint64:
+    """Draw determinizations one after the other; the generator's new state."""
+    row = np.empty(ROW_WORDS, np.uint64)
+    rest = BOTTOM if view[LANDLORD] == _NO_SEAT else HIDDEN
+    for index in range(hands.shape[0]):
+        state = determinize(view, seat, rules, state, row)
+        for other in range(3):
+            hands[index, other] = row[HANDS + other]
+        hands[index, 3] = row[rest]
+    return state
+
+
+def draw_hands(view: View, rng: np.random.Generator, particles: int) -> npt.NDArray[np.uint64]:
+    """Deals of the unseen cards, uniform over deals of *cards* (:mod:`agents.worlds.determinize`).
+
+    Args:
+        view: What the observer knows.
+        rng: The only source of randomness.
+        particles: How many.
+
+    Returns:
+        The three hands now and the cards that nobody holds, shape ``[particles, 4]``, uint64.
+    """
+    hands = np.empty((particles, 4), np.uint64)
+    state = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    _draw_hands(view.row, np.uint64(view.seat), view.rule_words, state, hands)
+    return hands
+
+
+def weighed_decisions(story: Story, seat: int, window: int | None, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Which decisions of a story tell an observer something: the last ``window`` of the hidden seats.
+
+    Args:
+        story: The story.
+        seat: The observer, whose own decisions tell it nothing.
+        window: How many; None for all.
+        rules: The rules; with open hands nothing is hidden.
+
+    Returns:
+        Bool, shape ``[moves]``.
+    """
+    weighed = np.asarray(story.moves[:, S_SEAT] != np.uint64(seat))
+    if rules.open_hands:
+        weighed[:] = False
+    if window is not None:
+        hidden = np.flatnonzero(weighed)
+        weighed[hidden[: max(0, len(hidden) - window)]] = False
+    return weighed
+
+
+def _rules_models() -> tuple[RulesModel, ...]:
+    return tuple(RulesModel(response) for response in RESPONSES)
+
+
+def infer(
+    view: View,
+    rng: np.random.Generator,
+    particles: int = DEFAULT_PARTICLES,
+    models: PolicyModel | Sequence[PolicyModel] | None = None,
+    *,
+    rounds: int = DEFAULT_ROUNDS,
+    temper: float = DEFAULT_TEMPER,
+    window: int | None = None,
+    least_ess: float = DEFAULT_LEAST_ESS,
+) -> Particles:
+    """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
+
+    A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
+    that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
+    that the particle implies.  The observer's own decisions, bids and answers to doubling do not weigh.
+
+    Args:
+        view: What the observer knows; its history must be complete.
+        rng: The only source of randomness.
+        particles: How many determinizations.
+        models: Policy model(s) of the hidden seats; None for the fitted rule models.
+        rounds: At most so many times the particles are drawn anew by weight and may swap cards
+            (:mod:`agents.worlds.annealing`); with 0 they stay as drawn, and the weights say everything.
+        temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
+        window: Weigh the last so many decisions of hidden seats only; None for all.
+        least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
+            flattened until it is reached.
+
+    Raises:
+        InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
+            asked.
+        InconsistentHistoryError: If the history is missing or does not lead to the position on the table.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1)
+        >>> state.step("3")
+        >>> known = infer(state.view(), np.random.default_rng(0), particles=100)
+        >>> known.hands.shape, round(float(known.weights.sum()), 9)
+        ((100, 4), 1.0)
+    """
+    _check_options(particles, rounds, temper, window, least_ess)
+    chosen = _as_models(models)
+    story = read_story(view)
+    hands = draw_hands(view, rng, particles)
+    check_story(story, view, hands[0])
+    weighed = weighed_decisions(story, view.seat, window, view.rules)
+
+    def evaluate(held: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+        deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
+        return _mixed(temper * _log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
+
+    hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+    return tempered(hands, logs, least_ess, exponent)
+
+
+def _log_likelihoods(
+    models: Sequence[PolicyModel],
+    story: Story,
+    deals: npt.NDArray[np.uint64],
+    weighed: npt.NDArray[np.bool_],
+    rules: Rules,
+) -> npt.NDArray[np.float64]:
+    """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
+    ruled = np.array([isinstance(model, RulesModel) for model in models])
+    logs = np.empty((len(deals), len(models), 3))
+    rule_models = [model for model in models if isinstance(model, RulesModel)]
+    if rule_models:
+        logs[:, ruled] = rules_story_log_likelihoods(rule_models, story, deals, weighed, rules)
+    if not ruled.all():
+        others = [model for model in models if not isinstance(model, RulesModel)]
+        logs[:, ~ruled] = story_log_likelihoods(others, story, deals, weighed, rules)
+    return logs
+
+
+def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sum over seats of the log of the mean over models: ``[n, models, 3]`` to ``[n]``."""
+    highest = logs.max(axis=1, keepdims=True)
+    mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
+    return np.asarray(mean.sum(axis=1))
+
+
+def _as_models(models: PolicyModel | Sequence[PolicyModel] | None) -> tuple[PolicyModel, ...]:
+    if models is None:
+        return _rules_models()
+    listed = (models,) if isinstance(models, PolicyModel) else tuple(models)
+    if not listed or not all(isinstance(model, PolicyModel) for model in listed):
+        raise InvalidInferenceOptionError(f"models={models!r} must be one or more policy models with log_likelihood()")
+    return listed
+
+
+def _check_options(particles: int, rounds: int, temper: float, window: int | None, least_ess: float) -> None:
+    for name, count, least in (("particles", particles, 1), ("rounds", rounds, 0), ("window", window, 0)):
+        if name == "window" and count is None:
+            continue
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
+            raise InvalidInferenceOptionError(f"{name}={count!r} must be an integer of at least {least}")
+    for name, value, most in (("temper", temper, float("inf")), ("least_ess", least_ess, 1.0)):
+        number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= most or value == float("inf"):
+            limit = "" if most == float("inf") else f" and at most {most:g}"
+            raise InvalidInferenceOptionError(f"{name}={value!r} must be a number of at least 0{limit}")

@@ -1,0 +1,276 @@
+"""Options as data: one frozen dataclass, from which signature, checks, help, docs and error messages follow.
+
+An option is a field.  Its annotation says what it may be, the docstring's ``Attributes:`` what it means:
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class SearchOptions(Options):
+    ...     '''How to search.
+    ...
+    ...     Attributes:
+    ...         iterations: Iterations a decision.
+    ...         final: The move with most visits, or with the best mean.
+    ...     '''
+    ...
+    ...     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
+    ...     final: Literal["visits", "value"] = "visits"
+    >>> SearchOptions(iterations=2e3)
+    SearchOptions(iterations=2000, final='visits')
+    >>> SearchOptions(iterations=0)
+    Traceback (most recent call last):
+    ...
+    ddz_env.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
+    >>> SearchOptions.of(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    ...
+    ddz_env.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there are
+    iterations, final
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import inspect
+import math
+import re
+import types
+from collections.abc import Callable, Iterable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_Class = TypeVar("_Class", bound=type[Any])
+
+__all__ = ["Option", "Options", "Range", "did_you_mean", "takes"]
+
+
+class Range(NamedTuple):
+    """The bounds of a number, written behind its type: ``Annotated[float, Range(0, 1)]``.
+
+    Attributes:
+        least: The smallest value allowed; None for no bound.
+        most: The largest.
+        above: Whether ``least`` itself is excluded.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, (int, float, np.number)):
+            return False
+        low = self.least is None or (value > self.least if self.above else value >= self.least)
+        return bool(low and (self.most is None or value <= self.most))
+
+    def __str__(self) -> str:
+        bounds = [f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in self[:2] if bound is not None]
+        if len(bounds) == 2:
+            return f"above {bounds[0]}, at most {bounds[1]}" if self.above else f"from {bounds[0]} to {bounds[1]}"
+        if self.least is not None:
+            return f"above {bounds[0]}" if self.above else f"of at least {bounds[0]}"
+        return f"of at most {bounds[0]}" if bounds else ""
+
+
+class Option(NamedTuple):
+    """One option, as help, docs and checks see it.
+
+    Attributes:
+        name: Its name.
+        default: Its default, or ``dataclasses.MISSING``.
+        kinds: The types that it may have besides None: ``int``, ``float``, ``bool``, ``str`` or any other.
+        choices: The values that it may have; empty for any.
+        range: The bounds of a number.
+        optional: Whether it may be None.
+        meaning: A sentence or two.
+    """
+
+    name: str
+    default: Any
+    kinds: tuple[type, ...]
+    choices: tuple[Any, ...]
+    range: Range
+    optional: bool
+    meaning: str
+
+    @property
+    def values(self) -> str:
+        """What it may be, in words."""
+        if self.choices:
+            words = ", ".join(str(choice) for choice in self.choices)
+        elif bool in self.kinds:
+            words = "true or false"
+        elif int in self.kinds or float in self.kinds:
+            number = "a whole number" if float not in self.kinds else "a number"
+            words = f"{number} {self.range}".strip()
+        elif str in self.kinds:
+            words = "text"
+        else:
+            words = ", ".join(kind.__name__ for kind in self.kinds)
+        return f"{words}, or none" if self.optional else words
+
+    def checked(self, value: Any, error: type[DouDizhuError]) -> Any:
+        """The value as its type: ``1e4`` is 10,000 where a whole number is wanted.
+
+        Raises:
+            DouDizhuError: ``error``, if it is not one of the values allowed.
+        """
+        if value is None and self.optional:
+            return None
+        if self.choices and any(type(value) is type(choice) and value == choice for choice in self.choices):
+            return value
+        if bool in self.kinds and isinstance(value, bool):
+            return value
+        if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+            # Compared as it is: as a float, an integer of hundreds of digits would overflow.
+            if (isinstance(value, int) or math.isfinite(value)) and value in self.range:
+                if int in self.kinds and value == int(value):
+                    return int(value)
+                if float in self.kinds:
+                    return float(value)
+        elif isinstance(value, self.others) and not isinstance(value, bool):
+            return value
+        raise error(f"{self.name}={value!r} must be {'one of ' if len(self.choices) > 1 else ''}{self.values}")
+
+    @property
+    def others(self) -> tuple[type, ...]:
+        """The types that are neither numbers nor bools."""
+        return tuple(kind for kind in self.kinds if kind not in (int, float, bool))
+
+
+class Options:
+    """The base of every set of options; a subclass is a frozen dataclass.
+
+    Raises:
+        InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
+    """
+
+    error: ClassVar[type[DouDizhuError]] = InvalidAgentOptionError
+
+    def __post_init__(self) -> None:
+        for option in self.options():
+            object.__setattr__(self, option.name, option.checked(getattr(self, option.name), self.error))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what contradicts itself; a subclass with options that depend on each other says how."""
+
+    @classmethod
+    def options(cls) -> tuple[Option, ...]:
+        """All options in order, those of base classes first."""
+        return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
+
+    @classmethod
+    def of(cls, *values: Any, **named: Any) -> Self:
+        """Make the options from what a constructor was given.
+
+        Args:
+            *values: One object of this class, or values in the order of the options.
+            **named: Values by name.
+
+        Raises:
+            InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        """
+        if len(values) == 1 and isinstance(values[0], cls):
+            cls.check_names(named)
+            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
+        cls.check_names(named)
+        try:
+            return cls(*values, **named)
+        except TypeError as error:
+            raise cls.error(str(error).replace(f"{cls.__name__}.__init__()", "it")) from error
+
+    @classmethod
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Refuse names that are no options, with the nearest one.
+
+        Raises:
+            InvalidAgentOptionError: If there is one.
+        """
+        known = [option.name for option in cls.options()]
+        for name in names:
+            if name not in known:
+                there = f"there are {', '.join(known)}" if known else "there are none"
+                raise cls.error(f"there is no option {name!r}{did_you_mean(name, known)}; {there}")
+
+
+def takes(options: type[Options]) -> Callable[[_Class], _Class]:
+    """Class decorator: the constructor takes the fields of these options, and its signature says so.
+
+    The constructor itself is ``def __init__(self, *values: Any, **named: Any)`` and calls ``options.of(*values,
+    **named)``.  What lists the options of an agent (``ddz agents NAME``, the docs) finds them in ``options_type``.
+
+    Args:
+        options: The options.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        cls.options_type = options
+        cls.__signature__ = inspect.signature(options)
+        return cls
+
+    return decorate
+
+
+@functools.cache
+def _options(cls: Any) -> tuple[Option, ...]:
+    hints, meanings = get_type_hints(cls, include_extras=True), _meanings(cls)
+    return tuple(_option(field, hints[field.name], meanings.get(field.name, "")) for field in dataclasses.fields(cls))
+
+
+def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
+    kinds: list[type] = []
+    choices: list[Any] = []
+    bounds = Range()
+    optional = False
+    waiting = [hint]
+    while waiting:
+        hint = waiting.pop(0)
+        origin = get_origin(hint)
+        if origin is Annotated:
+            bounds = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Range)), bounds)
+            waiting.append(get_args(hint)[0])
+        elif origin in (Union, types.UnionType):
+            waiting += get_args(hint)
+        elif origin is Literal:
+            choices += get_args(hint)
+        elif hint is type(None):
+            optional = True
+        else:
+            kinds.append(origin or hint)
+    default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+    return Option(field.name, default, tuple(kinds), tuple(choices), bounds, optional, meaning)
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of each attribute."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
+        for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
+            found[name] = " ".join(meaning.split())
+    return found
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,115 @@
+"""Work shared by processes: the results come in the order of the tasks, however many processes there are."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from typing import Any, Protocol, TypeVar
+
+from training.arena.errors import WorkerDiedError
+
+_Task = TypeVar("_Task")
+_TaskIn = TypeVar("_TaskIn", contravariant=True)
+_Result = TypeVar("_Result")
+_ResultOut = TypeVar("_ResultOut", covariant=True)
+
+_TASKS_IN_FLIGHT = 16
+"""Tasks a process that may wait for an earlier one; bounds memory and what a kill loses."""
+
+
+class Worker(Protocol[_TaskIn, _ResultOut]):
+    """Does tasks in one process; a result must depend on nothing but the task."""
+
+    def play(self, task: _TaskIn, /) -> _ResultOut:
+        """Do one task."""
+        ...
+
+    def close(self) -> None:
+        """Release what the worker holds."""
+        ...
+
+
+_worker: Worker[Any, Any] | None = None
+"""The worker of a worker process."""
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went.
+
+    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _start(make: Callable[[], Worker[Any, Any]]) -> None:
+    global _worker
+    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the workers
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core: libraries must not start a thread a core each
+    _worker = make()
+    atexit.register(_worker.close)
+
+
+def _work(task: Any) -> Any:
+    if _worker is None:
+        raise WorkerDiedError("the worker was not started")
+    return _worker.play(task)
+
+
+def ordered_map(
+    make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
+) -> Generator[_Result, None, None]:
+    """The results of all tasks in their order.  Ending the iteration early ends the processes at once.
+
+    Args:
+        make: Makes a worker; it is called once in each process, so with several it must be picklable.
+        tasks: What to do; picklable likewise.
+        processes: Worker processes; with one, or one task, all is done in this process.
+
+    Raises:
+        WorkerDiedError: If a worker process died.
+    """
+    workers = min(processes, len(tasks))
+    return _map_here(make, tasks) if workers <= 1 else _map_in_processes(make, tasks, workers)
+
+
+def _map_here(make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task]) -> Generator[_Result, None, None]:
+    with closing(make()) as worker:
+        for task in tasks:
+            yield worker.play(task)
+
+
+def _map_in_processes(
+    make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
+) -> Generator[_Result, None, None]:
+    strangers = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
+    waiting: deque[Future[_Result]] = deque()
+    left = iter(tasks)
+    finished = False
+    try:
+        for task in itertools.islice(left, processes * _TASKS_IN_FLIGHT):
+            waiting.append(pool.submit(_work, task))
+        while waiting:
+            yield waiting.popleft().result()
+            waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))
+        finished = True
+    except BrokenProcessPool as error:
+        raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
+    finally:
+        if not finished:
+            for child in set(multiprocessing.active_children()) - strangers:
+                child.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,249 @@
+"""Win rates and scores with 95 % intervals.
+
+* A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
+  law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
+  independent, and the interval is somewhat too narrow.
+* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
+  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
+  interval.  It has no width where every deal ended alike.
+
+A side's score is the sum over its seats (two peasants at ½ are 1), so that an agent's score is minus its opponent's;
+under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, stdev
+from typing import Any
+
+from training.arena.duplicate import SIDES, GameRecord
+
+Z95 = NormalDist().inv_cdf(0.975)
+"""Two-sided 95 % quantile of the normal distribution, 1.96."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval.
+
+    Attributes:
+        mean: The estimate; NaN without observations.
+        low: Lower end; NaN where there are too few observations.
+        high: Upper end.
+        count: Observations.
+    """
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+
+def normal_interval(values: Sequence[float]) -> Interval:
+    """The mean of independent values with its normal 95 % interval.
+
+    Example:
+        >>> interval = normal_interval([1.0, 0.5, 0.5, 0.0])
+        >>> round(interval.mean, 3), round(interval.half_width, 3)
+        (0.5, 0.4)
+    """
+    if not values:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = fmean(values)
+    if len(values) == 1:
+        return Interval(mean, math.nan, math.nan, 1)
+    margin = Z95 * stdev(values) / math.sqrt(len(values))
+    return Interval(mean, mean - margin, mean + margin, len(values))
+
+
+def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
+    """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
+
+    Every value counts alike.  Values of one cluster may depend on each other, clusters may not: the variance is that of
+    the clusters' summed deviations from the mean.  With clusters of one size it is the normal interval of their means.
+
+    Example:
+        >>> interval = clustered_interval([[1, 1], [0, 1], [1, 0], [0, 0]])
+        >>> round(interval.mean, 3), round(interval.half_width, 3), interval.count
+        (0.5, 0.4, 8)
+    """
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    if count == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = sum(map(sum, groups)) / count
+    if len(groups) == 1:
+        return Interval(mean, math.nan, math.nan, count)
+    squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
+    margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
+    return Interval(mean, mean - margin, mean + margin, count)
+
+
+def within(interval: Interval, least: float, most: float) -> Interval:
+    """The interval, cut off where values cannot lie."""
+    return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
+
+
+def wilson_interval(wins: float, games: int) -> Interval:
+    """A win rate with Wilson's 95 % interval.
+
+    Example:
+        >>> interval = wilson_interval(8, 10)
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.4902, 0.9433)
+    """
+    if games == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    rate = wins / games
+    square = Z95 * Z95 / games
+    centre = (rate + square / 2) / (1 + square)
+    margin = math.sqrt(rate * (1 - rate) * square + square * square / 4) / (1 + square)
+    return Interval(rate, max(0.0, centre - margin), min(1.0, centre + margin), games)
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What one agent reached against one opponent (or against all of them together).
+
+    Attributes:
+        agent: The agent's label.
+        opponent: The opponent's label, ``all`` in standings.
+        deals: Duplicate deals.
+        games: Games.
+        landlord_wins: Win rate as landlord, Wilson.
+        peasant_wins: Win rate as peasants, Wilson.
+        wins: Win rate over both, paired by deal.  A game in which nobody bid is half a win.
+        landlord_score: Average score as landlord.
+        peasant_score: Average score of its peasants together.
+        score: Average score a game, paired by deal.
+        ms_per_decision: Milliseconds a decision, forced moves included.
+        decisions: Decisions.
+    """
+
+    agent: str
+    opponent: str
+    deals: int
+    games: int
+    landlord_wins: Interval
+    peasant_wins: Interval
+    wins: Interval
+    landlord_score: Interval
+    peasant_score: Interval
+    score: Interval
+    ms_per_decision: float
+    decisions: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, an interval as a dict; NaN becomes None."""
+        return {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
+    """The seats of A or B in a game, on one side only if that is asked for."""
+    return [
+        seat
+        for seat, taken in enumerate(record.seats)
+        if taken == letter and (side is None or record.side(seat) == side)
+    ]
+
+
+def win_share(record: GameRecord, letter: str) -> float:
+    """The share of an agent's seats that won; one half if nobody bid."""
+    if not record.winner:
+        return 0.5
+    return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
+
+
+def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
+    """An agent's score in a game, from the seats of one side only if that is asked for."""
+    returns: tuple[float, ...] = getattr(record, scoring)
+    values = [returns[seat] for seat in seats_of(record, letter, side)]
+    return fmean(values) if scoring == "botzone" else sum(values)
+
+
+_Sample = tuple[GameRecord, str]
+"""A game and the letter of the agent in question."""
+
+
+def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> list[float]:
+    """The mean of a value over the games of each deal."""
+    deals: dict[int, list[float]] = {}
+    for record, letter in samples:
+        deals.setdefault(record.deal, []).append(value(record, letter))
+    return [fmean(values) for values in deals.values()]
+
+
+def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
+    outcomes = [record.winner == side for record, letter in samples if seats_of(record, letter, side)]
+    return wilson_interval(sum(outcomes), len(outcomes))
+
+
+def _role_score(samples: Iterable[_Sample], side: str, scoring: str) -> Interval:
+    played = [(record, letter) for record, letter in samples if seats_of(record, letter, side)]
+    return normal_interval(_per_deal(played, lambda record, letter: side_score(record, letter, scoring, side)))
+
+
+def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
+    decisions = sum(getattr(record, f"decisions_{letter}") for record, letter in samples)
+    milliseconds = sum(
+        getattr(record, f"ms_{letter}") * getattr(record, f"decisions_{letter}") for record, letter in samples
+    )
+    return AgentResult(
+        agent=agent,
+        opponent=opponent,
+        deals=len({record.deal for record, _ in samples}),
+        games=len(samples),
+        landlord_wins=_role_wins(samples, SIDES[0]),
+        peasant_wins=_role_wins(samples, SIDES[1]),
+        wins=within(normal_interval(_per_deal(samples, win_share)), 0.0, 1.0),
+        landlord_score=_role_score(samples, SIDES[0], scoring),
+        peasant_score=_role_score(samples, SIDES[1], scoring),
+        score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),
+        ms_per_decision=milliseconds / decisions if decisions else math.nan,
+        decisions=decisions,
+    )
+
+
+def summarize(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
+    """Two results a pair, each from the eyes of one of its agents, in the order in which the pairs appear.
+
+    Args:
+        records: Games of complete deals.
+        scoring: ``win``, ``stake`` or ``botzone``.
+    """
+    pairs: dict[tuple[str, str], list[GameRecord]] = {}
+    for record in records:
+        pairs.setdefault((record.a, record.b), []).append(record)
+    return [
+        _result(pair["ab".index(letter)], pair["ba".index(letter)], [(record, letter) for record in games], scoring)
+        for pair, games in pairs.items()
+        for letter in "ab"
+    ]
+
+
+def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
+    """Each agent against all its opponents together, the best first.
+
+    Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
+    """
+    samples: dict[str, list[_Sample]] = {}
+    for record in records:
+        for letter in "ab":
+            samples.setdefault(record.label(letter), []).append((record, letter))
+    results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
+    return sorted(results, key=lambda result: -result.wins.mean)

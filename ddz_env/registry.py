@@ -18,6 +18,7 @@ from typing import Any
 
 from ddz_env.agent import Agent
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.options import Option
 
 GROUP = "ddz_env.agents"
 """The entry-point group; ``ddz_env.opponents`` reads the same."""
@@ -135,6 +136,19 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def agent_options(name: str) -> tuple[Option, ...]:
+    """The options of an agent by its name; empty where its factory takes none or declares none.
+
+    Raises:
+        UnknownAgentError: If there is no agent of that name.
+    """
+    factory = _factory(name)
+    if factory is None:
+        raise UnknownAgentError(f"no agent is called {name!r}{_nearest(name)}; {_known()}")
+    options_type = getattr(factory, "options_type", None)
+    return options_type.options() if options_type is not None else ()
 
 
 def _factory(name: str) -> Callable[..., Any] | None:

@@ -57,7 +57,8 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
     Args:
         rules: A preset's name or a :class:`~ddz_env.Rules`.
-        opponents: A name, ``module:Class``, an object with ``act(view, rng) -> Move``, or a dict by role.
+        opponents: What :func:`ddz_env.registry.make_agent` takes (``"rules"``, ``"isuct:iterations=200"``, ``module:Class``,
+            an object with ``act(view, rng) -> Move``), or a dict by role.
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
             (with an auction this is the only choice).
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
@@ -194,15 +195,18 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
     """Many games for one learner; games, opponents and observations are stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
-    vector environments do.  Opponents in Python are asked game by game (through ``act_batch`` where they have it); one
-    object plays in all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
+    vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
+    inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
+    them in one call; all others are asked game by game (through ``act_batch`` where they have it).  One object plays in
+    all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
 
     Autoreset, declared in ``metadata["autoreset_mode"]``:
 
     - ``NEXT_STEP`` (default): the step after the end of a game ignores the action and returns the next game's first
       observation with reward 0.
     - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one stands
-      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.
+      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.  A game that ends before its learner has decided
+      anything (possible in the half-deck game) is passed over.
     - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.
 
     ``infos`` holds ``action_mask``, shape ``[num_envs, 400]``, int8, and ``illegal``, shape ``[num_envs]``, bool.
@@ -259,7 +263,14 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         self._refuse = illegal_action == "raise"
         self._copy = copy
         self._games = LearnerGames(
-            self.num_envs, rules, opponents, role, scoring, threads=usable_threads(threads), log=render_mode is not None
+            self.num_envs,
+            rules,
+            opponents,
+            role,
+            scoring,
+            threads=usable_threads(threads),
+            log=render_mode is not None,
+            renew=self.autoreset_mode == AutoresetMode.SAME_STEP,
         )
         self._ended = np.zeros(self.num_envs, np.bool_)
 
@@ -324,16 +335,12 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         if renewed.any():
             self._games.begin(renewed)
         self._games.step(checked, played)
-        tables = self._games.tables
-        ended = tables.status == FINISHED
-        rewards, illegal = tables.rewards.copy(), tables.illegal.copy()
-        final: dict[str, Any] = {}
+        ended, rewards, illegal = self._games.outcome()
+        infos = self._infos(illegal)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
-            final = self._final(ended, illegal)
-            self._games.begin(ended)
+            infos |= self._final(ended, illegal)
         self._ended = ended.copy()  # the caller may keep the other
-        truncated = np.zeros(self.num_envs, np.bool_)
-        return self._observations(), rewards, ended, truncated, self._infos(illegal) | final
+        return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; all False where the game is over."""
@@ -353,12 +360,10 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
 
     def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What the games that have just ended showed last, in Gymnasium's form."""
-        observations = np.full(self.num_envs, None, dtype=object)
-        roles = np.full(self.num_envs, None, dtype=object)
+        observations, roles = np.full(self.num_envs, None, dtype=object), np.full(self.num_envs, None, dtype=object)
+        roles[ended] = self._games.endings.roles[ended]
         for index in np.flatnonzero(ended).tolist():
-            observations[index] = self._games.observations[index].copy()
-            row, seat = self._games.tables.rows[index], int(self._games.tables.learners[index])
-            roles[index] = role_of(row, seat, self._games.rules.players)
+            observations[index] = self._games.endings.observations[index].copy()
         info = {"role": roles, "_role": ended.copy(), "illegal": illegal & ended, "_illegal": ended.copy()}
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 

@@ -1,7 +1,7 @@
 """A Dou Dizhu (斗地主) laboratory for reinforcement learning and search: rules, state and environments.
 
 Importing the package registers its environments with Gymnasium and, from version 1.27, with PettingZoo, which had no
-registry for third parties before; there, import ``ddz_env.dou_dizhu_v0`` as one imports ``pettingzoo.classic.chess_v6``.
+registry for third parties before: import ``ddz_env.dou_dizhu_v0`` there, as with ``pettingzoo.classic.chess_v6``.
 """
 
 import gymnasium as _gymnasium

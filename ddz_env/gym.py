@@ -32,18 +32,13 @@ from ddz_env.errors import InvalidMoveError, InvalidOptionError
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
+from ddz_env.screen import RENDER_MODES, Screen, choose
 from ddz_env.threads import usable_threads
-from ddz_env.view import STAGE_NAMES, role_of
+from ddz_env.view import STAGE_NAMES, View, role_of
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
-RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL_ACTIONS = ("terminate", "raise")
-
-
-def _choose(option: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InvalidOptionError(f"{option}={value!r} is not known; choose from {', '.join(choices)}")
 
 
 def _observation_space() -> Any:
@@ -57,8 +52,8 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
     Args:
         rules: A preset's name or a :class:`~ddz_env.Rules`.
-        opponents: What :func:`ddz_env.registry.make_agent` takes (``"rules"``, ``"isuct:iterations=200"``, ``module:Class``,
-            an object with ``act(view, rng) -> Move``), or a dict by role.
+        opponents: What :func:`ddz_env.registry.make_agent` takes (``"rules"``, ``"isuct:iterations=200"``,
+            ``module:Class``, an object with ``act(view, rng) -> Move``), or a dict by role.
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
             (with an auction this is the only choice).
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
@@ -83,16 +78,13 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         illegal_action: str = "terminate",
         render_mode: str | None = None,
     ) -> None:
-        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        if render_mode is not None:
-            _choose("render_mode", render_mode, RENDER_MODES)
-        self.render_mode = render_mode
+        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self.render_mode, self._screen = render_mode, Screen(render_mode)
         self.observation_space = _observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._refuse = illegal_action == "raise"
         self._games = LearnerGames(1, rules, opponents, role, scoring, log=True)
         self._all = np.ones(1, np.bool_)
-        self._window: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -157,38 +149,17 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() was called without a render_mode; name one in gymnasium.make")
-            return None
-        picture = _draw(self._games, 0, self.render_mode)
-        if self.render_mode != "human":
-            return picture  # type: ignore[no-any-return]
-        if self._window is None:
-            from ddz_env import render
-
-            self._window = render.Window(fps=self.metadata["render_fps"])
-        self._window.show(picture)
-        return None
+        return self._screen.show(_position(self._games, 0), self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Close the window and the opponents."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        self._screen.close()
         self._games.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}  # a window belongs to its process
 
-
-def _draw(games: LearnerGames, index: int, mode: str) -> Any:
-    """Text or a picture of what a game's learner sees."""
-    from ddz_env import render
-
-    view = games.state(index).view(int(games.tables.learners[index]))
-    if mode == "ansi":
-        return render.render_ansi(view)
-    return render.render_rgb(view)
+def _position(games: LearnerGames, index: int) -> View:
+    """What a game's learner sees."""
+    return games.state(index).view(int(games.tables.learners[index]))
 
 
 class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], npt.NDArray[Any]]):
@@ -243,13 +214,11 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         threads: int | None = None,
         copy: bool = True,
     ) -> None:
-        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        if render_mode is not None:
-            _choose("render_mode", render_mode, RENDER_MODES[:2])
+        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         if not isinstance(autoreset_mode, AutoresetMode):
-            _choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+            choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.num_envs = check_count("num_envs", num_envs)
-        self.render_mode = render_mode
+        self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": list(RENDER_MODES[:2]),
@@ -371,7 +340,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         """One text or picture a game, as its learner sees it."""
         if self.render_mode is None:
             return None
-        return tuple(_draw(self._games, index, self.render_mode) for index in range(self.num_envs))
+        return tuple(self._screen.show(_position(self._games, index), 0) for index in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the opponents."""

@@ -12,20 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.agent import act_batch, close, observe, reset, sight
 from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
-from ddz_env.engine.layout import LANDLORD, MOVES, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
-from ddz_env.errors import GameOverError, InvalidMoveError, InvalidOptionError, InvalidRulesError
-from ddz_env.notation import counts_to_word
+from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, OBSERVATION_WORDS, write_mask, write_observation
-from ddz_env.opponents import ASKED, Opponent, opponents_by_role, play_randomly, play_whole_move
-from ddz_env.playing import play_answer
+from ddz_env.opponents import ASKED, Opponents, play_randomly, play_whole_move
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State, game_key
 from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
@@ -310,26 +307,22 @@ class LearnerGames:
         self.count = count
         self.rules = Rules.preset(rules)
         role_number = check_role(role, self.rules)
-        by_role = opponents_by_role(opponents, role, self.rules, count)
-        self._asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
-        self._asked_by_role = np.array([self._asked.index(one) if one.agent else -1 for one in by_role])
+        self._opponents = Opponents(opponents, role, self.rules, count)
         self._setting = Setting(
             self.rules.words(),
-            np.array([one.kind for one in by_role]),
+            self._opponents.kinds,
             role_number,
             choose_scoring(self.rules, scoring),
             self.rules.peasant_reward,
         )
         self._threads = threads
-        self.tables = Tables.allocate(count, log=log or any(one.batch is None for one in self._asked))
+        self.tables = Tables.allocate(count, log=log or self._opponents.read_moves)
         self.endings = Endings.allocate(count if renew else 0)
         self._renew = renew
-        self._rngs: dict[int, np.random.Generator] = {}
-        self._told = 0
         self._seeded = np.zeros(count, np.bool_)
         self._decided = np.zeros(count, np.bool_)
         self._actions = np.zeros(count, np.int64)
-        self._answers = np.zeros((count if self._asked else 0, 2), np.uint64)
+        self._answers = np.zeros((count if self._opponents.asked else 0, 2), np.uint64)
         self._name_bytes()
 
     def _name_bytes(self) -> None:
@@ -374,10 +367,7 @@ class LearnerGames:
     def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None = None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
         self._decided[chosen] = False
-        self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]} if self._rngs else {}
-        self._told = 0
-        for one in self._listeners():
-            reset(one.agent, one.role, self.rules)
+        self._opponents.begin(chosen)
         self.tables.episodes[chosen] += np.uint64(1)
         if seeds is None and bool(self._seeded[chosen].all()):
             return
@@ -447,10 +437,19 @@ class LearnerGames:
                 self.tables,
                 self._setting,
             )
-            self._tell()
+            if self.count == 1:
+                self._opponents.tell(self.state)
             orders = self._renewed() if self._renew else None
-            if orders is None and self._asked:
+            if orders is None and self._opponents.asked:
                 orders = self._answered()
+
+    def _answered(self) -> npt.NDArray[Any] | None:
+        """Ask the opponents in all games that wait for one; None if no game does."""
+        waiting = self.tables.status == OPPONENT_TURN
+        if not waiting.any():
+            return None
+        self._opponents.answer(np.flatnonzero(waiting), self.tables, self.state, self._answers)
+        return np.where(waiting, ANSWER, WAIT)
 
     def _renewed(self) -> npt.NDArray[Any] | None:
         """Note the games that have ended and number the next ones; None if no game has ended."""
@@ -468,76 +467,10 @@ class LearnerGames:
         self._number(over)
         return np.where(over, DEAL, WAIT)
 
-    def _answered(self) -> npt.NDArray[Any] | None:
-        """Ask the opponents in all games that wait for one; None if no game does."""
-        asking = self.tables.status == OPPONENT_TURN
-        waiting = np.flatnonzero(asking)
-        if not len(waiting):
-            return None
-        rows = self.tables.rows[waiting]
-        landlords, players = rows[:, LANDLORD], np.uint64(self.rules.players)
-        roles = np.where(landlords == _NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
-        asked = self._asked_by_role[roles.astype(np.intp)]
-        for number, opponent in enumerate(self._asked):
-            games = waiting[asked == number]
-            if len(games):
-                ask = self._ask_one_by_one if opponent.batch is None else self._ask_batch
-                self._answers[games] = ask(opponent, games)
-        return np.where(asking, ANSWER, WAIT)
-
-    def _ask_batch(self, opponent: Opponent, games: npt.NDArray[np.intp]) -> npt.NDArray[np.uint64]:
-        """One stage in each of some games, in one call."""
-        tables = self.tables
-        assert opponent.batch is not None
-        answers = opponent.batch.actions(
-            games, tables.rows[games], self.observations[games], self.masks[games], self._rng
-        )
-        actions = check_actions(answers, len(games))
-        wrong = int(first_illegal(actions, tables.bits[games]))
-        if wrong >= 0:
-            index = int(games[wrong])
-            where = f"agent {opponent.agent.name!r} in game {index}"
-            refuse_action(where, int(actions[wrong]), np.flatnonzero(self.masks[index]).tolist())
-        return np.stack([actions, np.zeros_like(actions)], axis=1).astype(np.uint64)
-
-    def _ask_one_by_one(self, opponent: Opponent, games: npt.NDArray[np.intp]) -> npt.NDArray[np.uint64]:
-        """A whole move in each of some games, checked."""
-        agent = opponent.agent
-        states = [self.state(index) for index in games.tolist()]
-        rngs = [self._rng(index) for index in games.tolist()]
-        moves = act_batch(agent, [sight(agent, state) for state in states], rngs)
-        if len(moves) != len(states):
-            raise InvalidMoveError(f"agent {agent.name!r} returned {len(moves)} moves for {len(states)} games")
-        for state, move in zip(states, moves, strict=True):
-            play_answer(state, agent, move)
-        return np.array([(move.main, counts_to_word(move.kicker_counts)) for move in moves], np.uint64)
-
-    def _rng(self, index: int) -> np.random.Generator:
-        """The opponents' generator in a game."""
-        if index not in self._rngs:
-            words = [int(self.tables.seeds[index]), int(self.tables.episodes[index])]
-            self._rngs[index] = np.random.default_rng(words)
-        return self._rngs[index]
-
-    def _listeners(self) -> list[Opponent]:
-        """Whom to tell of a game: opponents of a single one; in a table of many they must not care."""
-        return [one for one in self._asked if one.batch is None] if self.count == 1 else []
-
-    def _tell(self) -> None:
-        """Tell the opponents of a single game the moves they have not heard of."""
-        listeners = self._listeners()
-        if listeners and int(self.tables.rows[0, MOVES]) > self._told:
-            history = self.state(0).history
-            for seat, move in history[self._told :]:
-                for one in listeners:
-                    observe(one.agent, seat, move)
-            self._told = len(history)
-
     def state(self, index: int) -> State:
         """One game as a :class:`~ddz_env.State` of its own."""
         return restore_state(self.tables.rows[index], self.tables.rings[index], self.tables.logs[index], self.rules)
 
     def close(self) -> None:
         """Close the opponents that can be closed."""
-        for one in self._asked:
-            close(one.agent)
+        self._opponents.close()

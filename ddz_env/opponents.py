@@ -7,21 +7,27 @@ answers for all games that wait for it in one call; any other agent is asked gam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ddz_env.agent import BatchPlayer
+from ddz_env.agent import BatchPlayer, act_batch, close, observe, reset, sight
+from ddz_env.batch import check_actions, first_illegal, refuse_action
 from ddz_env.engine.compiling import kernel
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.moves import all_moves
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import PLANE, U0, U1, lowest, remove
-from ddz_env.errors import InvalidOptionError
+from ddz_env.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.notation import counts_to_word
+from ddz_env.playing import play_answer
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
+from ddz_env.state import State
 from ddz_env.stepping import play_action
 from ddz_env.view import ROLES
 
@@ -159,3 +165,123 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
             made[key] = make_opponent(given, count, rules, number)
         by_role.append(made[key])
     return by_role
+
+
+class Opponents:
+    """The opponents of a table of games, and their answers.
+
+    Args:
+        opponents: One opponent for all seats, or a dict by role.
+        role: The learner's role, or ``"random"``.
+        rules: The rules.
+        count: How many games.
+
+    Attributes:
+        kinds: How each role is played, shape ``[players]``, int64.
+        asked: Those who are asked, each once.
+
+    Raises:
+        InvalidOptionError: As :func:`opponents_by_role`.
+        UnknownAgentError: Likewise.
+    """
+
+    def __init__(self, opponents: Any, role: str, rules: Rules, count: int) -> None:
+        by_role = opponents_by_role(opponents, role, rules, count)
+        self.kinds = np.array([one.kind for one in by_role])
+        self.asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
+        self._by_role = np.array([self.asked.index(one) if one.agent else -1 for one in by_role])
+        self._rules = rules
+        # Opponents of a single game may follow it; in a table of many they must not care.
+        self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
+        self._told = 0
+        self._rngs: dict[int, np.random.Generator] = {}
+
+    @property
+    def read_moves(self) -> bool:
+        """Whether anybody wants to know all moves of a game."""
+        return any(one.batch is None for one in self.asked)
+
+    def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Some games are about to be dealt."""
+        self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]}
+        self._told = 0
+        for one in self._listeners:
+            reset(one.agent, one.role, self._rules)
+
+    def tell(self, state: Callable[[int], State]) -> None:
+        """Tell the opponents of a single game the moves that they have not heard of."""
+        history = state(0).history if self._listeners else []
+        for seat, move in history[self._told :]:
+            for one in self._listeners:
+                observe(one.agent, seat, move)
+        self._told = len(history)
+
+    def answer(
+        self,
+        waiting: npt.NDArray[np.intp],
+        tables: Any,
+        state: Callable[[int], State],
+        answers: npt.NDArray[np.uint64],
+    ) -> None:
+        """Ask for an answer in each of the games that wait.
+
+        Args:
+            waiting: The games.
+            tables: The arrays of all games (:class:`ddz_env.learner.Tables`).
+            state: A game as a state of its own.
+            answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
+
+        Raises:
+            IllegalMoveError: If an answer is not legal.
+            InvalidMoveError: If it is no move.
+        """
+        rows, players = tables.rows[waiting], np.uint64(self._rules.players)
+        landlords = rows[:, LANDLORD]
+        roles = np.where(landlords == np.uint64(NO_SEAT), U0, (rows[:, SEAT] + players - landlords) % players)
+        asked = self._by_role[roles.astype(np.intp)]
+
+        def rng(game: int) -> np.random.Generator:
+            if game not in self._rngs:
+                self._rngs[game] = np.random.default_rng([int(tables.seeds[game]), int(tables.episodes[game])])
+            return self._rngs[game]
+
+        for number, one in enumerate(self.asked):
+            games = waiting[asked == number]
+            if not len(games):
+                continue
+            if one.batch is None:
+                answers[games] = _moves(
+                    one.agent, [state(game) for game in games.tolist()], list(map(rng, games.tolist()))
+                )
+            else:
+                answers[games, 0], answers[games, 1] = _stages(one, games, tables, rng), 0
+
+    def close(self) -> None:
+        """Close those that can be closed."""
+        for one in self.asked:
+            close(one.agent)
+
+
+def _moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
+    """A whole move in each of some games, checked, as main id and kickers."""
+    moves = act_batch(agent, [sight(agent, state) for state in states], rngs)
+    if len(moves) != len(states):
+        raise InvalidMoveError(f"agent {agent.name!r} returned {len(moves)} moves for {len(states)} games")
+    for state, move in zip(states, moves, strict=True):
+        play_answer(state, agent, move)
+    return [(move.main, counts_to_word(move.kicker_counts)) for move in moves]
+
+
+def _stages(
+    one: Opponent, games: npt.NDArray[np.intp], tables: Any, rng: Callable[[int], Any]
+) -> npt.NDArray[np.int64]:
+    """One stage in each of some games, checked, in one call."""
+    assert one.batch is not None
+    masks = tables.masks[games].view(np.int8)
+    actions = one.batch.actions(games, tables.rows[games], tables.observations[games].view(np.int8), masks, rng)
+    actions = check_actions(actions, len(games))
+    wrong = int(first_illegal(actions, tables.bits[games]))
+    if wrong >= 0:
+        where = f"agent {one.agent.name!r} in game {games[wrong]}"
+        refuse_action(where, int(actions[wrong]), np.flatnonzero(masks[wrong]).tolist())
+    return actions

@@ -124,7 +124,8 @@ class ModelAgent:
         masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
         for move, observation, mask in zip(moves, observations, masks, strict=True):
             move.write(observation, mask)
-        return self.choose(observations.view(np.int8), masks.view(np.int8), rngs.__getitem__).tolist()
+        actions = self.choose(observations.view(np.int8), masks.view(np.int8), rngs.__getitem__)
+        return [int(action) for action in actions]
 
     def choose(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]

@@ -30,7 +30,8 @@ class _Uniform:
 
     def log_probabilities(self, observations: Bytes, masks: Bytes) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.log(masks / np.count_nonzero(masks, axis=1)[:, None]).astype(np.float32)
+            found: Floats = np.log(masks / np.count_nonzero(masks, axis=1)[:, None]).astype(np.float32)
+        return found
 
 
 class PastSelf(ModelAgent):

@@ -9,7 +9,7 @@ from ddz_env.engine.compiling import kernel
 from ddz_env.engine.kickers import kicker_options
 from ddz_env.engine.layout import HANDS, KEY, SEAT, STAGE, STAGE_PLAY, TARGET
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal, trio_needed
-from ddz_env.engine.moves import list_moves
+from ddz_env.engine.moves import all_moves
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.tables import (
     MAIN_SEGMENT,
@@ -21,8 +21,6 @@ from ddz_env.engine.tables import (
 )
 from ddz_env.engine.words import U0, U1, add, popcount, select
 from ddz_env.errors import IllegalMoveError
-
-_COMMON_MOVES = 512
 
 
 @kernel
@@ -84,14 +82,9 @@ class RandomAgent:
             IllegalMoveError: If it is not the seat's turn.
         """
         _check_turn(view)
-        capacity = _COMMON_MOVES
-        while True:
-            mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
-            found = list_moves(view.row, view.rule_words, mains, kickers)
-            if found <= capacity:
-                choice = int(rng.integers(found))
-                return Move.from_words(int(mains[choice]), int(kickers[choice]))
-            capacity = found
+        mains, kickers = all_moves(view.row, view.rule_words)
+        choice = int(rng.integers(mains.size))
+        return Move.from_words(int(mains[choice]), int(kickers[choice]))
 
 
 class RandomStagedAgent:

@@ -1,13 +1,26 @@
-"""A Dou Dizhu (斗地主) laboratory for reinforcement learning and search: rules, state and environments."""
+"""A Dou Dizhu (斗地主) laboratory for reinforcement learning and search: rules, state and environments.
+
+Importing the package registers its environments with Gymnasium and, from version 1.27, with PettingZoo, which had no
+registry for third parties before: import ``ddz_env.dou_dizhu_v0`` there, as with ``pettingzoo.classic.chess_v6``.
+"""
+
+import gymnasium as _gymnasium
+import pettingzoo as _pettingzoo  # type: ignore[import-untyped]
 
 from ddz_env.notation import Hand, Move
-from ddz_env.registration import register_environments
 from ddz_env.rules import PRESETS, Rules
 from ddz_env.state import State
 from ddz_env.view import View
 
 __version__ = "0.1.0"
 
-register_environments()
-
 __all__ = ["PRESETS", "Hand", "Move", "Rules", "State", "View", "__version__"]
+
+if "ddz_env/DouDizhu-v0" not in _gymnasium.registry:
+    _gymnasium.register(
+        id="ddz_env/DouDizhu-v0",
+        entry_point="ddz_env.gym:DouDizhuEnv",
+        vector_entry_point="ddz_env.gym:DouDizhuVectorEnv",
+    )
+if "ddz_env/dou_dizhu-v0" not in getattr(_pettingzoo, "aec_registry", {"ddz_env/dou_dizhu-v0": None}):
+    _pettingzoo.register("aec", "ddz_env/dou_dizhu_v0", "ddz_env.dou_dizhu_v0:env")

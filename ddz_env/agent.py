@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Move, State, View
 from ddz_env.actions import KICKER_BASE
@@ -29,6 +30,7 @@ class Agent(Protocol):
     ``reset(seat, rules)``          before the first decision of every game
     ``observe(seat, move)``         after every completed move, the agent's own included
     ``act_batch(views, rngs)``      a move for each of several views of independent games
+    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``close()``                     when the agent is needed no more
     ==============================  =====================================================================
@@ -41,6 +43,38 @@ class Agent(Protocol):
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a legal move."""
+        ...
+
+
+class BatchPlayer(Protocol):
+    """An agent in the many games of a learner's environment: one call answers all games that wait for it.
+
+    It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
+    before another seat acts, so one memory a game suffices.  A subclass that overrides ``act`` must override
+    ``batched`` too.
+    """
+
+    def actions(
+        self,
+        games: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.uint64],
+        observations: npt.NDArray[np.int8],
+        masks: npt.NDArray[np.int8],
+        rngs: Callable[[int], np.random.Generator],
+    ) -> npt.NDArray[np.int64]:
+        """Choose a legal action in each of ``k`` games.
+
+        Args:
+            games: Which of the games they are, shape ``[k]``, ascending.
+            rows: The engine's rows, shape ``[k, 32]``, uint64.  Hidden cards are in them: an agent that is no cheat
+                reads only what the seat to act may know.
+            observations: What the seats to act see, shape ``[k, OBSERVATION_SIZE]``, int8.
+            masks: Legal actions, shape ``[k, NUM_ACTIONS]``, int8.
+            rngs: The generator of a game, as ``act`` would get it.
+
+        Returns:
+            Action ids, shape ``[k]``, int64.
+        """
         ...
 
 
@@ -107,8 +141,8 @@ class StagedAdapter:
         agent: The agent.
 
     Example:
-        >>> from agents.random import RandomAgent
-        >>> staged, state, rng = StagedAdapter(RandomAgent()), State.new(seed=3), np.random.default_rng(0)
+        >>> from ddz_env.registry import make_agent
+        >>> staged, state, rng = StagedAdapter(make_agent("random")), State.new(seed=3), np.random.default_rng(0)
         >>> state.step_action(staged.action(state.view(), rng))
     """
 

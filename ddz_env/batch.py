@@ -96,6 +96,22 @@ class Slots(NamedTuple):
         )
 
 
+class Terms(NamedTuple):
+    """What stays the same, as kernels take it.
+
+    Attributes:
+        rules: The rules array, shape ``[16]``, uint64.
+        seed: The batch's seed, uint64.
+        scoring: The engine's number of the scoring.
+        peasant_reward: See :class:`~ddz_env.Rules`.
+    """
+
+    rules: Any
+    seed: Any
+    scoring: int
+    peasant_reward: float
+
+
 @pure_kernel
 def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint64, rules: np.ndarray) -> None:
     """Deal game number ``game`` of a seed and clear the ring."""
@@ -131,23 +147,15 @@ def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
 
 
 @pure_kernel
-def step_game(
-    index: int,
-    action: np.uint64,
-    slots: Slots,
-    rules: np.ndarray,
-    seed: np.uint64,
-    scoring: int,
-    peasant_reward: float,
-) -> None:
+def step_game(index: int, action: np.uint64, slots: Slots, terms: Terms) -> None:
     """Play one legal action in one game; if that ends it, note the returns and deal the slot's next game."""
     row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
-    apply_and_record(row, ring, action, rules)
+    apply_and_record(row, ring, action, terms.rules)
     over = row[STAGE] == STAGE_OVER
     if over:
-        write_returns(row, rules, scoring, peasant_reward, rewards)
+        write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, rewards)
         slots.games[index] += np.uint64(slots.games.shape[0])
-        begin_game(row, ring, seed, slots.games[index], rules)
+        begin_game(row, ring, terms.seed, slots.games[index], terms.rules)
     elif slots.done[index]:
         for seat in range(3):
             rewards[seat] = 0.0
@@ -155,33 +163,31 @@ def step_game(
 
 
 @pure_kernel
-def step_range(
-    first: int,
-    stop: int,
-    actions: np.ndarray,
-    slots: Slots,
-    rules: np.ndarray,
-    seed: np.uint64,
-    scoring: int,
-    peasant_reward: float,
-) -> None:
+def step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: Terms) -> None:
     """Play one legal action in each of the games ``first..stop-1``."""
     for index in range(first, stop):
-        step_game(index, np.uint64(actions[index]), slots, rules, seed, scoring, peasant_reward)
-        show_game(index, slots, rules)
+        step_game(index, np.uint64(actions[index]), slots, terms)
+        show_game(index, slots, terms.rules)
 
 
 @pure_kernel
-def begin_range(first: int, stop: int, slots: Slots, rules: np.ndarray, seed: np.uint64) -> None:
-    """Deal the games ``first..stop-1``."""
-    for index in range(first, stop):
-        begin_game(slots.rows[index], slots.rings[index], seed, slots.games[index], rules)
-        show_game(index, slots, rules)
+def seed_slot(index: int, streams: np.ndarray, seed: np.uint64) -> None:
+    """Begin a slot's own stream of random actions."""
+    streams[index] = key(seed ^ _SAMPLE_STREAM, np.uint64(index))
 
 
 @pure_kernel
-def _show_range(first: int, stop: int, slots: Slots, rules: np.ndarray) -> None:
-    for index in range(first, stop):
+def begin_all(slots: Slots, streams: np.ndarray, terms: Terms) -> None:
+    """Deal every game, and begin its stream of random actions."""
+    for index in range(streams.shape[0]):
+        seed_slot(index, streams, terms.seed)
+        begin_game(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
+        show_game(index, slots, terms.rules)
+
+
+@pure_kernel
+def _show_all(slots: Slots, rules: np.ndarray) -> None:
+    for index in range(slots.rows.shape[0]):
         show_game(index, slots, rules)
 
 
@@ -201,23 +207,11 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
 
 
 @pure_kernel
-def seed_slot(index: int, streams: np.ndarray, seed: np.uint64) -> None:
-    """Begin a slot's own stream of random actions."""
-    streams[index] = key(seed ^ _SAMPLE_STREAM, np.uint64(index))
-
-
-@pure_kernel
 def sample_slot(index: int, bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
     """Draw a uniform legal action for one game from the slot's own stream."""
     streams[index] = advance(streams[index])
     mask = bits[index]
     actions[index] = np.int64(nth_legal(mask, below(mix(streams[index]), count_legal(mask))))
-
-
-@pure_kernel
-def _seed_all(streams: np.ndarray, seed: np.uint64) -> None:
-    for index in range(streams.shape[0]):
-        seed_slot(index, streams, seed)
 
 
 @pure_kernel
@@ -350,8 +344,10 @@ class SelfPlayBatch:
         self.game[:] = np.arange(self.num_games, dtype=np.uint64)
         self.reward[:] = 0
         self.done[:] = False
-        _seed_all(self._streams, np.uint64(self.seed))
-        begin_range(0, self.num_games, self._slots, self._rule_words, np.uint64(self.seed))
+        begin_all(self._slots, self._streams, self._terms())
+
+    def _terms(self) -> Terms:
+        return Terms(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
 
     def step(self, actions: npt.ArrayLike) -> None:
         """Play one action in every game.
@@ -367,17 +363,7 @@ class SelfPlayBatch:
         wrong = int(first_illegal(played, self.mask_words))
         if wrong >= 0:
             refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
-        run_chunks(
-            step_range,
-            self.num_games,
-            self.threads,
-            played,
-            self._slots,
-            self._rule_words,
-            np.uint64(self.seed),
-            self._scoring,
-            self.rules.peasant_reward,
-        )
+        run_chunks(step_range, self.num_games, self.threads, played, self._slots, self._terms())
 
     def sample_actions(self) -> npt.NDArray[np.int64]:
         """Draw a uniform legal action for every game, reproducibly from the seed.
@@ -424,22 +410,14 @@ class SelfPlayBatch:
         self.seed = int(saved["seed"])
         for name, array in self._saved().items():
             array[:] = saved[name]
-        _show_range(0, self.num_games, self._slots, self._rule_words)
+        _show_all(self._slots, self._rule_words)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "num_games": self.num_games,
-            "rules": self.rules,
-            "threads": self.threads,
-            "scoring": self._scoring,
-            "parts": self._parts,
-            "batch": self.state_dict(),
-        }
+        saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}
+        return saved | {"batch": self.state_dict()}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.num_games = saved["num_games"]
-        self.rules = saved["rules"]
-        self.threads = saved["threads"]
-        self._scoring = saved["scoring"]
-        self._allocate(saved["parts"])
-        self.load_state_dict(saved["batch"])
+        batch = saved.pop("batch")
+        self.__dict__.update(saved)
+        self._allocate(self._parts)
+        self.load_state_dict(batch)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ddz_env.batch import (
     Slots,
+    Terms,
     begin_game,
     check_count,
     is_playable,
@@ -125,7 +126,7 @@ def device_kernels() -> dict[str, Any]:
         index = cuda.grid(1)
         if index < games.shape[0]:
             slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            step(index, np.uint64(actions[index]), slots, rules, seed, scoring, peasant_reward)
+            step(index, np.uint64(actions[index]), slots, Terms(rules, seed, scoring, peasant_reward))
             show(index, slots, rules)
 
     def sample_all(bits: Any, streams: Any, actions: Any) -> None:
@@ -242,15 +243,8 @@ class CudaSelfPlayBatch:
             )
         if self.check:
             self._refuse_illegal(played)
-        self._launch(
-            "step_all",
-            played,
-            self._rule_words,
-            np.uint64(self.seed),
-            self._scoring,
-            self.rules.peasant_reward,
-            *self._slots,
-        )
+        terms = self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward
+        self._launch("step_all", played, *terms, *self._slots)
 
     def sample_actions(self) -> Any:
         """Draw a uniform legal action for every game, reproducibly from the seed.

@@ -36,9 +36,10 @@ from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
-from ddz_env.errors import GameOverError, InvalidOptionError
+from ddz_env.errors import GameOverError
 from ddz_env.observation import OBSERVATION, STATE, full_state
 from ddz_env.rules import Rules
+from ddz_env.screen import RENDER_MODES, Screen
 from ddz_env.stepping import Game, random_seed
 from ddz_env.view import STAGE_NAMES, role_of
 
@@ -49,7 +50,6 @@ __all__ = ["env", "raw_env"]
 
 Observation = dict[str, npt.NDArray[np.int8]]
 
-RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL_REWARD = -1.0
 
 
@@ -123,14 +123,11 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self, *, rules: str | Rules = "standard", render_mode: str | None = None, scoring: str | None = None
     ) -> None:
         super().__init__()
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise InvalidOptionError(f"unknown render_mode {render_mode!r}; choose from {', '.join(RENDER_MODES)}")
         self.rules = Rules.preset(rules)
-        self.render_mode = render_mode
+        self.render_mode, self._screen = render_mode, Screen(render_mode)
         self._game = Game(self.rules, scoring)
         self._seed = random_seed()
         self._number = 0
-        self._window: Any = None
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.observation_spaces = {
@@ -235,29 +232,11 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
-            return None
-        from ddz_env import render
-
-        if self.render_mode == "ansi":
-            return render.render_ansi(self.game_state())
-        picture = render.render_rgb(self.game_state())
-        if self.render_mode == "rgb_array":
-            return picture
-        if self._window is None:
-            self._window = render.Window(fps=self.metadata["render_fps"])
-        self._window.show(picture)
-        return None
+        return self._screen.show(self.game_state(), self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}  # a window belongs to its process
+        self._screen.close()
 
     def _find_roles(self) -> None:
         self._roles = [role_of(self._game.row, seat, self.rules.players) for seat in range(self.rules.players)]

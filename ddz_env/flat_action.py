@@ -25,15 +25,13 @@ from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from ddz_env import dou_dizhu_v0
 from ddz_env.actions import CATEGORIES, MAIN_GROUPS
 from ddz_env.dou_dizhu_v0 import ILLEGAL_REWARD, Observation
-from ddz_env.engine.moves import list_moves
+from ddz_env.engine.moves import all_moves
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidRulesError
 from ddz_env.flat import rlcard_actions
 from ddz_env.notation import Move, counts_to_word
 from ddz_env.rules import Rules
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
-
-_CAPACITY = 512
 
 
 @functools.cache
@@ -167,11 +165,6 @@ class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZ
 
     def _legal_ids(self) -> list[int]:
         """The flat ids of the legal moves, in the engine's order."""
-        row = self.inner.row
-        mains, kickers = np.empty(_CAPACITY, np.uint64), np.empty(_CAPACITY, np.uint64)
-        found = int(list_moves(row, self._rule_words, mains, kickers))
-        if found > _CAPACITY:
-            mains, kickers = np.empty(found, np.uint64), np.empty(found, np.uint64)
-            list_moves(row, self._rule_words, mains, kickers)
+        mains, kickers = all_moves(self.inner.row, self._rule_words)
         ids = _ids_by_words()
-        return [ids[pair] for pair in zip(mains[:found].tolist(), kickers[:found].tolist(), strict=True)]
+        return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

@@ -32,18 +32,13 @@ from ddz_env.errors import InvalidMoveError, InvalidOptionError
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
+from ddz_env.screen import RENDER_MODES, Screen, choose
 from ddz_env.threads import usable_threads
-from ddz_env.view import STAGE_NAMES, role_of
+from ddz_env.view import STAGE_NAMES, View, role_of
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
-RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL_ACTIONS = ("terminate", "raise")
-
-
-def _choose(option: str, value: object, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InvalidOptionError(f"{option}={value!r} is not known; choose from {', '.join(choices)}")
 
 
 def _observation_space() -> Any:
@@ -57,7 +52,8 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
     Args:
         rules: A preset's name or a :class:`~ddz_env.Rules`.
-        opponents: A name, ``module:Class``, an object with ``act(view, rng) -> Move``, or a dict by role.
+        opponents: What :func:`ddz_env.registry.make_agent` takes (``"rules"``, ``"isuct:iterations=200"``,
+            ``module:Class``, an object with ``act(view, rng) -> Move``), or a dict by role.
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
             (with an auction this is the only choice).
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
@@ -82,16 +78,13 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         illegal_action: str = "terminate",
         render_mode: str | None = None,
     ) -> None:
-        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        if render_mode is not None:
-            _choose("render_mode", render_mode, RENDER_MODES)
-        self.render_mode = render_mode
+        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self.render_mode, self._screen = render_mode, Screen(render_mode)
         self.observation_space = _observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._refuse = illegal_action == "raise"
         self._games = LearnerGames(1, rules, opponents, role, scoring, log=True)
         self._all = np.ones(1, np.bool_)
-        self._window: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -156,53 +149,35 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() was called without a render_mode; name one in gymnasium.make")
-            return None
-        picture = _draw(self._games, 0, self.render_mode)
-        if self.render_mode != "human":
-            return picture  # type: ignore[no-any-return]
-        if self._window is None:
-            from ddz_env import render
-
-            self._window = render.Window(fps=self.metadata["render_fps"])
-        self._window.show(picture)
-        return None
+        return self._screen.show(_position(self._games, 0), self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Close the window and the opponents."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        self._screen.close()
         self._games.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None}  # a window belongs to its process
 
-
-def _draw(games: LearnerGames, index: int, mode: str) -> Any:
-    """Text or a picture of what a game's learner sees."""
-    from ddz_env import render
-
-    view = games.state(index).view(int(games.tables.learners[index]))
-    if mode == "ansi":
-        return render.render_ansi(view)
-    return render.render_rgb(view)
+def _position(games: LearnerGames, index: int) -> View:
+    """What a game's learner sees."""
+    return games.state(index).view(int(games.tables.learners[index]))
 
 
 class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Many games for one learner; games, opponents and observations are stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
-    vector environments do.  Opponents in Python are asked game by game (through ``act_batch`` where they have it); one
-    object plays in all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
+    vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
+    inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
+    them in one call; all others are asked game by game (through ``act_batch`` where they have it).  One object plays in
+    all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
 
     Autoreset, declared in ``metadata["autoreset_mode"]``:
 
     - ``NEXT_STEP`` (default): the step after the end of a game ignores the action and returns the next game's first
       observation with reward 0.
     - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one stands
-      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.
+      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.  A game that ends before its learner has decided
+      anything (possible in the half-deck game) is passed over.
     - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.
 
     ``infos`` holds ``action_mask``, shape ``[num_envs, 400]``, int8, and ``illegal``, shape ``[num_envs]``, bool.
@@ -239,13 +214,11 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         threads: int | None = None,
         copy: bool = True,
     ) -> None:
-        _choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        if render_mode is not None:
-            _choose("render_mode", render_mode, RENDER_MODES[:2])
+        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         if not isinstance(autoreset_mode, AutoresetMode):
-            _choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+            choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.num_envs = check_count("num_envs", num_envs)
-        self.render_mode = render_mode
+        self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {
             "render_modes": list(RENDER_MODES[:2]),
@@ -259,7 +232,14 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         self._refuse = illegal_action == "raise"
         self._copy = copy
         self._games = LearnerGames(
-            self.num_envs, rules, opponents, role, scoring, threads=usable_threads(threads), log=render_mode is not None
+            self.num_envs,
+            rules,
+            opponents,
+            role,
+            scoring,
+            threads=usable_threads(threads),
+            log=render_mode is not None,
+            renew=self.autoreset_mode == AutoresetMode.SAME_STEP,
         )
         self._ended = np.zeros(self.num_envs, np.bool_)
 
@@ -324,16 +304,12 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         if renewed.any():
             self._games.begin(renewed)
         self._games.step(checked, played)
-        tables = self._games.tables
-        ended = tables.status == FINISHED
-        rewards, illegal = tables.rewards.copy(), tables.illegal.copy()
-        final: dict[str, Any] = {}
+        ended, rewards, illegal = self._games.outcome()
+        infos = self._infos(illegal)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
-            final = self._final(ended, illegal)
-            self._games.begin(ended)
+            infos |= self._final(ended, illegal)
         self._ended = ended.copy()  # the caller may keep the other
-        truncated = np.zeros(self.num_envs, np.bool_)
-        return self._observations(), rewards, ended, truncated, self._infos(illegal) | final
+        return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; all False where the game is over."""
@@ -353,12 +329,10 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
 
     def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What the games that have just ended showed last, in Gymnasium's form."""
-        observations = np.full(self.num_envs, None, dtype=object)
-        roles = np.full(self.num_envs, None, dtype=object)
+        observations, roles = np.full(self.num_envs, None, dtype=object), np.full(self.num_envs, None, dtype=object)
+        roles[ended] = self._games.endings.roles[ended]
         for index in np.flatnonzero(ended).tolist():
-            observations[index] = self._games.observations[index].copy()
-            row, seat = self._games.tables.rows[index], int(self._games.tables.learners[index])
-            roles[index] = role_of(row, seat, self._games.rules.players)
+            observations[index] = self._games.endings.observations[index].copy()
         info = {"role": roles, "_role": ended.copy(), "illegal": illegal & ended, "_illegal": ended.copy()}
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
@@ -366,7 +340,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         """One text or picture a game, as its learner sees it."""
         if self.render_mode is None:
             return None
-        return tuple(_draw(self._games, index, self.render_mode) for index in range(self.num_envs))
+        return tuple(self._screen.show(_position(self._games, index), 0) for index in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the opponents."""

@@ -1,7 +1,7 @@
 """Games with one learner each: the core of the Gymnasium environments.
 
 The single environment is a table of one game, the vector environment a table of many, so they cannot differ.  The
-compiled part plays the built-in opponents until the learner must decide; opponents in Python are asked in between.
+compiled part plays the compiled opponents until the learner must decide; the others are asked in between.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ import numpy.typing as npt
 from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
-from ddz_env.engine.layout import LANDLORD, MOVES, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
-from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError
-from ddz_env.notation import Move, counts_to_word
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
-from ddz_env.opponents import PYTHON, kind_of, opponents_by_role, play_randomly, play_whole_move
+from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.opponents import ASKED, Opponents, play_randomly, play_whole_move
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State, game_key
 from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
 from ddz_env.threads import run_chunks
-from ddz_env.view import ROLES
+from ddz_env.view import ROLES, role_of
 
 LEARNER_TURN, OPPONENT_TURN, FINISHED = 0, 1, 2
-"""What a game waits for: the learner, an opponent in Python, a new deal."""
+"""What a game waits for: the learner, an opponent who is asked, a new deal."""
 
 WAIT, DEAL, BEGIN, ACT, ANSWER = 0, 1, 2, 3, 4
 """What :func:`run_orders` does first in a game."""
@@ -102,7 +101,7 @@ class Setting(NamedTuple):
 
     Attributes:
         rules: The rules array, shape ``[16]``, uint64.
-        kinds: How each role's opponent is played (``PYTHON``, ``UNIFORM``, ``STAGED``), shape ``[3]``, int64.
+        kinds: How each role's opponent is played (``ASKED``, ``UNIFORM``, ``STAGED``), shape ``[players]``, int64.
         role: The learner's role 0..2, or ``RANDOM_ROLE``.
         scoring: The engine's number of the scoring.
         peasant_reward: See :class:`~ddz_env.Rules`.
@@ -133,21 +132,21 @@ def seat_learner(index: int, tables: Tables, setting: Setting) -> None:
 
 
 @pure_kernel
-def show_learner(index: int, tables: Tables, setting: Setting) -> None:
-    """Write what the learner sees: its mask is all zero unless it is its turn."""
-    seat = np.uint64(tables.learners[index])
-    row = tables.rows[index]
+def show(index: int, tables: Tables, setting: Setting) -> None:
+    """Write what the learner sees, or the opponent who is asked; the mask is all zero when the game is over."""
+    row, status = tables.rows[index], tables.status[index]
+    seat = row[SEAT] if status == OPPONENT_TURN else np.uint64(tables.learners[index])
     write_observation(row, tables.rings[index], setting.rules, seat, tables.observations[index])
-    if tables.status[index] == LEARNER_TURN:
-        write_mask(row, setting.rules, tables.bits[index], tables.masks[index])
-    else:
+    if status == FINISHED:
         tables.bits[index][:] = U0
         tables.masks[index][:] = U0
+    else:
+        write_mask(row, setting.rules, tables.bits[index], tables.masks[index])
 
 
 @kernel
 def play_opponents(index: int, tables: Tables, setting: Setting) -> None:
-    """Play the compiled opponents until the learner, an opponent in Python or nobody is to act."""
+    """Play the compiled opponents until the learner, an opponent who is asked or nobody is to act."""
     row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
     status = FINISHED
     while row[STAGE] != _STAGE_OVER:
@@ -156,7 +155,7 @@ def play_opponents(index: int, tables: Tables, setting: Setting) -> None:
             break
         role = acting_role(row, setting.rules)
         kind = setting.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
-        if kind == PYTHON:
+        if kind == ASKED:
             status = OPPONENT_TURN
             break
         tables.streams[index] = play_randomly(row, ring, log, setting.rules, kind, tables.streams[index])
@@ -197,7 +196,8 @@ def run_orders(
         stop: The end.
         orders: ``WAIT``, ``DEAL``, ``BEGIN`` (the row is dealt already), ``ACT`` or ``ANSWER``, shape ``[n]``, int8.
         actions: The learners' actions, shape ``[n]``, int64.
-        answers: Main ids and kickers of opponents in Python, shape ``[n, 2]``, uint64, or empty where there are none.
+        answers: What opponents answered, a main id and kickers or the action id of a single stage and 0, shape
+            ``[n, 2]``, uint64; empty where nobody is asked.
         tables: The games.
         setting: What stays the same.
     """
@@ -206,19 +206,18 @@ def run_orders(
         if order == WAIT:
             continue
         row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
-        goes_on = True
+        continues = True
         if order == DEAL:
             begin_game(row, ring, tables.seeds[index], tables.episodes[index], setting.rules)
         if order == ACT:
-            goes_on = play_learner(index, actions[index], tables, setting)
+            continues = play_learner(index, actions[index], tables, setting)
         elif order == ANSWER:
             play_whole_move(row, ring, log, answers[index, 0], answers[index, 1], setting.rules)
         else:
             seat_learner(index, tables, setting)
-        if goes_on:
+        if continues:
             play_opponents(index, tables, setting)
-        if tables.status[index] != OPPONENT_TURN:
-            show_learner(index, tables, setting)
+        show(index, tables, setting)
 
 
 def check_role(role: str, rules: Rules) -> int:
@@ -238,6 +237,35 @@ def check_role(role: str, rules: Rules) -> int:
     return ROLES.index(role)
 
 
+class Endings(NamedTuple):
+    """How games ended that were dealt anew within the same step, shapes ``[n]``.
+
+    Attributes:
+        ended: Whether the game ended.
+        rewards: The learners' rewards.
+        illegal: Whether the learner's last action was illegal.
+        roles: The learners' roles, texts.
+        observations: What the learners saw last, shape ``[n, OBSERVATION_SIZE]``, int8.
+    """
+
+    ended: Any
+    rewards: Any
+    illegal: Any
+    roles: Any
+    observations: Any
+
+    @classmethod
+    def allocate(cls, n: int) -> Endings:
+        """Arrays for ``n`` games."""
+        return cls(
+            ended=np.zeros(n, np.bool_),
+            rewards=np.zeros(n, np.float64),
+            illegal=np.zeros(n, np.bool_),
+            roles=np.full(n, None, dtype=object),
+            observations=np.zeros((n, OBSERVATION_SIZE), np.int8),
+        )
+
+
 class LearnerGames:
     """``n`` games, each with one learner and opponents who play by themselves.
 
@@ -249,11 +277,14 @@ class LearnerGames:
         scoring: The rules' own by default.
         threads: How many threads step.
         log: Whether all moves are kept even if no opponent reads them (for pictures and infos).
+        renew: Whether a game that ends is dealt anew at once, within the step that ends it (:attr:`endings`).  A game
+            that ends before its learner has decided anything (possible in the half-deck game) is passed over.
 
     Attributes:
         observations: What each learner sees, shape ``[n, OBSERVATION_SIZE]``, int8, overwritten by every step.
         masks: Legal actions, shape ``[n, 400]``, int8, likewise; all zero when the game is over.
         tables: All arrays.
+        endings: With ``renew``: how the games ended that the last step ended.
 
     Raises:
         InvalidRulesError: If preset, scoring or role does not exist under the rules.
@@ -271,23 +302,27 @@ class LearnerGames:
         *,
         threads: int = 1,
         log: bool = False,
+        renew: bool = False,
     ) -> None:
         self.count = count
         self.rules = Rules.preset(rules)
         role_number = check_role(role, self.rules)
-        self._opponents = opponents_by_role(opponents, role, self.rules)
-        kinds = np.array([kind_of(opponent) if opponent is not None else PYTHON for opponent in self._opponents])
-        self._asks_python = any(opponent is not None and kind_of(opponent) == PYTHON for opponent in self._opponents)
+        self._opponents = Opponents(opponents, role, self.rules, count)
         self._setting = Setting(
-            self.rules.words(), kinds, role_number, choose_scoring(self.rules, scoring), self.rules.peasant_reward
+            self.rules.words(),
+            self._opponents.kinds,
+            role_number,
+            choose_scoring(self.rules, scoring),
+            self.rules.peasant_reward,
         )
         self._threads = threads
-        self.tables = Tables.allocate(count, log=log or self._asks_python)
-        self._rngs: list[np.random.Generator | None] = [None] * count
-        self._told = np.zeros(count, np.int64)
+        self.tables = Tables.allocate(count, log=log or self._opponents.read_moves)
+        self.endings = Endings.allocate(count if renew else 0)
+        self._renew = renew
         self._seeded = np.zeros(count, np.bool_)
+        self._decided = np.zeros(count, np.bool_)
         self._actions = np.zeros(count, np.int64)
-        self._answers = np.zeros((count if self._asks_python else 0, 2), np.uint64)
+        self._answers = np.zeros((count if self._opponents.asked else 0, 2), np.uint64)
         self._name_bytes()
 
     def _name_bytes(self) -> None:
@@ -327,15 +362,12 @@ class LearnerGames:
         self._number(chosen, seeds)
         if given is not None:
             self._lay_out(chosen, given)
-        if self._asks_python:
-            for index in np.flatnonzero(chosen).tolist():
-                self._rngs[index] = None
-            self._reset_opponents()
-        self._told[chosen] = 0
         self._run(np.where(chosen, DEAL if given is None else BEGIN, WAIT))
 
-    def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None) -> None:
+    def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None = None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
+        self._decided[chosen] = False
+        self._opponents.begin(chosen)
         self.tables.episodes[chosen] += np.uint64(1)
         if seeds is None and bool(self._seeded[chosen].all()):
             return
@@ -381,90 +413,59 @@ class LearnerGames:
     def step(self, actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> None:
         """Play checked actions in the chosen games, and the opponents' replies."""
         self._actions = actions
+        self._decided |= chosen
+        for array in self.endings[:3]:
+            array[:] = 0
         self._run(np.where(chosen, ACT, WAIT))
 
-    def _run(self, orders: npt.NDArray[Any]) -> None:
-        """Carry out orders, then ask the opponents in Python until every game waits for its learner."""
-        self._call(orders)
-        while self._asks_python:
+    def outcome(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
+        if self._renew:
+            return self.endings.ended.copy(), self.endings.rewards.copy(), self.endings.illegal.copy()
+        return self.tables.status == FINISHED, self.tables.rewards.copy(), self.tables.illegal.copy()
+
+    def _run(self, orders: npt.NDArray[Any] | None) -> None:
+        """Carry out orders, then deal games anew and ask opponents until every game waits for its learner."""
+        while orders is not None:
+            run_chunks(
+                run_orders,
+                self.count,
+                self._threads,
+                orders.astype(np.int8),
+                self._actions,
+                self._answers,
+                self.tables,
+                self._setting,
+            )
             if self.count == 1:
-                self._tell()
-            waiting = np.flatnonzero(self.tables.status == OPPONENT_TURN)
-            if not len(waiting):
-                return
-            for opponent, indices in self._by_opponent(waiting):
-                for index, move in zip(indices, self._moves_of(opponent, indices), strict=True):
-                    self._answers[index] = move.main, counts_to_word(move.kicker_counts)
-            self._call(np.where(self.tables.status == OPPONENT_TURN, ANSWER, WAIT))
+                self._opponents.tell(self.state)
+            orders = self._renewed() if self._renew else None
+            if orders is None and self._opponents.asked:
+                orders = self._answered()
 
-    def _call(self, orders: npt.NDArray[Any]) -> None:
-        run_chunks(
-            run_orders,
-            self.count,
-            self._threads,
-            orders.astype(np.int8),
-            self._actions,
-            self._answers,
-            self.tables,
-            self._setting,
-        )
+    def _answered(self) -> npt.NDArray[Any] | None:
+        """Ask the opponents in all games that wait for one; None if no game does."""
+        waiting = self.tables.status == OPPONENT_TURN
+        if not waiting.any():
+            return None
+        self._opponents.answer(np.flatnonzero(waiting), self.tables, self.state, self._answers)
+        return np.where(waiting, ANSWER, WAIT)
 
-    def _by_opponent(self, waiting: npt.NDArray[np.intp]) -> list[tuple[Any, list[int]]]:
-        groups: dict[int, tuple[Any, list[int]]] = {}
-        for index in waiting.tolist():
-            role = int(acting_role(self.tables.rows[index], self._setting.rules))
-            opponent = self._opponents[role if role < 3 else 0]
-            groups.setdefault(id(opponent), (opponent, []))[1].append(index)
-        return list(groups.values())
-
-    def _moves_of(self, opponent: Any, indices: list[int]) -> list[Move]:
-        """Ask one opponent for its move in each of some games, and check what it says."""
-        states = [self.state(index) for index in indices]
-        sights = states if getattr(opponent, "cheats", False) else [state.view() for state in states]
-        rngs = [self._rng(index) for index in indices]
-        if hasattr(opponent, "act_batch"):
-            moves = list(opponent.act_batch(sights, rngs))
-        else:
-            moves = [opponent.act(sight, rng) for sight, rng in zip(sights, rngs, strict=True)]
-        if len(moves) != len(indices):
-            raise InvalidMoveError(f"opponent {opponent!r} returned {len(moves)} moves for {len(indices)} games")
-        for index, move in zip(indices, moves, strict=True):
-            state = self.state(index)
-            if not isinstance(move, Move):
-                raise InvalidMoveError(f"opponent {opponent!r} returned {move!r}, which is no Move")
-            try:
-                state.step(move)
-            except IllegalMoveError as error:
-                raise IllegalMoveError(f"opponent {opponent!r} in game {index}: {error}") from error
-        return moves
-
-    def _rng(self, index: int) -> np.random.Generator:
-        rng = self._rngs[index]
-        if rng is None:
-            words = [int(self.tables.seeds[index]), int(self.tables.episodes[index])]
-            rng = self._rngs[index] = np.random.default_rng(words)
-        return rng
-
-    def _objects(self) -> list[tuple[int, Any]]:
-        """The opponents in Python, each once, with (one of) its roles."""
-        found = {id(o): (role, o) for role, o in enumerate(self._opponents) if o is not None and kind_of(o) == PYTHON}
-        return list(found.values())
-
-    def _reset_opponents(self) -> None:
-        """Opponents that follow a single game are told that it begins; in a table of many they must not care."""
-        for role, opponent in self._objects() if self.count == 1 else ():
-            if hasattr(opponent, "reset"):
-                opponent.reset(role, self.rules)
-
-    def _tell(self) -> None:
-        """Tell the opponents of a single game the moves they have not heard of."""
-        moves = int(self.tables.rows[0, MOVES])
-        if moves > self._told[0]:
-            for seat, move in self.state(0).history[int(self._told[0]) :]:
-                for _, opponent in self._objects():
-                    if hasattr(opponent, "observe"):
-                        opponent.observe(seat, move)
-        self._told[0] = moves
+    def _renewed(self) -> npt.NDArray[Any] | None:
+        """Note the games that have ended and number the next ones; None if no game has ended."""
+        tables, endings = self.tables, self.endings
+        over = (tables.status == FINISHED) & self._seeded
+        if not over.any():
+            return None
+        ended = over & self._decided
+        endings.ended[ended] = True
+        endings.rewards[ended] = tables.rewards[ended]
+        endings.illegal[ended] = tables.illegal[ended]
+        endings.observations[ended] = self.observations[ended]
+        for index in np.flatnonzero(ended).tolist():
+            endings.roles[index] = role_of(tables.rows[index], int(tables.learners[index]), self.rules.players)
+        self._number(over)
+        return np.where(over, DEAL, WAIT)
 
     def state(self, index: int) -> State:
         """One game as a :class:`~ddz_env.State` of its own."""
@@ -472,6 +473,4 @@ class LearnerGames:
 
     def close(self) -> None:
         """Close the opponents that can be closed."""
-        for _, opponent in self._objects():
-            if hasattr(opponent, "close"):
-                opponent.close()
+        self._opponents.close()

@@ -1,61 +1,41 @@
-"""Opponents: who plays the other seats of a single-agent environment.
+"""Opponents: who plays the other seats of a learner's environment.
 
-An opponent is any object with ``act(view, rng) -> Move``.  Optional: ``cheats = True`` (it gets the
-:class:`~ddz_env.State`), ``reset(seat, rules)``, ``observe(seat, move)``, ``act_batch(views, rngs)``, ``close()``.
-Names are looked up among the compiled ones, then in the entry-point group ``ddz_env.agents``; ``module:Class`` names
-the user's own.  Only ``random`` and ``random-staged`` are built in, and run inside the compiled step.
+An opponent is anything that :func:`ddz_env.registry.make_agent` takes: a name with options, ``module:Class``, or an
+object.  The names ``random`` and ``random-staged`` run inside the compiled step.  An agent that offers ``batched``
+answers for all games that wait for it in one call; any other agent is asked game by game.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from importlib import metadata
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from ddz_env.agent import BatchPlayer, act_batch, close, observe, reset, sight
+from ddz_env.batch import check_actions, first_illegal, refuse_action
 from ddz_env.engine.compiling import kernel
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.engine.moves import list_moves
+from ddz_env.engine.moves import all_moves
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import PLANE, U0, U1, lowest, remove
-from ddz_env.errors import InvalidOptionError, UnknownAgentError
-from ddz_env.notation import Move
+from ddz_env.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.notation import counts_to_word
+from ddz_env.playing import play_answer
+from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
+from ddz_env.state import State
 from ddz_env.stepping import play_action
-from ddz_env.view import ROLES, View
+from ddz_env.view import ROLES
 
-GROUP = "ddz_env.agents"
-"""Entry-point group of agents."""
-
-PYTHON, UNIFORM, STAGED = 0, 1, 2
-"""How a seat is played: by a Python object, or compiled: uniform over whole moves, uniform over each stage."""
+ASKED, UNIFORM, STAGED = 0, 1, 2
+"""How a seat is played: by an agent that is asked, or compiled: uniform over whole moves, uniform over each stage."""
 
 _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
-_COMMON_MOVES = 512
 _KICKER_ID = np.uint64(KICKER_ID)
-
-
-@runtime_checkable
-class Opponent(Protocol):
-    """What an opponent must have."""
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a legal whole move (a bid or an answer to doubling, when asked for one)."""
-        ...
-
-
-class RandomOpponent:
-    """Uniform over whole legal moves: the built-in ``random``."""
-
-    name = "random"
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Draw a legal move."""
-        moves = view.legal_moves()
-        return moves[int(rng.integers(len(moves)))]
 
 
 @kernel
@@ -70,12 +50,8 @@ def random_move(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> tuple[np
     Returns:
         The main id and the kickers as a hand.
     """
-    mains, kickers = np.empty(_COMMON_MOVES, np.uint64), np.empty(_COMMON_MOVES, np.uint64)
-    found = list_moves(row, rules, mains, kickers)
-    if found > _COMMON_MOVES:
-        mains, kickers = np.empty(found, np.uint64), np.empty(found, np.uint64)
-        list_moves(row, rules, mains, kickers)
-    choice = np.int64(below(bits, np.uint64(found)))
+    mains, kickers = all_moves(row, rules)
+    choice = np.int64(below(bits, np.uint64(mains.size)))
     return mains[choice], kickers[choice]
 
 
@@ -116,75 +92,61 @@ def play_randomly(
     return state
 
 
-def known_agents() -> dict[str, str]:
-    """Names that :func:`make_opponent` knows, each with where it comes from."""
-    known = {point.name: point.value for point in metadata.entry_points(group=GROUP)}
-    return known | dict.fromkeys(_COMPILED, "built in")
+class Opponent(NamedTuple):
+    """Who plays a role.
+
+    Attributes:
+        kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.
+        agent: Who is asked; None where the compiled step plays.
+        batch: What answers for the agent in many games at once, if it offers that.
+        role: The first role that it plays.
+    """
+
+    kind: int
+    agent: Any = None
+    batch: BatchPlayer | None = None
+    role: int = 0
 
 
-def make_opponent(agent: Any) -> Any:
-    """Resolve an opponent.
+def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opponent:
+    """Resolve one opponent.
 
     Args:
-        agent: A name, ``module:Class`` (a class or a factory without required arguments), or an object with ``act``.
-
-    Returns:
-        The object; for the built-in names the name itself, because the compiled step plays them.
+        opponent: As for :func:`ddz_env.registry.make_agent`.
+        count: How many games it plays in.
+        rules: Their rules.
+        role: The first role that it plays.
 
     Raises:
         UnknownAgentError: If no agent answers to the name, or what answers cannot act.
+        InvalidAgentOptionError: If its options are wrong.
     """
-    if not isinstance(agent, str):
-        return _checked(agent, repr(agent))
-    if agent in _COMPILED:
-        return agent
-    if ":" in agent:
-        return _checked(_load(agent)(), agent)
-    for point in metadata.entry_points(group=GROUP):
-        if point.name == agent:
-            return _checked(point.load()(), agent)
-    raise UnknownAgentError(
-        f"no agent is called {agent!r}; known are {', '.join(sorted(known_agents()))}, and module:Class for your own"
-    )
+    kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
+    if kind != ASKED:
+        return Opponent(kind)
+    agent: Any = make_agent(opponent)
+    return Opponent(ASKED, agent, agent.batched(count, rules) if hasattr(agent, "batched") else None, role)
 
 
-def _checked(agent: Any, name: str) -> Any:
-    if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
-        raise UnknownAgentError(f"{name} is no agent: it needs a method act(view, rng) that returns a Move")
-    return agent
-
-
-def _load(name: str) -> Any:
-    """Import ``module:Class``."""
-    module_name, _, attribute = name.partition(":")
-    try:
-        found = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UnknownAgentError(f"cannot load the agent {name!r}: {error}") from error
-    return found
-
-
-def opponents_by_role(opponents: Any, role: str, rules: Rules) -> tuple[Any, Any, Any]:
+def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> list[Opponent]:
     """Resolve the ``opponents`` option.
 
     Args:
         opponents: One opponent for all seats, or a dict by role.
         role: The learner's role, or ``"random"``.
         rules: The rules.
+        count: How many games they play in.
 
     Returns:
-        The opponent of each role: an object, a built-in name, or None where the learner always sits.
+        The opponent of each role; some of them may be the same object.
 
     Raises:
         InvalidOptionError: If a role is unknown or has no opponent, or an auction would have to know roles.
         UnknownAgentError: If an opponent cannot be found.
     """
-    roles = ROLES[: rules.players]
     if not isinstance(opponents, Mapping):
-        one = make_opponent(opponents)
-        return one, one, one
+        return [make_opponent(opponents, count, rules)] * rules.players
+    roles = ROLES[: rules.players]
     unknown = [name for name in opponents if name not in roles]
     needed = [name for name in roles if name != role]
     missing = [name for name in needed if name not in opponents]
@@ -194,10 +156,132 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules) -> tuple[Any, Any
         )
     if rules.bidding != "fixed" and len({id(opponents[name]) for name in needed}) > 1:
         raise InvalidOptionError("who bids has no role yet: with an auction give one opponent for all seats")
-    made = tuple(make_opponent(opponents[name]) if name in opponents else None for name in ROLES)
-    return made  # type: ignore[return-value]  # three roles
+    made: dict[Any, Opponent] = {}
+    by_role = []
+    for number, name in enumerate(roles):
+        given = opponents.get(name, "random")  # nobody but the learner plays a role without an opponent
+        key = name if isinstance(given, str) else id(given)  # a name is an agent of its own for every role
+        if key not in made:
+            made[key] = make_opponent(given, count, rules, number)
+        by_role.append(made[key])
+    return by_role
 
 
-def kind_of(opponent: Any) -> int:
-    """``PYTHON``, ``UNIFORM`` or ``STAGED``."""
-    return _COMPILED[opponent] if isinstance(opponent, str) else PYTHON
+class Opponents:
+    """The opponents of a table of games, and their answers.
+
+    Args:
+        opponents: One opponent for all seats, or a dict by role.
+        role: The learner's role, or ``"random"``.
+        rules: The rules.
+        count: How many games.
+
+    Attributes:
+        kinds: How each role is played, shape ``[players]``, int64.
+        asked: Those who are asked, each once.
+
+    Raises:
+        InvalidOptionError: As :func:`opponents_by_role`.
+        UnknownAgentError: Likewise.
+    """
+
+    def __init__(self, opponents: Any, role: str, rules: Rules, count: int) -> None:
+        by_role = opponents_by_role(opponents, role, rules, count)
+        self.kinds = np.array([one.kind for one in by_role])
+        self.asked = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
+        self._by_role = np.array([self.asked.index(one) if one.agent else -1 for one in by_role])
+        self._rules = rules
+        # Opponents of a single game may follow it; in a table of many they must not care.
+        self._listeners = [one for one in self.asked if one.batch is None] if count == 1 else []
+        self._told = 0
+        self._rngs: dict[int, np.random.Generator] = {}
+
+    @property
+    def read_moves(self) -> bool:
+        """Whether anybody wants to know all moves of a game."""
+        return any(one.batch is None for one in self.asked)
+
+    def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Some games are about to be dealt."""
+        self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]}
+        self._told = 0
+        for one in self._listeners:
+            reset(one.agent, one.role, self._rules)
+
+    def tell(self, state: Callable[[int], State]) -> None:
+        """Tell the opponents of a single game the moves that they have not heard of."""
+        history = state(0).history if self._listeners else []
+        for seat, move in history[self._told :]:
+            for one in self._listeners:
+                observe(one.agent, seat, move)
+        self._told = len(history)
+
+    def answer(
+        self,
+        waiting: npt.NDArray[np.intp],
+        tables: Any,
+        state: Callable[[int], State],
+        answers: npt.NDArray[np.uint64],
+    ) -> None:
+        """Ask for an answer in each of the games that wait.
+
+        Args:
+            waiting: The games.
+            tables: The arrays of all games (:class:`ddz_env.learner.Tables`).
+            state: A game as a state of its own.
+            answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
+
+        Raises:
+            IllegalMoveError: If an answer is not legal.
+            InvalidMoveError: If it is no move.
+        """
+        rows, players = tables.rows[waiting], np.uint64(self._rules.players)
+        landlords = rows[:, LANDLORD]
+        roles = np.where(landlords == np.uint64(NO_SEAT), U0, (rows[:, SEAT] + players - landlords) % players)
+        asked = self._by_role[roles.astype(np.intp)]
+
+        def rng(game: int) -> np.random.Generator:
+            if game not in self._rngs:
+                self._rngs[game] = np.random.default_rng([int(tables.seeds[game]), int(tables.episodes[game])])
+            return self._rngs[game]
+
+        for number, one in enumerate(self.asked):
+            games = waiting[asked == number]
+            if not len(games):
+                continue
+            if one.batch is None:
+                answers[games] = _moves(
+                    one.agent, [state(game) for game in games.tolist()], list(map(rng, games.tolist()))
+                )
+            else:
+                answers[games, 0], answers[games, 1] = _stages(one, games, tables, rng), 0
+
+    def close(self) -> None:
+        """Close those that can be closed."""
+        for one in self.asked:
+            close(one.agent)
+
+
+def _moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
+    """A whole move in each of some games, checked, as main id and kickers."""
+    moves = act_batch(agent, [sight(agent, state) for state in states], rngs)
+    if len(moves) != len(states):
+        raise InvalidMoveError(f"agent {agent.name!r} returned {len(moves)} moves for {len(states)} games")
+    for state, move in zip(states, moves, strict=True):
+        play_answer(state, agent, move)
+    return [(move.main, counts_to_word(move.kicker_counts)) for move in moves]
+
+
+def _stages(
+    one: Opponent, games: npt.NDArray[np.intp], tables: Any, rng: Callable[[int], Any]
+) -> npt.NDArray[np.int64]:
+    """One stage in each of some games, checked, in one call."""
+    assert one.batch is not None
+    masks = tables.masks[games].view(np.int8)
+    actions = one.batch.actions(games, tables.rows[games], tables.observations[games].view(np.int8), masks, rng)
+    actions = check_actions(actions, len(games))
+    wrong = int(first_illegal(actions, tables.bits[games]))
+    if wrong >= 0:
+        where = f"agent {one.agent.name!r} in game {games[wrong]}"
+        refuse_action(where, int(actions[wrong]), np.flatnonzero(masks[wrong]).tolist())
+    return actions

@@ -32,10 +32,9 @@ import dataclasses
 import difflib
 import functools
 import inspect
-import math
 import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -59,7 +58,16 @@ if TYPE_CHECKING:
 
 _Class = TypeVar("_Class", bound=type[Any])
 
-__all__ = ["Option", "Options", "Range", "did_you_mean", "takes"]
+__all__ = [
+    "Option",
+    "Options",
+    "Range",
+    "did_you_mean",
+    "plain_value",
+    "refuse_unknown",
+    "split_options",
+    "takes",
+]
 
 
 class Range(NamedTuple):
@@ -114,44 +122,68 @@ class Option(NamedTuple):
     @property
     def values(self) -> str:
         """What it may be, in words."""
-        if self.choices:
-            words = ", ".join(str(choice) for choice in self.choices)
-        elif bool in self.kinds:
-            words = "true or false"
-        elif int in self.kinds or float in self.kinds:
-            number = "a whole number" if float not in self.kinds else "a number"
-            words = f"{number} {self.range}".strip()
-        elif str in self.kinds:
-            words = "text"
-        else:
-            words = ", ".join(kind.__name__ for kind in self.kinds)
-        return f"{words}, or none" if self.optional else words
+        words = [", ".join(map(str, self.choices))] if self.choices else []
+        if bool in self.kinds:
+            words.append("true or false")
+        if int in self.kinds or float in self.kinds:
+            number = "a number" if float in self.kinds else "a whole number"
+            words.append(f"{number} {self.range}".strip())
+        if tuple in self.kinds:
+            words.append("a list, separated by commas")
+        if str in self.kinds:
+            words.append("text")
+        elif not words:
+            words += [getattr(kind, "__name__", str(kind)) for kind in self.kinds]
+        return ", or ".join([*words, "none"] if self.optional else words)
 
     def checked(self, value: Any, error: type[DouDizhuError]) -> Any:
-        """The value as its type: ``1e4`` is 10,000 where a whole number is wanted.
+        """The value as its type: ``1e4`` is 10,000 where a whole number is wanted, a list a tuple.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
         """
         if value is None and self.optional:
             return None
-        if self.choices and any(type(value) is type(choice) and value == choice for choice in self.choices):
+        if any(type(value) is type(choice) and value == choice for choice in self.choices):
             return value
-        if bool in self.kinds and isinstance(value, bool):
-            return value
-        if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-            # Compared as it is: as a float, an integer of hundreds of digits would overflow.
-            if (isinstance(value, int) or math.isfinite(value)) and value in self.range:
-                if int in self.kinds and value == int(value):
-                    return int(value)
-                if float in self.kinds:
-                    return float(value)
-        elif isinstance(value, self.others) and not isinstance(value, bool):
+        if isinstance(value, (bool, np.bool_)):
+            if bool in self.kinds:
+                return bool(value)
+        elif isinstance(value, (int, float, np.number)):
+            number = self._number(value)
+            if number is not None:
+                return number
+        elif isinstance(value, list) and tuple in self.kinds:
+            return tuple(value)
+        elif isinstance(value, self._others):
             return value
         raise error(f"{self.name}={value!r} must be {'one of ' if len(self.choices) > 1 else ''}{self.values}")
 
+    def _number(self, value: Any) -> int | float | None:
+        """The number as a type that it may have; None if it has none, or is out of range."""
+        # Integers are compared as they are: as floats those of hundreds of digits would overflow.
+        if not (isinstance(value, int) or np.isfinite(value)) or value not in self.range:
+            return None
+        if int in self.kinds and value == int(value):
+            return int(value)
+        try:
+            return float(value) if float in self.kinds else None
+        except OverflowError:
+            return None
+
+    def read(self, text: str, error: type[DouDizhuError]) -> Any:
+        """The value that a text stands for.
+
+        Raises:
+            DouDizhuError: ``error``, if it is not one of the values allowed.
+        """
+        if tuple in self.kinds:
+            return tuple(filter(None, (part.strip() for part in text.split(","))))
+        value = plain_value(text)
+        return self.checked(text if str in self.kinds and value is not None else value, error)
+
     @property
-    def others(self) -> tuple[type, ...]:
+    def _others(self) -> tuple[type, ...]:
         """The types that are neither numbers nor bools."""
         return tuple(kind for kind in self.kinds if kind not in (int, float, bool))
 
@@ -189,14 +221,19 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         """
-        if len(values) == 1 and isinstance(values[0], cls):
-            cls.check_names(named)
-            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
         cls.check_names(named)
-        try:
-            return cls(*values, **named)
-        except TypeError as error:
-            raise cls.error(str(error).replace(f"{cls.__name__}.__init__()", "it")) from error
+        if len(values) == 1 and isinstance(values[0], cls):
+            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
+        options = cls.options()
+        if len(values) > len(options):
+            raise cls.error(f"{len(values)} values are too many: the options are {cls._names()}")
+        given = {option.name for option in options[: len(values)]}
+        if twice := sorted(given & named.keys()):
+            raise cls.error(f"option {twice[0]!r} is given twice")
+        for option in options:
+            if option.default is dataclasses.MISSING and option.name not in given | named.keys():
+                raise cls.error(f"option {option.name!r} has no default: it must be {option.values}")
+        return cls(*values, **named)
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
@@ -205,11 +242,72 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is one.
         """
-        known = [option.name for option in cls.options()]
-        for name in names:
-            if name not in known:
-                there = f"there are {', '.join(known)}" if known else "there are none"
-                raise cls.error(f"there is no option {name!r}{did_you_mean(name, known)}; {there}")
+        refuse_unknown(names, [option.name for option in cls.options()], cls.error)
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> dict[str, Any]:
+        """Options as people write them.
+
+        Args:
+            texts: ``name=value`` each.
+
+        Returns:
+            Name to value, of the option's type.
+
+        Raises:
+            InvalidAgentOptionError: If a text is not ``name=value``, there is no such option, or its value is not
+                allowed.
+        """
+        written = split_options(texts, cls.error)
+        cls.check_names(written)
+        known = {option.name: option for option in cls.options()}
+        return {name: known[name].read(value, cls.error) for name, value in written.items()}
+
+    @classmethod
+    def _names(cls) -> str:
+        return ", ".join(option.name for option in cls.options()) or "none"
+
+
+def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
+    """Split texts of the form ``name=value``.
+
+    Raises:
+        DouDizhuError: ``error``, if one is of another form or an option stands twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (piece.strip() for piece in text.partition("="))
+        if not equals or not name or not value:
+            raise error(f"{text!r} is not name=value, as in iterations=2000")
+        if name in found:
+            raise error(f"option {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def plain_value(text: str) -> Any:
+    """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def refuse_unknown(names: Iterable[str], known: Sequence[str], error: type[DouDizhuError]) -> None:
+    """Refuse names of options that there are not, with the nearest one.
+
+    Raises:
+        DouDizhuError: ``error``, if there is one.
+    """
+    for name in names:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "there are none"
+            raise error(f"there is no option {name!r}{did_you_mean(name, known)}; {there}")
 
 
 def takes(options: type[Options]) -> Callable[[_Class], _Class]:
@@ -254,6 +352,8 @@ def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
             choices += get_args(hint)
         elif hint is type(None):
             optional = True
+        elif hint is Any:
+            kinds.append(object)
         else:
             kinds.append(origin or hint)
     default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default

@@ -34,15 +34,14 @@ def _rebuild(agent: str, seat: int, message: str) -> IllegalAgentMoveError:
     return error
 
 
-def seat_generators(seed: int, game: int, players: int) -> list[np.random.Generator]:
-    """One generator a seat, keyed by (seed, game, seat): no seat's draws depend on another's.
+def seat_generators(key: Sequence[int], players: int) -> list[np.random.Generator]:
+    """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
-        seed: The seed of the match.
-        game: The game's number.
+        key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
         players: How many seats.
     """
-    return [np.random.default_rng([seed, game, seat]) for seat in range(players)]
+    return [np.random.default_rng([*key, seat]) for seat in range(players)]
 
 
 def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
@@ -61,8 +60,8 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
         DouDizhuError: If the number of agents or generators is not that of the seats.
 
     Example:
-        >>> from agents.random import RandomAgent
-        >>> play_game(State.new(seed=1), [RandomAgent()] * 3, seat_generators(1, 0, 3)).is_over
+        >>> from ddz_env.registry import make_agent
+        >>> play_game(State.new(seed=1), [make_agent("random")] * 3, seat_generators([1, 0], 3)).is_over
         True
     """
     players = state.rules.players
@@ -84,12 +83,22 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     seat = state.seat
     agent = agents[seat]
     move = agent.act(sight(agent, state), rngs[seat])
+    play_answer(state, agent, move)
+    for listener in agents:
+        observe(listener, seat, move)
+    return move
+
+
+def play_answer(state: State, agent: Agent, move: object) -> None:
+    """Play what an agent answered.
+
+    Raises:
+        IllegalAgentMoveError: If it is no legal move; the state is unchanged.
+    """
+    seat = state.seat
     if not isinstance(move, Move):
         raise IllegalAgentMoveError(agent.name, seat, f"act must return a Move, not {move!r}")
     try:
         state.step(move)
     except (IllegalMoveError, InvalidMoveError) as error:
         raise IllegalAgentMoveError(agent.name, seat, str(error)) from error
-    for listener in agents:
-        observe(listener, seat, move)
-    return move

@@ -1,59 +1,47 @@
 """Agents by name, with options: ``rules``, ``isuct:iterations=2000``, ``mymodule:MyAgent:depth=3``.
 
-Names come from the table of built-in agents and from the entry-point group ``ddz_env.agents``, so that other
-distributions add theirs.  Factories are loaded when they are asked for: nobody waits for search kernels to play
-``random``.
+Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
+way.  Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import MISSING
 from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from ddz_env.agent import Agent
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.options import Option
+from ddz_env.options import Option, Range, did_you_mean, plain_value, refuse_unknown, split_options
 
 GROUP = "ddz_env.agents"
-"""The entry-point group; ``ddz_env.opponents`` reads the same."""
+"""The entry-point group of agents."""
 
-BUILT_IN: dict[str, str] = {
-    "random": "agents.random:RandomAgent",
-    "random-staged": "agents.random:RandomStagedAgent",
-    "rules": "agents.rule_agent.rules:RulesAgent",
-    "isuct": "agents.mcts.agent:IsUctAgent",
-    "isuct-redetermined": "agents.mcts.ablations.redetermined:RedeterminizedUctAgent",
-    "isuct-moves": "agents.mcts.ablations.whole_moves:WholeMoveUctAgent",
-    "duct": "agents.mcts.agent:DeterminizedUctAgent",
-    "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
-    "rollout": "agents.mcts.rollout_agent:RolloutAgent",
-    "cheating-minimax": "agents.exact.agents:CheatingMinimaxAgent",
-    "determinized-minimax": "agents.exact.agents:DeterminizedMinimaxAgent",
-    "expectimax": "agents.exact.agents:InformationSetExpectimaxAgent",
-    "rlcard-rule": "agents.external.rlcard_rule:RLCardRuleAgent",
-    "policy": "agents.neural.agent:PolicyAgent",
-    "neural-ismcts": "agents.neural_search.agent:NeuralSearchAgent",
-}
-"""Agents of this distribution, as ``module:factory``; a plain checkout has no entry points."""
+_DISTRIBUTION = "ddz-env"
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("agents", "training")
 
 
 def agent_names() -> list[str]:
     """All names that :func:`make_agent` knows, sorted."""
-    return sorted({*BUILT_IN, *(point.name for point in metadata.entry_points(group=GROUP))})
+    return sorted(_entry_points())
 
 
-def make_agent(spec: str) -> Agent:
+def make_agent(agent: str | object) -> Agent:
     """Make an agent from its name and options.
 
     Args:
-        spec: ``name``, ``name:option=value,option=value``, or the user's own ``module:factory`` with options after a
-            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.
+        agent: ``name``, ``name:option=value,option=value``, or the user's own ``module:factory`` with options after a
+            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  An object with ``act``
+            is an agent already, and is returned.
 
     Raises:
         UnknownAgentError: If nothing answers to the name, or what answers is no agent.
@@ -63,22 +51,26 @@ def make_agent(spec: str) -> Agent:
         >>> make_agent("random").name
         'random'
     """
-    if not isinstance(spec, str) or not spec.strip():
-        raise UnknownAgentError(f"an agent is named by text, not {spec!r}; {_known()}")
-    name, _, rest = spec.strip().partition(":")
+    if not isinstance(agent, str):
+        return _checked(agent, repr(agent), type(agent).__name__)
+    name, _, rest = agent.strip().partition(":")
     factory = _factory(name)
     if factory is None:
-        if not rest or "=" in rest.partition(":")[0]:
-            raise UnknownAgentError(f"no agent is called {name!r}{_nearest(name)}; {_known()}")
         attribute, _, rest = rest.partition(":")
+        if not attribute or "=" in attribute:
+            raise _unknown(name)
         _look_here()
-        factory = _import(f"{name}:{attribute}", spec)
-    options = parse_options(rest, spec)
-    _check_options(factory, options, spec)
-    agent = factory(**options)
-    if not callable(getattr(agent, "act", None)):
-        raise UnknownAgentError(f"{spec!r} made {agent!r}, which has no act(view, rng): see ddz_env.agent.Agent")
-    return agent if hasattr(agent, "name") else _Named(agent, spec)
+        factory = _find(name, attribute)
+    options = parse_options(rest, agent)
+    _check_options(factory, options, agent)
+    return _checked(factory(**options), agent, agent)
+
+
+def _checked(agent: Any, text: str, name: str) -> Agent:
+    """The agent, with a name of its own if it has none."""
+    if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
+        raise UnknownAgentError(f"{text} is no agent: it needs a method act(view, rng) that returns a Move")
+    return agent if hasattr(agent, "name") else _Named(agent, name)
 
 
 def _look_here() -> None:
@@ -89,7 +81,7 @@ def _look_here() -> None:
 
 
 class _Named:
-    """A user's agent that has no name of its own: the specification names it."""
+    """An agent that has no name of its own: the text that asked for it, or its class, names it."""
 
     def __init__(self, agent: Any, name: str) -> None:
         self._agent = agent
@@ -115,96 +107,158 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
         >>> parse_options("iterations=2000,exploration=0.7,reuse=true")
         {'iterations': 2000, 'exploration': 0.7, 'reuse': True}
     """
-    options: dict[str, Any] = {}
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not name.isidentifier() or not value:
-            raise InvalidAgentOptionError(f"{part!r} in {spec or text!r} is not option=value, as in iterations=2000")
-        if name in options:
-            raise InvalidAgentOptionError(f"option {name!r} stands twice in {spec or text!r}")
-        options[name] = _value(value)
-    return options
-
-
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        written = split_options(filter(None, (piece.strip() for piece in text.split(","))), InvalidAgentOptionError)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{spec or text!r}: {error}") from None
+    return {name: plain_value(value) for name, value in written.items()}
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
-    """The options of an agent by its name; empty where its factory takes none or declares none.
+    """The options of an agent by its name: those that its factory declares, or else its parameters.
+
+    Raises:
+        UnknownAgentError: If there is no agent of that name.
+    """
+    factory = agent_factory(name)
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return declared.options()  # type: ignore[no-any-return]
+    return tuple(
+        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
+        for name, option in inspect.signature(factory).parameters.items()
+    )
+
+
+def agent_factory(name: str) -> Callable[..., Any]:
+    """What makes the agent of a name.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
     factory = _factory(name)
     if factory is None:
-        raise UnknownAgentError(f"no agent is called {name!r}{_nearest(name)}; {_known()}")
-    options_type = getattr(factory, "options_type", None)
-    return options_type.options() if options_type is not None else ()
+        raise _unknown(name)
+    return factory
+
+
+def _entry_points() -> dict[str, metadata.EntryPoint]:
+    """All entry points by name; ours come last, so that no other distribution shadows them unseen."""
+    return {point.name: point for point in sorted(metadata.entry_points(group=GROUP), key=_is_ours)}
+
+
+def _is_ours(point: metadata.EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name.replace("_", "-").lower() == _DISTRIBUTION
 
 
 def _factory(name: str) -> Callable[..., Any] | None:
-    """The factory of a known name: ours first, so that no other distribution shadows it unseen."""
-    if name in BUILT_IN:
-        return _import(BUILT_IN[name], name)
-    for point in metadata.entry_points(group=GROUP):
-        if point.name == name:
-            return point.load()  # type: ignore[no-any-return]
-    return None
+    """The factory of a known name."""
+    point = _entry_points().get(name)
+    if point is None:
+        return None
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        package = point.value.partition(".")[0]
+        if package not in _PACKAGES:
+            raise
+        _refuse_shadow(package)
+        module = point.value.partition(":")[0]
+        if isinstance(error, ImportError) and not (error.name and f"{module}.".startswith(f"{error.name}.")):
+            raise  # the module is there, something that it imports is not
+        raise UnknownAgentError(
+            f"{name!r} is installed as {point.value}, which does not exist: {_install()}"
+        ) from error
 
 
-def _import(path: str, spec: str) -> Callable[..., Any]:
-    module_name, _, attribute = path.partition(":")
-    module = _import_module(module_name, spec)
-    found: Any = module
+def _refuse_shadow(package: str) -> None:
+    """Refuse a user's own package that stands before ours on the path.
+
+    Raises:
+        UnknownAgentError: If one does; the message names it.
+    """
+    found = find_spec(package)
+    places = [found.origin, *(found.submodule_search_locations or ())] if found else []
+    if places and not any(place and Path(place).resolve().parent == _ROOT for place in places):
+        raise UnknownAgentError(
+            f"{next(filter(None, places))} shadows the package {package!r} of {_DISTRIBUTION} in {_ROOT}: rename it, "
+            "or take its folder off the path (start Python from another folder)"
+        )
+
+
+def _install() -> str:
+    """How to install what is missing."""
+    if (_ROOT / "pyproject.toml").is_file():
+        return f"the installation is older than this checkout; run `pip install -e .` in {_ROOT}"
+    return f"the installation is broken; run `pip install --force-reinstall {_DISTRIBUTION}`"
+
+
+def _declared() -> list[str]:
+    """The names that the checkout's pyproject.toml declares; none outside a checkout."""
+    file = _ROOT / "pyproject.toml"
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    section = text.partition(f'[project.entry-points."{GROUP}"]')[2].partition("\n[")[0]
+    return re.findall(r"^([\w-]+) *=", section, re.MULTILINE)
+
+
+def _find(module_name: str, attribute: str) -> Callable[..., Any]:
+    """The user's own ``module:factory``."""
+    found = _import_module(module_name)
     for part in attribute.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise UnknownAgentError(f"module {module_name!r} has no class or function {attribute!r}, asked for by {spec!r}")
+        raise UnknownAgentError(f"module {module_name!r} has no class or function {attribute!r}")
     return found  # type: ignore[no-any-return]
 
 
-def _import_module(name: str, spec: str) -> Any:
+def _import_module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module is there, something that it imports is not
-        raise UnknownAgentError(
-            f"no agent and no module is called {name!r}{_nearest(name)}, asked for by {spec!r}; {_known()}"
-        ) from error
+        package = name.partition(".")[0]
+        mine = Path.cwd() / package
+        if package in _PACKAGES and mine.is_dir() and mine.parent != _ROOT:
+            raise UnknownAgentError(
+                f"{_ROOT / package} shadows your own {mine}, so that {name!r} is not found: rename yours"
+            ) from error
+        raise _unknown(name) from error
     except (TypeError, ValueError) as error:  # an empty or relative name
-        raise UnknownAgentError(f"{name!r} in {spec!r} is no module name; {_known()}") from error
+        raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any], spec: str) -> None:
+    """Refuse options that the factory does not have, and a lack of those that it needs."""
+    declared = getattr(factory, "options_type", None)
     try:
-        signature = inspect.signature(factory)
+        if declared is not None:
+            declared.check_names(options)
+        else:
+            _check_parameters(factory, options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{spec!r}: {error}") from None
+
+
+def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> None:
+    try:
+        parameters = inspect.signature(factory).parameters.values()
     except (TypeError, ValueError):
         return  # a factory written in C: it will complain itself
-    try:
-        signature.bind(**options)
-    except TypeError as error:
-        has = ", ".join(_with_default(option) for option in signature.parameters.values()) or "no options"
-        raise InvalidAgentOptionError(f"{spec!r}: {error}; it takes {has}") from error
+    named = [option for option in parameters if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY)]
+    if not any(option.kind == option.VAR_KEYWORD for option in parameters):
+        refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)
+    for option in named:
+        if option.default is option.empty and option.name not in options:
+            raise InvalidAgentOptionError(f"option {option.name!r} has no default: name a value")
 
 
-def _with_default(option: inspect.Parameter) -> str:
-    return option.name if option.default is option.empty else f"{option.name}={option.default!r}"
-
-
-def _nearest(name: str) -> str:
-    near = difflib.get_close_matches(name, agent_names(), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+def _unknown(name: str) -> UnknownAgentError:
+    if name in _declared():
+        return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
+    return UnknownAgentError(f"no agent is called {name!r}{did_you_mean(name, agent_names())}; {_known()}")
 
 
 def _known() -> str:
-    return f"known are {', '.join(agent_names())}, and module:Class for your own"
+    names = agent_names()
+    return f"known are {', '.join(names)}, and module:Class for your own" if names else f"none is: {_install()}"

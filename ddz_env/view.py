@@ -35,7 +35,7 @@ from ddz_env.engine.layout import (
     TARGET,
 )
 from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.moves import list_moves
+from ddz_env.engine.moves import all_moves
 from ddz_env.engine.score import stake
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
@@ -103,13 +103,8 @@ def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> lis
 
 def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
     """Legal whole moves of a row in the engine's order."""
-    capacity = 512
-    while True:
-        mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
-        found = list_moves(row, rules, mains, kickers)
-        if found <= capacity:
-            return [Move.from_words(int(mains[i]), int(kickers[i])) for i in range(found)]
-        capacity = found
+    mains, kickers = all_moves(row, rules)
+    return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
 
 class View:

@@ -11,7 +11,8 @@ import pytest
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.errors import UnknownAgentError
-from training.arena.duplicate import DealPlayer, GameRecord, seat_generators, seatings
+from ddz_env.playing import seat_generators
+from training.arena.duplicate import DealPlayer, GameRecord, seatings
 from training.arena.errors import (
     AgentFailedError,
     InvalidArenaError,
@@ -140,7 +141,7 @@ def test_records_add_up() -> None:
 
 def test_generators_are_keyed_by_seed_deal_game_and_seat() -> None:
     def draw(seed: int, deal: int, game: int) -> list[int]:
-        return [int(rng.integers(2**62)) for rng in seat_generators(seed, deal, game, 3)]
+        return [int(rng.integers(2**62)) for rng in seat_generators([seed, deal, game], 3)]
 
     assert draw(1, 2, 0) == draw(1, 2, 0)
     drawn = {value for key in ((1, 2, 0), (1, 2, 1), (1, 3, 0), (2, 2, 0)) for value in draw(*key)}

@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.errors import (
     DouDizhuError,
     GameOverError,
     IllegalMoveError,
+    InvalidAgentOptionError,
     InvalidDealError,
     InvalidMoveError,
     InvalidOptionError,
@@ -27,7 +29,8 @@ from ddz_env.errors import (
 )
 from ddz_env.gym import DouDizhuEnv
 from ddz_env.observation import observe
-from ddz_env.opponents import RandomOpponent, known_agents, make_opponent, random_move
+from ddz_env.opponents import random_move
+from ddz_env.registry import make_agent
 from ddz_env.view import ROLES
 
 ID = "ddz_env/DouDizhu-v0"
@@ -187,7 +190,7 @@ def test_opponents_by_role_and_cheats() -> None:
 
 
 def test_random_opponent_object_plays_legal_moves() -> None:
-    env = DouDizhuEnv(opponents=RandomOpponent(), role="landlord")
+    env = DouDizhuEnv(opponents=RandomAgent(), role="landlord")
     results = []
     for _ in range(2):
         env.reset(seed=9)
@@ -198,39 +201,46 @@ def test_random_opponent_object_plays_legal_moves() -> None:
 
 def test_wrong_opponents_are_named() -> None:
     env = DouDizhuEnv(opponents=Wrong(), role="peasant_up")
-    with pytest.raises(IllegalMoveError, match=r"opponent .*Wrong.* 2222"):
+    with pytest.raises(IllegalMoveError, match=r"agent 'Wrong' on seat 0: .*2222"):
         env.reset(seed=1)
 
     class Text:
         def act(self, view: View, rng: np.random.Generator) -> str:
             return "3"
 
-    with pytest.raises(InvalidMoveError, match="which is no Move"):
+    with pytest.raises(IllegalMoveError, match="must return a Move, not '3'"):
         DouDizhuEnv(opponents=Text(), role="peasant_up").reset(seed=1)
 
 
-def test_names_of_opponents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opponents_are_whatever_an_agent_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("opponents_of_a_test")
     module.First, module.count = First, 3  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "opponents_of_a_test", module)
-    assert isinstance(make_opponent("opponents_of_a_test:First"), First)
+    for opponents in ("opponents_of_a_test:First", "isuct:iterations=20", {"landlord": "rules", "peasant_up": First()}):
+        env: Any = gymnasium.make(ID, opponents=opponents, role="peasant_down")
+        env.reset(seed=1)
+        play(env, np.random.default_rng(1))
+    with pytest.raises(InvalidAgentOptionError, match="did you mean 'iterations'"):
+        gymnasium.make(ID, opponents="isuct:iteration=3")
     point = metadata.EntryPoint("first", "opponents_of_a_test:First", "ddz_env.agents")
     monkeypatch.setattr(metadata, "entry_points", lambda group: [point] if group == "ddz_env.agents" else [])
-    assert isinstance(make_opponent("first"), First)
-    assert known_agents() == {
-        "first": "opponents_of_a_test:First",
-        "random": "built in",
-        "random-staged": "built in",
-    }
-    with pytest.raises(UnknownAgentError, match=r"'nobody'; known are first, random, random-staged"):
-        make_opponent("nobody")
-    for wrong in ("no_such_module:A", "opponents_of_a_test:Second", "opponents_of_a_test:", ":First"):
-        with pytest.raises(UnknownAgentError, match="cannot load"):
-            make_opponent(wrong)
-    with pytest.raises(UnknownAgentError, match="needs a method act"):
-        make_opponent(3)
-    with pytest.raises(UnknownAgentError, match="needs a method act"):
-        make_opponent(First)
+    DouDizhuEnv(opponents="first")
+    DouDizhuEnv(opponents="random")  # compiled, whatever is installed
+    for wrong in (
+        "nobody",
+        "no_such_module:A",
+        "opponents_of_a_test:Second",
+        "opponents_of_a_test:",
+        ":First",
+        3,
+        First,
+    ):
+        messages = []
+        for make in (make_agent, lambda agent: DouDizhuEnv(opponents=agent)):
+            with pytest.raises(UnknownAgentError) as caught:
+                make(wrong)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
 
 
 def test_options_are_checked() -> None:
@@ -292,7 +302,7 @@ def test_deals_by_option() -> None:
         env.reset(options={"hands": ["3"]})
 
 
-@pytest.mark.parametrize("opponent", ["random", RandomOpponent()], ids=["compiled", "python"])
+@pytest.mark.parametrize("opponent", ["random", RandomAgent()], ids=["compiled", "python"])
 def test_a_copy_in_mid_game_continues_identically(opponent: Any) -> None:
     env = DouDizhuEnv(role="landlord", opponents=opponent)
     env.reset(seed=4)

@@ -16,10 +16,10 @@ from agents.neural.agent import ModelAgent  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
-from agents.neural.teacher import NO_LABEL, RulesTeacher  # noqa: E402
 from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from agents.rule_agent.rules import RulesAgent  # noqa: E402
+from agents.rule_agent.stages import NO_LABEL, RulesTeacher  # noqa: E402
 from ddz_env import Move, State  # noqa: E402
 from ddz_env.agent import StagedAdapter  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
@@ -42,7 +42,7 @@ def test_the_teacher_does_at_every_stage_what_the_rule_agent_does(rules: str) ->
     agents = [StagedAdapter(RulesAgent()) for _ in states]
     teacher, kickers = RulesTeacher(games, rules), 0
     for _ in range(80):
-        labels = teacher.actions(np.stack([state.row for state in states]))
+        labels = teacher.labels(np.stack([state.row for state in states]))
         for state, agent, label in zip(states, agents, labels.tolist(), strict=True):
             if state.is_over:
                 assert label == NO_LABEL
@@ -58,7 +58,7 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
     batch, teacher = SelfPlayBatch(200, "rlcard", seed=2, threads=1), RulesTeacher(200, "rlcard")
     answered = silent = 0
     for _ in range(100):
-        labels = teacher.actions(batch.state_dict()["rows"])
+        labels = teacher.labels(batch.state_dict()["rows"])
         known = labels != NO_LABEL
         assert batch.mask[np.flatnonzero(known), labels[known]].all()  # every answer is legal
         kicker = batch.observation[:, 502] == 1
@@ -70,7 +70,7 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
 
 def test_the_number_of_games_is_checked() -> None:
     with pytest.raises(InvalidOptionError, match="follows 3 games, not 4"):
-        RulesTeacher(3).actions(SelfPlayBatch(4).state_dict()["rows"])
+        RulesTeacher(3).labels(SelfPlayBatch(4).state_dict()["rows"])
 
 
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:

@@ -14,7 +14,7 @@ from agents.neural.leavings import Appraisals  # noqa: E402
 from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
 from agents.neural.policy import Bytes, Floats  # noqa: E402
 from agents.neural.prospects import APPRAISAL  # noqa: E402
-from agents.neural.teacher import RulesTeacher  # noqa: E402
+from agents.rule_agent.stages import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from training.ppo.lookahead import NONE  # noqa: E402
@@ -152,7 +152,7 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
     teacher, rollout, checked = RulesTeacher(80), Rollout.allocate(1, 80), {0: 0, 1: 0}
     assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
     for _ in range(150):
-        labels = teacher.actions(batch.state_dict()["rows"])
+        labels = teacher.labels(batch.state_dict()["rows"])
         rules_side, roles = np.where(collector.by_rules, collector.sides, NOBODY), batch.role.copy()
         collector.collect(rollout, uniform, None)
         assert (rollout.by_rules[0] == (rules_side != NOBODY)).all()

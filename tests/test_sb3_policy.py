@@ -22,6 +22,8 @@ import torch
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
+from training.sb3.model_file import save_model
+from training.sb3.split import TimeSplit
 from typer.testing import CliRunner
 
 from agents.mcts.errors import InvalidSearchOptionError
@@ -45,9 +47,7 @@ from ddz_env.registry import make_agent
 from training.cli import app
 from training.sb3.checkpoint import load_run, save_run
 from training.sb3.config import Sb3Config
-from training.sb3.model_file import save_model
 from training.sb3.run import new_run
-from training.sb3.split import TimeSplit
 from training.sb3.vec_env import MaskedVecEnv, make_games
 
 
@@ -193,7 +193,7 @@ def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:
     agent = make_agent(f"policy:path={saved},trust=true")
     ours = ModelAgent(SB3Policy(model.policy))
-    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators(4, 0, 3)) for player in (agent, ours)]
+    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators([4, 0], 3)) for player in (agent, ours)]
     assert games[0].is_over
     assert games[0] == games[1]
 

@@ -17,6 +17,8 @@ pytest.importorskip("sb3_contrib")
 pytest.importorskip("safetensors")
 
 import torch
+from training.sb3.players import PastSelf
+from training.sb3.split import Stopwatch, TimeSplit
 
 from agents.neural.sb3_policy import SB3Policy
 from ddz_env.batch import SelfPlayBatch
@@ -27,9 +29,7 @@ from training.ppo.run import Evaluation
 from training.ppo.strength import measure_strength
 from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
 from training.sb3.config import Sb3Config, parse_sb3_settings
-from training.sb3.players import PastSelf
 from training.sb3.run import Sb3Run, new_run
-from training.sb3.split import Stopwatch, TimeSplit
 from training.sb3.train import Sb3Progress, train
 
 SMALL: dict[str, Any] = {

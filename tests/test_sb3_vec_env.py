@@ -18,6 +18,9 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
+from training.sb3.errors import VecEnvUsageError
+from training.sb3.players import PastSelf, RulesPlayer
+from training.sb3.seated import SeatedVectorEnv
 
 from agents.rule_agent.rules import RulesAgent
 from ddz_env import PRESETS
@@ -31,9 +34,6 @@ from ddz_env.errors import (
 )
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.observation import OBSERVATION
-from training.sb3.errors import VecEnvUsageError
-from training.sb3.players import PastSelf, RulesPlayer
-from training.sb3.seated import SeatedVectorEnv
 from training.sb3.vec_env import MaskedVecEnv, make_games
 
 N = 6

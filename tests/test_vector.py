@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from agents.random import RandomAgent
 from ddz_env import Move, View
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.opponents import RandomOpponent
 
 N = 7
 ID = "ddz_env/DouDizhu-v0"
@@ -22,9 +22,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "bidding": {"rules": "bidding"},
     "mini": {"rules": "mini", "role": "peasant_down"},
     "half-deck": {"rules": "half-deck", "scoring": "botzone"},
-    "python": {"opponents": RandomOpponent(), "role": "peasant_up"},
+    "python": {"opponents": RandomAgent(), "role": "peasant_up"},
     "mixed": {
-        "opponents": {"landlord": "random", "peasant_down": RandomOpponent()},
+        "opponents": {"landlord": "random", "peasant_down": RandomAgent()},
         "role": "peasant_up",
         "scoring": "stake",
     },

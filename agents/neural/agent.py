@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_env import Move, View
+from ddz_env import Move, Rules, View
 from ddz_env.actions import KICKER_BASE
+from ddz_env.agent import BatchPlayer
 from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.engine.tables import MASK_WORDS
@@ -123,13 +124,50 @@ class ModelAgent:
         masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
         for move, observation, mask in zip(moves, observations, masks, strict=True):
             move.write(observation, mask)
-        legal: Bytes = masks.view(np.int8)
-        actions = legal.argmax(axis=1)
-        open_rows = np.flatnonzero(legal.sum(axis=1) > 1).tolist()
-        if open_rows:
-            log_probabilities, _ = self.model.evaluate(observations.view(np.int8)[open_rows], legal[open_rows])
-            actions[open_rows] = choose_actions(log_probabilities, self.temperature, [rngs[row] for row in open_rows])
+        actions = self.choose(observations.view(np.int8), masks.view(np.int8), rngs.__getitem__)
         return [int(action) for action in actions]
+
+    def choose(
+        self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
+    ) -> npt.NDArray[np.int64]:
+        """The next action of each of several seats; the model is not asked where there is only one.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, NUM_ACTIONS]``, int8.
+            rngs: The generator of a row.
+
+        Returns:
+            Action ids, shape ``[n]``, int64.
+        """
+        actions: npt.NDArray[np.int64] = masks.argmax(axis=1)
+        rows = np.flatnonzero(np.count_nonzero(masks, axis=1) > 1)
+        if len(rows):
+            log_probabilities, _ = self.model.evaluate(observations[rows], masks[rows])
+            drawing = [rngs(row) for row in rows.tolist()] if self.temperature else []
+            actions[rows] = choose_actions(log_probabilities, self.temperature, drawing)
+        return actions
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        """The same choices in many games, one evaluation for all that wait."""
+        return _PolicyPlayer(self)
+
+
+class _PolicyPlayer:
+    """A :class:`ModelAgent` in many games: see :class:`ddz_env.agent.BatchPlayer`."""
+
+    def __init__(self, agent: ModelAgent) -> None:
+        self._agent = agent
+
+    def actions(
+        self,
+        games: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.uint64],
+        observations: Bytes,
+        masks: Bytes,
+        rngs: Callable[[int], np.random.Generator],
+    ) -> npt.NDArray[np.int64]:
+        return self._agent.choose(observations, masks, lambda row: rngs(int(games[row])))
 
 
 class PolicyAgent(ModelAgent):

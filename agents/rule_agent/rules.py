@@ -20,7 +20,8 @@ from agents.rule_agent.mind import A_HAND, Mind, first_legal, look_around, may_p
 from agents.rule_agent.prices import set_prices
 from agents.rule_agent.scratch import PRICE_ONLY
 from agents.rule_agent.weights import WEIGHTS
-from ddz_env import Move, View
+from ddz_env import Move, Rules, View
+from ddz_env.agent import BatchPlayer
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_DOUBLE, STAGE_PLAY, TARGET
 from ddz_env.engine.legal import legal_mask
@@ -126,3 +127,9 @@ class RulesAgent:
             raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
         main, kickers = rules_move(view.row, view.rule_words, self._mind, WEIGHTS)
         return Move.from_words(int(main), int(kickers))
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        """The same choices in many games, one compiled call for all that wait."""
+        from agents.rule_agent.stages import RulesTeacher  # it stands above this module
+
+        return RulesTeacher(num_games, rules)

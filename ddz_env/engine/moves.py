@@ -19,6 +19,7 @@ from ddz_env.engine.tables import (
 from ddz_env.engine.words import U0, U1, add, lowest
 
 MAX_KICKERS = 6
+_COMMON_MOVES = 512
 
 
 @kernel
@@ -53,6 +54,18 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
             else:
                 found = list_kickers(row, rules, action, mains, kickers, found)
     return found
+
+
+@kernel
+def all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whole legal moves of a row, as :func:`list_moves` lists them: action ids and kickers."""
+    capacity = _COMMON_MOVES
+    mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
+    found = list_moves(row, rules, mains, kickers)
+    if found > capacity:
+        mains, kickers = np.empty(found, np.uint64), np.empty(found, np.uint64)
+        list_moves(row, rules, mains, kickers)
+    return mains[:found], kickers[:found]
 
 
 @kernel

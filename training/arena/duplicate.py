@@ -22,7 +22,7 @@ import numpy as np
 from ddz_env import Move, Rules, State
 from ddz_env.agent import Agent, cheats, close
 from ddz_env.errors import DouDizhuError
-from ddz_env.playing import play_game
+from ddz_env.playing import play_game, seat_generators
 from ddz_env.registry import make_agent
 from training.arena.errors import AgentFailedError
 
@@ -103,14 +103,6 @@ def seatings(rules: Rules) -> tuple[str, ...]:
         for alone, rest in (("a", "b"), ("b", "a"))
         for place in lonely
     )
-
-
-def seat_generators(seed: int, deal: int, game: int, players: int) -> list[np.random.Generator]:
-    """One generator a seat, keyed by (seed, deal, game, seat)."""
-    return [
-        np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, deal, game, seat])))
-        for seat in range(players)
-    ]
 
 
 class TimedAgent:
@@ -199,7 +191,7 @@ class DealPlayer:
         state = State.new(self.seed, self.rules, deal)
         agents = [TimedAgent(self._agent(pair["ab".index(letter)], seat)) for seat, letter in enumerate(seats)]
         try:
-            play_game(state, agents, seat_generators(self.seed, deal, game, self.rules.players))
+            play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players))
         except Exception as error:
             name = labels["ab".index(seats[state.seat])]
             text = str(error) if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from training.cli.console import console
@@ -24,10 +25,7 @@ def rules(
         _print_presets(PRESETS)
         return
     chosen, plain = Rules.preset(preset), Rules()
-    table = Table(title=f"Rules {preset}", title_justify="left", title_style="bold")
-    table.add_column("option", style="cyan")
-    table.add_column("value")
-    table.add_column("standard, where it differs", style="dim")
+    table = _table(f"Rules {preset}", "option", "value", "standard, where it differs")
     for field in dataclasses.fields(Rules):
         value, usual = getattr(chosen, field.name), getattr(plain, field.name)
         table.add_row(field.name, _text(value), "" if value == usual else _text(usual))
@@ -42,9 +40,7 @@ def _print_presets(presets: dict[str, Rules]) -> None:
     """One row a preset: what differs from the standard rules."""
     from ddz_env import Rules
 
-    table = Table(title="Rule presets", title_justify="left", title_style="bold")
-    table.add_column("preset", style="cyan")
-    table.add_column("differs from standard in")
+    table = _table("Rule presets", "preset", "differs from standard in")
     for name, chosen in presets.items():
         changes = [
             f"{field.name}={_text(getattr(chosen, field.name))}"
@@ -93,9 +89,7 @@ def _is_cards(text: str, rules: str) -> bool:
 def _action_table() -> Table:
     from ddz_env.actions import BID_BASE, CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 
-    table = Table(title=f"{NUM_ACTIONS} actions", title_justify="left", title_style="bold")
-    for heading in ("ids", "category", "first", "last", "kickers"):
-        table.add_column(heading)
+    table = _table(f"{NUM_ACTIONS} actions", "ids", "category", "first", "last", "kickers")
     for index, category in enumerate(CATEGORIES):
         groups = [group for group in MAIN_GROUPS if group.category == index]
         size = {1: "solos", 2: "pairs"}.get(category.kicker_size, "")
@@ -108,35 +102,66 @@ def _action_table() -> Table:
     return table
 
 
-def agents() -> None:
-    """List the agents that have a name."""
-    from ddz_env.registry import BUILT_IN, agent_names
+def agents(
+    name: Annotated[str | None, typer.Argument(help="An agent; all of them by default.")] = None,
+) -> None:
+    """List the agents that have a name, or the options of one."""
+    from ddz_env.registry import agent_names
 
-    table = Table(title="Agents", title_justify="left", title_style="bold")
-    table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("what it is")
-    for name in agent_names():
-        table.add_row(name, _summary(BUILT_IN[name]) if name in BUILT_IN else "of another distribution")
+    if name is not None:
+        _print_options(name)
+        return
+    table = _table("Agents", "name", "what it is")
+    for known in agent_names():
+        table.add_row(known, _summary(known))
     screen = console()
     screen.print(table)
     screen.print(
-        "Options follow a colon: isuct:iterations=2000.  Your own: mymodule:MyAgent, from the current directory.",
+        "Options follow a colon: isuct:iterations=2000; ddz agents NAME lists them.  Your own: mymodule:MyAgent, from "
+        "the current directory.",
         style="dim",
         markup=False,
     )
 
 
-def _summary(path: str) -> str:
-    """The first line of the documentation of ``module:attribute``."""
-    import importlib
+def _summary(name: str) -> str:
+    """The first line of an agent's documentation."""
     import inspect
 
-    module, _, attribute = path.partition(":")
+    from ddz_env.registry import agent_factory
+
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+        return (inspect.getdoc(agent_factory(name)) or "").partition("\n")[0]
+    except ImportError as error:
         return f"not available: {error}"
-    return (inspect.getdoc(found) or "").partition("\n")[0]
+
+
+def _print_options(name: str) -> None:
+    """One row an option: what it is by default, what it may be, and what it means."""
+    from dataclasses import MISSING
+
+    from ddz_env.registry import agent_options
+
+    options, screen = agent_options(name), console()
+    screen.print(_summary(name), markup=False)
+    if not options:
+        screen.print(f"{name} has no options.", markup=False)
+        return
+    table = _table(f"Options of {name}", "option", "default", "values", "meaning")
+    for option in options:
+        plain = option.default is None or isinstance(option.default, bool)
+        default = (
+            "–" if option.default is MISSING else (_text(option.default).lower() if plain else _text(option.default))
+        )
+        table.add_row(*map(escape, (option.name, default, option.values, option.meaning)))
+    screen.print(table)
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for heading in headings:
+        table.add_column(heading, style="cyan" if heading == headings[0] else None, no_wrap=heading == headings[0])
+    return table
 
 
 def version() -> None:

@@ -18,7 +18,6 @@ from training.cli.stopping import stopping
 if TYPE_CHECKING:
     from training.ppo.run import Evaluation
     from training.sb3.run import Sb3Run
-    from training.sb3.split import TimeSplit
     from training.sb3.train import Sb3Progress
 
 
@@ -37,7 +36,7 @@ def sb3(
         int | None, typer.Option(help="Steps between two evaluations, 0 for none; 200,000 by default.")
     ] = None,
     eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals a baseline; 100 by default.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the model in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="With --resume: the model's zip may run the code that is in it.")
     ] = False,
@@ -49,9 +48,8 @@ def sb3(
     """Learn one seat with Stable-Baselines3's MaskablePPO."""
     _require_sb3()
     from training.sb3.checkpoint import MODEL, load_run, refuse_to_overwrite
-    from training.sb3.config import Sb3Config, parse_sb3_settings
+    from training.sb3.config import Sb3Config
     from training.sb3.run import new_run
-    from training.sb3.split import TimeSplit
     from training.sb3.train import train
 
     named = {
@@ -62,19 +60,19 @@ def sb3(
         "evaluate_every": eval_every,
         "evaluate_deals": eval_deals,
     }
-    given = {name: value for name, value in named.items() if value is not None} | parse_sb3_settings(settings or ())
+    given = {name: value for name, value in named.items() if value is not None} | Sb3Config.read(settings or ())
     if resume:
-        run, split = load_run(out, trust=trust, wanted=given, threads=threads)
+        run = load_run(out, trust=trust, wanted=given, threads=threads)
     else:
         refuse_to_overwrite(out)
-        run, split = new_run(Sb3Config(**given), threads), TimeSplit()
-    with stopping() as asked, _bar(run, split, timesteps) as (on_update, on_evaluation):
-        train(run, out, timesteps, split=split, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
+        run = new_run(Sb3Config(**given), threads)
+    with stopping() as asked, _bar(run, timesteps) as (on_update, on_evaluation):
+        train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
     run.env.close()
     console().print(f"{out / MODEL} after {run.timesteps:,} steps", markup=False, soft_wrap=True)
-    console().print(f"time {split.describe()}", markup=False, soft_wrap=True)
+    console().print(f"time {run.split.describe()}", markup=False, soft_wrap=True)
     if asked():
-        error_console().print("stopped; go on with --resume --trust", style="bold red")
+        error_console().print("stopped; continue with --resume --trust", style="bold red")
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
@@ -88,14 +86,12 @@ def sb3_aec(
     """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, with its rewards mended."""
     _require_sb3()
     from agents.neural.tensor_file import check_writable
-    from training.sb3.aec_tutorial import run_tutorial
+    from training.sb3.aec_tutorial import run_tutorial, summary
 
     if out is not None:
         check_writable(out)
     found = run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
-    wins = found.wins
-    span = f"95 %: {100 * wins.low:.1f} to {100 * wins.high:.1f}"
-    console().print(f"wins {100 * wins.mean:.1f} % ({span}) of {deals} duplicate deals against random", markup=False)
+    console().print(summary(found, deals), markup=False)
 
 
 def _require_sb3() -> None:
@@ -117,15 +113,15 @@ def _require_sb3() -> None:
 
 @contextmanager
 def _bar(
-    run: Sb3Run, split: TimeSplit, timesteps: int
+    run: Sb3Run, timesteps: int
 ) -> Iterator[tuple[Callable[[Sb3Progress], None], Callable[[Sequence[Evaluation]], None]]]:
     """A bar of the steps, a line of what the run is doing, and a table for every evaluation."""
     with share_bar("state") as progress:
         bar = progress.add_task("training", total=timesteps, completed=min(run.timesteps, timesteps), state="")
-        begun = run.timesteps, split.total
+        begun = run.timesteps, run.split.total
 
         def on_update(line: Sb3Progress) -> None:
-            speed = (line.timesteps - begun[0]) / max(split.total - begun[1], 1e-9)
+            speed = (line.timesteps - begun[0]) / max(run.split.total - begun[1], 1e-9)
             state = (
                 f"update {line.update} · {line.games:,} games · {speed:,.0f} steps/s · wins {100 * line.wins:.0f} % · "
                 f"entropy {line.entropy:.2f} · values explain {100 * line.explained:.0f} %"

@@ -165,7 +165,7 @@ def _follow(player: str, deal: int, seed: int) -> BranchingResult:
     state = new_game(deal)
     first_by_suit = count_by_suit(state)
     agents: list[Agent] = [make_agent(player)] * state.rules.players
-    rngs = seat_generators(seed, game_number("branching", player, deal, 0), len(agents))
+    rngs = seat_generators([seed, game_number("branching", player, deal, 0)], len(agents))
     leads: list[Choices] = []
     follows: list[Choices] = []
     while not state.is_over:

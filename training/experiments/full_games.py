@@ -152,7 +152,7 @@ class _Worker:
         number = game_number(self._experiment.name, lineup.name, task.deal, task.game)
         state = new_game(task.deal)
         agents = [self._agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
-        play_game(state, agents, seat_generators(self._seed, number, len(agents)))
+        play_game(state, agents, seat_generators([self._seed, number], len(agents)))
         if state.winner is None:
             raise InvalidExperimentError(f"deal {task.deal} ended without a winner")
         return GameResult(task.game, task.deal, lineup.name, state.winner, len(state.history))

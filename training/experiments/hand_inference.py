@@ -175,7 +175,7 @@ def _watch_game(player: str, game: int, particles: int, seed: int) -> list[Watch
     """Play a game, then look at it from every seat at some of its decisions."""
     state = State.new(seed=seed, game=game)
     seats = state.rules.players
-    agents, rngs = [make_agent(PLAYERS[player])] * seats, seat_generators(seed, game, seats)
+    agents, rngs = [make_agent(PLAYERS[player])] * seats, seat_generators([seed, game], seats)
     moments: list[list[State]] = [[] for _ in range(seats)]
     while not state.is_over:
         if any(mover != state.seat for mover, _ in state.history):

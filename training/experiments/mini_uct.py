@@ -109,7 +109,7 @@ def _wins(agent: Agent, opponent: Agent, deal: MiniDeal, games: int, seed: int, 
     won = 0
     for repetition in range(games):
         number = (repetition * len(mini_deals()) + deal.number) * len(PLAYERS_1) + kind
-        final = play_game(State(deal.row.copy(), MINI), [agent, opponent], seat_generators(seed, number, 2))
+        final = play_game(State(deal.row.copy(), MINI), [agent, opponent], seat_generators([seed, number], 2))
         won += final.winner == 0
     return won
 

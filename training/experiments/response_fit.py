@@ -67,7 +67,7 @@ def decision_facts(agent: str, games: int, seed: int = FIT_SEED, on_progress: On
 
 def _facts_of_game(player: Agent, seed: int, game: int) -> list[FloatArray]:
     state, facts = State.new(seed=seed, game=game), []
-    agents, rngs = [player] * state.rules.players, seat_generators(seed, game, state.rules.players)
+    agents, rngs = [player] * state.rules.players, seat_generators([seed, game], state.rules.players)
     while not state.is_over:
         before = state.row.copy()
         move = play_one(state, agents, rngs)

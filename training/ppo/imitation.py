@@ -20,7 +20,7 @@ from torch import Tensor
 
 from agents.neural.network import Architecture, PolicyNetwork, policy_input
 from agents.neural.policy import Bytes, Floats
-from agents.neural.teacher import NO_LABEL, RulesTeacher
+from agents.rule_agent.stages import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.rules import Rules
@@ -179,7 +179,7 @@ class RulesImitation:
         """Label every game's decision, learn from them, and play on."""
         began = time.perf_counter()
         batch = self._batch
-        labels = self._teacher.actions(batch.state_dict()["rows"])
+        labels = self._teacher.labels(batch.state_dict()["rows"])
         actions = np.where(labels == NO_LABEL, batch.mask.argmax(axis=1), labels)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
         loss = agreement = 0.0

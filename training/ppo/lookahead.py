@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.neural.policy import Bytes, Floats
-from agents.neural.teacher import taught_action
 from agents.rule_agent.mind import Mind, new_mind
+from agents.rule_agent.stages import taught_action
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS

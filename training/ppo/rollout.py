@@ -12,7 +12,7 @@ import numpy.typing as npt
 from agents.neural.leavings import Appraisals
 from agents.neural.policy import Bytes, Floats
 from agents.neural.prospects import APPRAISAL
-from agents.neural.teacher import RulesTeacher
+from agents.rule_agent.stages import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
@@ -263,7 +263,7 @@ class Collector:
                 actions[choices], _ = _drawn(found, draws[choices])
         games = np.flatnonzero(theirs & self.by_rules)
         if len(games):  # forced stages too: the first says which kickers follow
-            actions[games] = self._teacher.actions_of(self.batch.rows, games)
+            actions[games] = self._teacher.actions(games, self.batch.rows[games])
         return actions
 
     def _consider(

@@ -5,23 +5,25 @@ The JSON and the past selves hold nothing that runs; the zip is pickled and is r
 
 from __future__ import annotations
 
+import io
 import json
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from agents.neural.errors import TensorFileError
 from agents.neural.sb3_policy import check_trust, load_maskable_ppo
-from agents.neural.sb3_purpose import Purpose
+from agents.neural.sb3_purpose import Purpose, add_purpose
 from agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
 from ddz_env.errors import DouDizhuError
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.sb3.config import Sb3Config
-from training.sb3.model_file import save_model
-from training.sb3.run import Sb3Run, make_env
-from training.sb3.split import TimeSplit
+from training.sb3.run import Sb3Run, TimeSplit, make_env
+
+if TYPE_CHECKING:
+    from sb3_contrib import MaskablePPO
 
 MODEL = "model.zip"
 ABOUT = "run.json"
@@ -32,6 +34,28 @@ POOL_KIND = "ddz-sb3-pool"
 VERSION = 1
 
 
+def save_model(path: Path, model: MaskablePPO, purpose: Purpose) -> Path:
+    """Write a model, replacing the file atomically.
+
+    Args:
+        path: The file; a name without an ending gets ``.zip``, as Stable-Baselines3 does it.
+        model: The model.
+        purpose: What it was trained for.
+
+    Returns:
+        The file.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    buffer = io.BytesIO()
+    model.save(buffer)
+    add_purpose(buffer, purpose)
+    chosen = path if path.suffix else path.with_suffix(".zip")
+    replace_file(chosen, buffer.getvalue())
+    return chosen
+
+
 def refuse_to_overwrite(folder: Path) -> None:
     """A new run must not begin where another has left a model.
 
@@ -39,11 +63,11 @@ def refuse_to_overwrite(folder: Path) -> None:
         CheckpointError: If there is one.
     """
     if (folder / MODEL).exists():
-        raise CheckpointError(f"{folder / MODEL} exists: add --resume to go on with it, or name another folder")
+        raise CheckpointError(f"{folder / MODEL} exists: add --resume to continue it, or name another folder")
 
 
-def save_run(folder: Path, run: Sb3Run, split: TimeSplit) -> None:
-    """Write a run, each file at one stroke, the model last: how far the run is stands in it.
+def save_run(folder: Path, run: Sb3Run) -> None:
+    """Write a run, each file atomically; the model, which knows how far the run is, last.
 
     Raises:
         CheckpointError: If a file cannot be written.
@@ -53,7 +77,7 @@ def save_run(folder: Path, run: Sb3Run, split: TimeSplit) -> None:
         "version": VERSION,
         "config": run.config.as_dict(),
         "games": run.games,
-        "seconds": vars(split),
+        "seconds": vars(run.split),
         "installed": {name: metadata.version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")},
     }
     try:
@@ -69,7 +93,7 @@ def save_run(folder: Path, run: Sb3Run, split: TimeSplit) -> None:
 
 def load_run(
     folder: Path, *, trust: bool = False, wanted: dict[str, Any] | None = None, threads: int | None = None
-) -> tuple[Sb3Run, TimeSplit]:
+) -> Sb3Run:
     """Read a run and continue it: the weights, the optimizer and the past selves, with new games.
 
     Args:
@@ -93,15 +117,14 @@ def load_run(
         torch.set_num_threads(threads)
     try:
         model = load_maskable_ppo(path, env, config.device)
-        run = Sb3Run(config, model, env, past, games=int(about["games"]))
-        split = TimeSplit(**about["seconds"])
+        run = Sb3Run(config, model, env, past, int(about["games"]), TimeSplit(**about["seconds"]))
         if past is not None:
             arrays, counts = read_tensor_file(folder / POOL, POOL_KIND, VERSION)
             past.restore(arrays, counts, model.policy, str(folder / POOL))
     except (DouDizhuError, KeyError, TypeError) as error:
         raise CheckpointMismatchError(f"{folder} does not fit this package: {error}") from error
     run.reseed()
-    return run, split
+    return run
 
 
 def _about(path: Path, wanted: dict[str, Any]) -> tuple[Sb3Config, dict[str, Any]]:
@@ -116,10 +139,9 @@ def _about(path: Path, wanted: dict[str, Any]) -> tuple[Sb3Config, dict[str, Any
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is broken: {error}") from error
-    saved = config.as_dict()
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in wanted.items()}
+    saved = vars(config)
     different = [
-        f"{name}: the run has {saved[name]!r}, not {value!r}" for name, value in plain.items() if saved[name] != value
+        f"{name}: the run has {saved[name]!r}, not {value!r}" for name, value in wanted.items() if saved[name] != value
     ]
     if different:
         raise CheckpointMismatchError(f"{path} was written under other settings ({'; '.join(different)})")

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
+from ddz_env.errors import DouDizhuError
+from ddz_env.options import Options, Range
 from ddz_env.rules import Rules
-from training.ppo.checks import check_integers, check_numbers, check_objective
 from training.ppo.errors import InvalidTrainingError
-from training.ppo.settings import read_settings
 
 SELF = "self"
 """The name of the opponents that are frozen past selves."""
 
-_COUNTS = ("num_envs", "n_steps", "batch_size", "n_epochs", "width", "layers", "pool_size", "snapshot_every")
-_NATURALS = ("evaluate_every", "evaluate_deals", "checkpoint_every")
-_SHARES = ("gamma", "gae_lambda")
-_POSITIVES = ("learning_rate", "clip_range", "max_grad_norm")
-_NOT_NEGATIVE = ("ent_coef", "vf_coef")
-_MOST_SEED = 2**32 - 1
+_Count = Annotated[int, Range(1, 2**63 - 1)]
+_Natural = Annotated[int, Range(0, 2**63 - 1)]
+_Share = Annotated[float, Range(0, 1)]
+_Positive = Annotated[float, Range(0, above=True)]
+_NotNegative = Annotated[float, Range(0)]
 
 
 @dataclass(frozen=True)
-class Sb3Config:
+class Sb3Config(Options):
     """Everything that a run depends on, besides how long it runs.
 
     Attributes:
@@ -59,41 +57,37 @@ class Sb3Config:
         InvalidRulesError: If the preset is unknown.
     """
 
+    error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
+
     rules: str = "standard"
     role: str = "random"
-    objective: str = "win"
+    objective: Literal["win", "stake"] = "win"
     opponents: str = "random"
-    seed: int = 0
-    num_envs: int = 64
-    n_steps: int = 128
-    batch_size: int = 1024
-    n_epochs: int = 4
-    learning_rate: float = 5e-4
-    clip_range: float = 0.2
-    gamma: float = 1.0
-    gae_lambda: float = 0.95
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    width: int = 256
-    layers: int = 2
+    seed: Annotated[int, Range(0, 2**32 - 1)] = 0
+    num_envs: _Count = 64
+    n_steps: _Count = 128
+    batch_size: _Count = 1024
+    n_epochs: _Count = 4
+    learning_rate: _Positive = 5e-4
+    clip_range: _Positive = 0.2
+    gamma: _Share = 1.0
+    gae_lambda: _Share = 0.95
+    ent_coef: _NotNegative = 0.01
+    vf_coef: _NotNegative = 0.5
+    max_grad_norm: _Positive = 0.5
+    width: _Count = 256
+    layers: _Count = 2
     device: str = "cpu"
-    pool_size: int = 8
-    snapshot_every: int = 5
-    checkpoint_every: int = 10
-    evaluate_every: int = 200_000
-    evaluate_deals: int = 100
+    pool_size: _Count = 8
+    snapshot_every: _Count = 5
+    checkpoint_every: _Natural = 10
+    evaluate_every: _Natural = 200_000
+    evaluate_deals: _Natural = 100
     baselines: tuple[str, ...] = ("random", "rules")
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse settings that contradict each other."""
         Rules.preset(self.rules)
-        check_objective(self.objective)
-        check_integers(self, _COUNTS, 1)
-        check_integers(self, _NATURALS, 0)
-        check_integers(self, ("seed",), 0, _MOST_SEED)
-        check_numbers(self, _SHARES, high=1.0)
-        check_numbers(self, _POSITIVES, positive=True)
-        check_numbers(self, _NOT_NEGATIVE)
         if self.evaluate_every and not self.evaluate_deals:
             raise InvalidTrainingError("evaluate_deals=0 measures nothing: set evaluate_every=0")
         if self.num_envs * self.n_steps < 2:
@@ -115,21 +109,7 @@ class Sb3Config:
         Raises:
             InvalidTrainingError: If fields are missing, unknown or out of range.
         """
-        names = {field.name for field in dataclasses.fields(cls)}
+        names = {option.name for option in cls.options()}
         if set(values) != names:
             raise InvalidTrainingError(f"settings differ in {', '.join(sorted(set(values) ^ names))}")
-        return cls(**{**values, "baselines": tuple(values["baselines"])})
-
-
-def parse_sb3_settings(texts: Iterable[str]) -> dict[str, Any]:
-    """Read settings of a :class:`Sb3Config`, ``name=value`` each.
-
-    Raises:
-        InvalidTrainingError: If a text is not ``name=value``, there is no such setting, or the value is of another
-            type.
-
-    Example:
-        >>> parse_sb3_settings(["learning_rate=1e-3", "width=512", "baselines=random"])
-        {'learning_rate': 0.001, 'width': 512, 'baselines': ('random',)}
-    """
-    return read_settings(texts, {field.name: field.default for field in dataclasses.fields(Sb3Config)})
+        return cls(**values)

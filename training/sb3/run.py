@@ -1,8 +1,8 @@
-"""A run with MaskablePPO: the games, the model, and how far they are."""
+"""A run with MaskablePPO: the games, the model, how far they are, and where the time goes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,42 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, configure
 
 from training.sb3.config import SELF, Sb3Config
-from training.sb3.players import PastSelf
+from training.sb3.past_self import PastSelf
 from training.sb3.vec_env import MaskedVecEnv, make_games
+
+
+@dataclass
+class TimeSplit:
+    """Seconds of training, evaluations and checkpoints not counted.
+
+    Attributes:
+        games: Stepping the games, with opponents, masks and the infos that SB3 wants.
+        past_self: Forward passes of a past self that plays the opponents.
+        rollout: The rest of collecting: SB3's forward passes, distributions and buffers.
+        learning: SB3's gradient steps.
+    """
+
+    games: float = 0.0
+    past_self: float = 0.0
+    rollout: float = 0.0
+    learning: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return float(sum(vars(self).values()))
+
+    def describe(self) -> str:
+        """The shares, in words.
+
+        Example:
+            >>> TimeSplit(games=1.0, rollout=4.0, learning=5.0).describe()
+            'of 10.0 s: games 10.0 %, past self 0.0 %, SB3 rollouts 40.0 %, SB3 learning 50.0 %'
+        """
+        total = max(self.total, 1e-9)
+        names = {"past_self": "past self", "rollout": "SB3 rollouts", "learning": "SB3 learning"}
+        shares = (f"{names.get(part, part)} {100 * seconds / total:.1f} %" for part, seconds in vars(self).items())
+        return f"of {self.total:.1f} s: {', '.join(shares)}"
 
 
 @dataclass
@@ -26,7 +60,8 @@ class Sb3Run:
         model: The MaskablePPO.
         env: Its games.
         past: The past self that plays the opponents, with ``opponents=self``.
-        games: Games finished before this process.
+        games: Games finished so far.
+        split: Where the time has gone so far.
     """
 
     config: Sb3Config
@@ -34,6 +69,7 @@ class Sb3Run:
     env: MaskedVecEnv
     past: PastSelf | None = None
     games: int = 0
+    split: TimeSplit = field(default_factory=TimeSplit)
 
     @property
     def timesteps(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,6 @@ from training.ppo.run import CURVES, EVALUATIONS, Evaluation
 from training.ppo.strength import measure_strength
 from training.sb3.checkpoint import save_run
 from training.sb3.run import Sb3Run, make_logger
-from training.sb3.split import Stopwatch, TimeSplit
 
 TENSORBOARD = "tensorboard"
 
@@ -37,7 +37,7 @@ class Sb3Progress:
         divergence: Mean estimate of the divergence from the policy that played.
         clipped: Share of the ratios that were clipped.
         explained: Share of the returns' variance that the values had foreseen.
-        games_seconds: See :class:`~training.sb3.split.TimeSplit`, so far, as the next three.
+        games_seconds: See :class:`~training.sb3.run.TimeSplit`, so far, as the next three.
         past_self_seconds: Likewise.
         rollout_seconds: Likewise.
         learning_seconds: Likewise.
@@ -63,6 +63,40 @@ OnUpdate = Callable[[Sb3Progress], None]
 OnEvaluation = Callable[[Sequence[Evaluation]], None]
 
 
+class Stopwatch:
+    """Measures where the time of a run goes, update by update.
+
+    Args:
+        run: The run.
+    """
+
+    def __init__(self, run: Sb3Run) -> None:
+        self._run = run
+        self._mark = time.perf_counter()
+        self._before = self._inside()
+
+    def _inside(self) -> tuple[float, float]:
+        return self._run.env.seconds, self._run.past.seconds if self._run.past else 0.0
+
+    def rollout_begins(self) -> None:
+        """Call it right before a rollout."""
+        self._mark, self._before = time.perf_counter(), self._inside()
+
+    def rollout_ends(self) -> None:
+        """Call it right after a rollout: learning begins."""
+        now, inside = time.perf_counter(), self._inside()
+        stepping, past = inside[0] - self._before[0], inside[1] - self._before[1]
+        split = self._run.split
+        split.games += stepping - past
+        split.past_self += past
+        split.rollout += now - self._mark - stepping
+        self._mark = now
+
+    def learning_ends(self) -> None:
+        """Call it right after the gradient steps."""
+        self._run.split.learning += time.perf_counter() - self._mark
+
+
 class RunCallback(BaseCallback):
     """Does what is to be done between two updates of a run.
 
@@ -72,7 +106,6 @@ class RunCallback(BaseCallback):
     Args:
         run: The run.
         folder: Where its files are.
-        split: The time that it has taken so far.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
         stop: Asked after every update; True ends the run early, with a checkpoint.
@@ -82,7 +115,6 @@ class RunCallback(BaseCallback):
         self,
         run: Sb3Run,
         folder: Path,
-        split: TimeSplit,
         on_update: OnUpdate | None = None,
         on_evaluation: OnEvaluation | None = None,
         stop: Callable[[], bool] = lambda: False,
@@ -90,8 +122,7 @@ class RunCallback(BaseCallback):
         super().__init__()
         self._run, self._folder = run, folder
         self._on_update, self._on_evaluation, self._ask = on_update, on_evaluation, stop
-        self._watch = Stopwatch(run.env, run.past)
-        self._watch.split = split
+        self._watch = Stopwatch(run)
         keep = run.update or -1
         self._curves = CurveFile(folder / CURVES, columns_of(Sb3Progress), keep)
         self._evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
@@ -111,7 +142,7 @@ class RunCallback(BaseCallback):
 
     def _on_step(self) -> bool:
         if self._stopped:
-            # SB3 has already counted the step in which it asks whether to go on; it is not learned from.
+            # SB3 has already counted the step in which it asks whether to continue; it is not learned from.
             self._run.model.num_timesteps -= self._run.config.num_envs
         return not self._stopped
 
@@ -138,17 +169,17 @@ class RunCallback(BaseCallback):
             run.past.offer(run.model.policy)
         saves = last or (config.checkpoint_every and run.update % config.checkpoint_every == 0)
         if self._stopped:  # who asked may not wait for the evaluation
-            save_run(self._folder, run, self._watch.split)
+            save_run(self._folder, run)
         due = (
             config.evaluate_every and run.timesteps // config.evaluate_every > self._evaluated // config.evaluate_every
         )
         if due or (last and config.evaluate_every):
             self._evaluate()
         if saves and not self._stopped:
-            save_run(self._folder, run, self._watch.split)
+            save_run(self._folder, run)
 
     def _progress(self) -> Sb3Progress:
-        run, split = self._run, self._watch.split
+        run, split = self._run, self._run.split
         ended, won = run.env.ended - self._ended, run.env.won - self._won
         self._ended, self._won = run.env.ended, run.env.won
         learned = run.model.logger.name_to_value
@@ -192,11 +223,10 @@ def train(
     folder: str | Path,
     timesteps: int,
     *,
-    split: TimeSplit | None = None,
     on_update: OnUpdate | None = None,
     on_evaluation: OnEvaluation | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> TimeSplit:
+) -> None:
     """Train until the learner has made so many decisions, those before a resumption included.
 
     The number is rounded up to whole updates.  The folder gets the model, the past selves, ``curves.csv``,
@@ -206,13 +236,9 @@ def train(
         run: The run, new or from :func:`~training.sb3.checkpoint.load_run`.
         folder: Where its files are.
         timesteps: Decisions in all.
-        split: The time that a resumed run has taken so far.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
         stop: Asked after every update; True ends the run early, with a checkpoint.
-
-    Returns:
-        Where the time went.
 
     Raises:
         InvalidTrainingError: If ``timesteps`` is not positive.
@@ -220,12 +246,10 @@ def train(
     """
     if isinstance(timesteps, bool) or not isinstance(timesteps, int) or timesteps < 1:
         raise InvalidTrainingError(f"timesteps={timesteps!r} must be an integer of at least 1")
-    folder, spent = Path(folder), split or TimeSplit()
-    left = timesteps - run.timesteps
+    folder, left = Path(folder), timesteps - run.timesteps
     if left <= 0:
-        return spent
+        return
     run.model.set_logger(make_logger(folder / TENSORBOARD))
-    callback = RunCallback(run, folder, spent, on_update, on_evaluation, stop)
+    callback = RunCallback(run, folder, on_update, on_evaluation, stop)
     run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
     run.model.logger.dump(run.timesteps)
-    return spent

@@ -24,37 +24,33 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-from ddz_env.errors import GameOverError
+from ddz_env.errors import DouDizhuError, GameOverError
 from ddz_env.gym import DouDizhuVectorEnv
-from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
-from training.sb3.errors import VecEnvUsageError
-from training.sb3.players import PastSelf, Player, RulesPlayer
-from training.sb3.seated import SeatedVectorEnv
 
 Infos = list[dict[str, Any]]
 
 _MASKS = "action_masks"
-COMPILED = ("random", "random-staged")
-"""Opponents that play inside the compiled step."""
+
+
+class VecEnvUsageError(DouDizhuError):
+    """The vector environment was asked for something that games in one compiled call cannot do, or out of order."""
 
 
 def make_games(
     num_envs: int,
-    opponents: str | PastSelf = "random",
+    opponents: Any = "random",
     *,
     rules: str | Rules = "standard",
     role: str = "random",
     scoring: str | None = None,
     threads: int | None = None,
-) -> VectorEnv[Any, Any, Any]:
-    """Games against opponents, the fastest way that there is for them.
+) -> DouDizhuVectorEnv:
+    """Games as SB3 wants them: dealt anew in the step that ends them, and illegal actions raise.
 
     Args:
         num_envs: How many games.
-        opponents: ``random`` and ``random-staged`` play inside the compiled step; ``rules`` answers for all games in a
-            compiled call, a :class:`~training.sb3.players.PastSelf` in a forward pass.  Any other agent
-            (:func:`ddz_env.registry.make_agent`) is asked game by game.
+        opponents: As :class:`~ddz_env.gym.DouDizhuVectorEnv`.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"`` or ``"random"``.
         scoring: The rules' own by default.
@@ -65,16 +61,10 @@ def make_games(
         InvalidOptionError: If an option is out of range.
         UnknownAgentError: If an opponent does not exist.
     """
-    chosen = Rules.preset(rules)
-    player: Player | None = opponents if isinstance(opponents, PastSelf) else None
-    if opponents == "rules":
-        player = RulesPlayer(num_envs, chosen)
-    if player is not None:
-        return SeatedVectorEnv(num_envs, player, chosen, role, scoring, threads=threads)
     return DouDizhuVectorEnv(
         num_envs,
-        chosen,
-        opponents if opponents in COMPILED or not isinstance(opponents, str) else make_agent(opponents),
+        rules,
+        opponents,
         role,
         scoring,
         "raise",
@@ -138,17 +128,8 @@ class MaskedVecEnv(VecEnv):
         self._reset_options()
         self.reset_infos = [{} for _ in range(self.num_envs)]
         self._returns[:], self._lengths[:] = 0.0, 0
-        return self._playable(observations)
-
-    def _playable(self, observations: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-        """Note the masks; games that are over before the learner could act (in the half-deck game) are dealt again."""
         self._masks = self.games.action_masks()
-        empty = ~self._masks.any(axis=1)
-        while empty.any():
-            observations, _ = self.games.reset(options={"reset_mask": empty})
-            self._masks = self.games.action_masks()
-            empty = ~self._masks.any(axis=1)
-        return observations
+        return observations  # type: ignore[no-any-return]  # any vector environment
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         """Take note of the actions, shape ``[num_envs]``, integers."""
@@ -173,7 +154,7 @@ class MaskedVecEnv(VecEnv):
         began = time.perf_counter()
         actions, self._actions = self._actions, None
         observations, rewards, ended, _, about = self.games.step(actions)
-        observations = self._playable(observations)
+        self._masks = self.games.action_masks()
         self._returns += rewards
         self._lengths += 1
         infos: Infos = [{} for _ in range(self.num_envs)]

@@ -1,6 +1,11 @@
-"""The rule agent as a teacher: what it would do at every stage of many games, in one compiled call."""
+"""The rule agent stage by stage: what it would do in many games, in one compiled call.
+
+So it answers as an opponent in a learner's environment, and labels decisions as a teacher.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +33,21 @@ _KICKER_BASE = np.uint64(KICKER_ID)
 
 
 @pure_kernel
+def planned_kickers(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> np.uint64:
+    """The kickers that the rule agent would give the main group of a half-built move, as a hand.
+
+    Args:
+        row: The game, at a kicker stage, shape ``[32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The agent's memory; its prices are changed.
+        w: Its weights.
+    """
+    look_around(row, rules, mind)
+    set_prices(mind, w)
+    return choose_kickers(row, row[HANDS + np.int64(row[SEAT])], row[PENDING], rules, mind)
+
+
+@pure_kernel
 def teach_kicker(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> int:
     """The next kicker of a half-built move: of the teacher's plan, or of what it would give another group.
 
@@ -43,11 +63,8 @@ def teach_kicker(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
     """
     main = row[PENDING]
     if plan[0] != main:
-        look_around(row, rules, mind)
-        set_prices(mind, w)
-        plan[0] = main
-        plan[1] = choose_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, mind)
-    # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
+        plan[0], plan[1] = main, planned_kickers(row, rules, mind, w)
+    # A hand is planes of thresholds: a part of the plan has no bit that the plan lacks.
     if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
         return NO_LABEL
     legal_mask(row, rules, mind.mask)
@@ -93,10 +110,11 @@ def teach(
 
 
 class RulesTeacher:
-    """Labels the decisions of ``n`` games that advance together, stage by stage.
+    """The rule agent in ``n`` games that advance side by side, stage by stage.
 
-    The kickers of a move that the teacher chose itself are those of its plan; if the game took another main group,
-    they are those that the rule agent would give that group.
+    The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
+    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  Of the
+    rows it reads what the seat to act may know.
 
     Args:
         num_games: How many games.
@@ -114,35 +132,31 @@ class RulesTeacher:
         self._mind = new_mind()
         self.plans = np.zeros((num_games, 2), np.uint64)
 
-    def actions(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """The action the teacher would take in every game.
+    def labels(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """The action that the rule agent would take in every game.
 
         Args:
             rows: The games as they stand, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
 
         Returns:
-            Shape ``[n]``, int64, a new array: action ids, ``NO_LABEL`` where the teacher has no answer.
+            Shape ``[n]``, int64, a new array: action ids, ``NO_LABEL`` where the agent has no answer.
 
         Raises:
             InvalidOptionError: If the number of games is not the one the teacher was made for.
         """
         if rows.shape[0] != self.plans.shape[0]:
             raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
-        actions = np.empty(rows.shape[0], np.int64)
-        teach(rows, self._rule_words, self._mind, WEIGHTS, self.plans, actions)
-        return actions
+        return self.actions(np.arange(len(rows)), rows)
 
-    def actions_of(self, rows: npt.NDArray[np.uint64], games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The action the teacher takes in some of the games, at every stage of which it plays.
+    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *seen: Any) -> npt.NDArray[np.int64]:
+        """The action that the rule agent takes in some games: see :class:`ddz_env.agent.BatchPlayer`.
 
         Args:
-            rows: All games as they stand, shape ``[n, 32]``, uint64.
-            games: Which of them are asked for; none of them is over.
-
-        Returns:
-            Action ids, shape ``[len(games)]``, int64.
+            games: Which of the games they are, shape ``[k]``.
+            rows: These games as they stand, shape ``[k, 32]``, uint64.
+            *seen: Observations, masks and generators; not used.
         """
         actions, plans = np.empty(len(games), np.int64), self.plans[games]
-        teach(rows[games], self._rule_words, self._mind, WEIGHTS, plans, actions)
+        teach(rows, self._rule_words, self._mind, WEIGHTS, plans, actions)
         self.plans[games] = plans
         return actions

@@ -1,0 +1,68 @@
+"""What an environment shows: text, a picture or a window, by its render mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+
+from ddz_env.errors import InvalidOptionError
+from ddz_env.state import State
+from ddz_env.view import View
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+
+
+def choose(option: str, value: object, choices: Sequence[str]) -> None:
+    """Check an option that is one of several texts.
+
+    Raises:
+        InvalidOptionError: If it is none of them.
+    """
+    if value not in choices:
+        raise InvalidOptionError(f"{option}={value!r} is not known; choose from {', '.join(choices)}")
+
+
+class Screen:
+    """Shows positions; a window opens with the first one.
+
+    Args:
+        mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        modes: Those that the environment has.
+
+    Raises:
+        InvalidOptionError: If the mode is unknown.
+    """
+
+    def __init__(self, mode: str | None, modes: Sequence[str] = RENDER_MODES) -> None:
+        if mode is not None:
+            choose("render_mode", mode, modes)
+        self._mode = mode
+        self._window: Any = None
+
+    def show(self, position: State | View, fps: float) -> Any:
+        """Text or a picture of a position, shape ``[height, width, 3]``, uint8; a window shows it and returns None."""
+        from ddz_env import render
+
+        if self._mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; name one when making the environment")
+            return None
+        if self._mode == "ansi":
+            return render.render_ansi(position)
+        picture = render.render_rgb(position)
+        if self._mode == "rgb_array":
+            return picture
+        if self._window is None:
+            self._window = render.Window(fps=fps)
+        self._window.show(picture)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a window belongs to its process

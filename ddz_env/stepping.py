@@ -18,9 +18,9 @@ import numpy.typing as npt
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import new_game
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
-from ddz_env.engine.layout import MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.score import write_returns
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError

@@ -12,8 +12,8 @@ from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import STAGE, STAGE_KICKER
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation

@@ -18,9 +18,9 @@ from agents.mcts.simulate import reward_of
 from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.slots import Slots
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.observation import expand_mask, write_concealed, write_observation

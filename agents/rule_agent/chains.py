@@ -8,9 +8,8 @@ from agents.rule_agent.scratch import CHAIN, MAX_CHAINS, PAIR_CHAIN, PLANE_SOLOS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH
-from ddz_env.engine.words import CHAIN_PLANE, U0, U1, U2, U4, U16, body_mask, lowest, remove, run, spread
+from ddz_env.engine.words import CHAIN_PLANE, U0, U1, U2, U4, U15, U16, body_mask, lowest, remove, run, spread
 
-_U15 = np.uint64(15)
 _ZERO = np.int64(0)
 
 
@@ -49,14 +48,14 @@ def list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
 def chain_cards(chain: np.uint64) -> np.uint64:
     """The cards of a chain."""
     segment = chain >> U4
-    return spread(body_mask(chain & _U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
+    return spread(body_mask(chain & U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
 
 
 @inline_kernel
 def take(hand: np.uint64, chain: np.uint64) -> np.uint64:
     """The hand without a chain."""
     segment = chain >> U4
-    return remove(hand, body_mask(chain & _U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
+    return remove(hand, body_mask(chain & U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
 
 
 @inline_kernel

@@ -16,9 +16,8 @@ from agents.rule_agent.chains import chain_cards, is_plane, list_chains, take
 from agents.rule_agent.reading import best_reading, read_rest
 from agents.rule_agent.scratch import BEST, CHAIN, COSTS, EMIT, HANDS_LEFT, PATH, TAKEN, Scratch, price_of
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.words import U0, U1, U4
+from ddz_env.engine.words import U0, U1, U4, U15
 
-_U15 = np.uint64(15)
 _ZERO = np.int64(0)
 MAX_DEPTH = 4
 BUDGET = 2000
@@ -61,7 +60,7 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
         cost = np.int64(memory[COSTS + depth])
         segment = candidate >> U4
         if not is_plane(segment):
-            cost += price_of(scratch, np.int64(segment), candidate & _U15)
+            cost += price_of(scratch, np.int64(segment), candidate & U15)
         depth += 1
         price, reading, tried = best_reading(rest, depth, rules, scratch)
         readings += tried

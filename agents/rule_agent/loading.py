@@ -26,10 +26,9 @@ from agents.rule_agent.scratch import (
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_BASE, SEGMENT_LENGTH
-from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, body_mask, lowest, popcount, spread
+from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, U15, body_mask, lowest, popcount, spread
 from ddz_env.rules import R_TWO_JOKERS
 
-_U15 = np.uint64(15)
 NOT_POSSIBLE = 1 << 40
 _BLACK = np.uint64(0x2000)
 
@@ -105,7 +104,7 @@ def load_body(
         The solos and pairs left, the price of the body, and the kickers as a hand.
     """
     word = scratch.memory[BODY + index]
-    segment, rank, mode = word >> np.uint64(6), (word >> U2) & _U15, word & U3
+    segment, rank, mode = word >> np.uint64(6), (word >> U2) & U15, word & U3
     slots = scratch.memory[SLOTS + index]
     ranks = body_mask(rank, SEGMENT_LENGTH[segment])
     if mode == U0:
@@ -132,7 +131,7 @@ def load_body(
 def emit_body(index: int, kickers: np.uint64, scratch: Scratch, count: int) -> int:
     """Write one plane or quad with the kickers that it got; the number of moves written."""
     word = scratch.memory[BODY + index]
-    segment, rank, mode = word >> np.uint64(6), (word >> U2) & _U15, word & U3
+    segment, rank, mode = word >> np.uint64(6), (word >> U2) & U15, word & U3
     if mode == U0:
         return emit_move(scratch, count, np.int64(segment), rank, U0)
     return emit_move(scratch, count, _kicker_segment(segment, mode == U2), rank, kickers)

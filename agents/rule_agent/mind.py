@@ -15,12 +15,8 @@ from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import HANDS, LANDLORD, PLAYED, SEAT, SIZES
 from ddz_env.engine.step import next_seat
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, U4, U8, U16, lowest, popcount, remove_hand
+from ddz_env.engine.words import BYTE, JOKERS, U0, U1, U2, U3, U4, U6, U8, U16, U63, lowest, popcount, remove_hand
 from ddz_env.rules import R_BOMBS, R_DECK, R_PLAYERS
-
-_U6 = np.uint64(6)
-_U63 = np.uint64(63)
-_BYTE = np.uint64(255)
 
 
 class Mind(NamedTuple):
@@ -60,7 +56,7 @@ def new_mind() -> Mind:
 def size_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Cards in a seat's hand, from a view or a full row."""
     if row[SIZES] != U0:
-        return (row[SIZES] >> (U8 * seat)) & _BYTE
+        return (row[SIZES] >> (U8 * seat)) & BYTE
     return popcount(row[HANDS + np.int64(seat)])
 
 
@@ -101,7 +97,7 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: Mind) -> None:
 @inline_kernel
 def may_play(mind: Mind, main: np.uint64) -> bool:
     """Whether a main group is legal."""
-    return ((mind.mask[main >> _U6] >> (main & _U63)) & U1) == U1
+    return ((mind.mask[main >> U6] >> (main & U63)) & U1) == U1
 
 
 @inline_kernel

@@ -48,11 +48,10 @@ from ddz_env.engine.tables import (
     SEGMENT_LENGTH,
     SEGMENT_SIZE,
 )
-from ddz_env.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U4, U16, popcount, run
+from ddz_env.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U4, U15, U16, popcount, run
 from ddz_env.rules import R_BOMBS
 
 LOSER, WINNER = 100, 1
-_U15 = np.uint64(15)
 _ROCKET_ID = np.uint64(ROCKET_ID)
 
 
@@ -94,7 +93,7 @@ def set_prices(mind: Mind, w: np.ndarray) -> None:
     two, three = (pool >> U16) & PLANE, (pool >> (U2 * U16)) & PLANE
     four = pool >> (U3 * U16)
     rank = U0
-    while rank < _U15:
+    while rank < U15:
         higher = popcount(pool & (FOUR_PLANES * (PLANE & ~((U2 << rank) - U1))))
         beaten = (np.int64(higher) * 100 + np.int64(unseen) - 1) // np.int64(unseen)
         _put_price(mind, SOLO, rank, beaten, w[W_BASE_SOLO], w[W_SLOPE_SOLO], w)

@@ -26,9 +26,8 @@ from agents.rule_agent.scratch import (
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import ROCKET_ID, SEGMENT_LENGTH
-from ddz_env.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, exactly, lowest, popcount
+from ddz_env.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, U15, exactly, lowest, popcount
 
-_U15 = np.uint64(15)
 _ZERO = np.int64(0)
 MAX_READINGS = 512
 """Readings of one chain set that are tried (five quads have more)."""
@@ -102,7 +101,7 @@ def read_rest(
     bodies = 0
     for index in range(chains):
         segment = scratch.memory[TAKEN + index] >> U4
-        rank = scratch.memory[TAKEN + index] & _U15
+        rank = scratch.memory[TAKEN + index] & U15
         if not is_plane(segment):
             if emit:
                 count = emit_move(scratch, count, np.int64(segment), rank, U0)

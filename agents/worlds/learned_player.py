@@ -16,7 +16,7 @@ from agents.neural.model import Bytes
 from agents.neural.model import PolicyModel as LearnedPolicy
 from agents.worlds.errors import InvalidInferenceOptionError
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.history import HISTORY_MOVES
+from ddz_env.engine.layout import HISTORY_MOVES
 from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.notation import Move

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import FULL_DECK, NUM_CARDS
-from ddz_env.engine.history import HISTORY_MOVES
+from ddz_env.engine.layout import HISTORY_MOVES
 
 WORD = 8
 """Bytes a word."""

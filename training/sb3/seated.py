@@ -19,10 +19,10 @@ from gymnasium.vector.utils import batch_space
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import Slots, begin_game, check_actions, check_count, first_illegal, refuse_action, show_game
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
+from ddz_env.engine.step import apply_and_record
 from ddz_env.errors import InvalidOptionError
 from ddz_env.learner import RANDOM_ROLE, check_role
 from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation

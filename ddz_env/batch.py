@@ -34,6 +34,7 @@ from ddz_env.observation import (
     MASK_BYTE_WORDS,
     OBSERVATION_WORDS,
     expand_mask,
+    mask_bytes,
     write_concealed,
     write_observation,
 )
@@ -325,7 +326,7 @@ class SelfPlayBatch:
         self._streams = np.zeros(self.num_games, np.uint64)
         self._actions = np.zeros(self.num_games, np.int64)
         self.observation: npt.NDArray[np.int8] = self._slots.observations.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = self._slots.masks.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self._slots.masks)
         self.concealed: npt.NDArray[np.int8] = self._slots.concealed.view(np.int8)
         self.mask_words: npt.NDArray[np.uint64] = self._slots.bits
         self.seat: npt.NDArray[np.int8] = self._slots.seats

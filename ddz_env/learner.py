@@ -31,7 +31,7 @@ from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.notation import Move, counts_to_word
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.opponents import PYTHON, kind_of, opponents_by_role, play_randomly, play_whole_move
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State, game_key
@@ -301,7 +301,7 @@ class LearnerGames:
 
     def _name_bytes(self) -> None:
         self.observations: npt.NDArray[np.int8] = self.tables.observations.view(np.int8)
-        self.masks: npt.NDArray[np.int8] = self.tables.masks.view(np.int8)
+        self.masks: npt.NDArray[np.int8] = mask_bytes(self.tables.masks)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: value for name, value in self.__dict__.items() if name not in ("observations", "masks")}

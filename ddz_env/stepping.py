@@ -25,7 +25,7 @@ from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.notation import Move, word_to_counts
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State, game_key
 
@@ -234,7 +234,7 @@ class Game:
 
     def _name_bytes(self) -> None:
         self.observation: npt.NDArray[np.int8] = self._observation.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = self._mask.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self._mask)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}

@@ -16,7 +16,7 @@ from ddz_env.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 
 
 def choose_actions(
@@ -123,7 +123,7 @@ class ModelAgent:
         masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
         for move, observation, mask in zip(moves, observations, masks, strict=True):
             move.write(observation, mask)
-        legal: Bytes = masks.view(np.int8)
+        legal: Bytes = mask_bytes(masks)
         actions = legal.argmax(axis=1)
         open_rows = np.flatnonzero(legal.sum(axis=1) > 1).tolist()
         if open_rows:

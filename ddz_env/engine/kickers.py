@@ -62,7 +62,7 @@ class Body(NamedTuple):
         start: The body's lowest rank.
         length: Its chain length.
         size: Cards a kicker (1 or 2).
-        count: Kickers of the whole move.
+        kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
         trio_above: A rank above which some kicker must stand exactly three times; 99 asks for none.
     """
@@ -71,7 +71,7 @@ class Body(NamedTuple):
     start: np.uint64
     length: np.uint64
     size: np.uint64
-    count: np.uint64
+    kickers: np.uint64
     on_lead: bool
     trio_above: np.uint64
 
@@ -148,7 +148,7 @@ def _multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64
         allowed &= _UP_TO_2
     elif mode == KICKER_TRIOS_MERGE and length >= U3:
         # 444555666+333 is the move 333444555+666, and on lead both are the plane 333444555666.
-        if below or (above and body.on_lead and body.count == U3):
+        if below or (above and body.on_lead and body.kickers == U3):
             allowed &= ~_EXACTLY_3
     return allowed
 
@@ -166,7 +166,7 @@ def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uin
     """
     if body.size > U1 or rules[R_KICKER_REPEAT] == U1:
         candidates = (body.hand >> (U16 * (body.size - U1))) & PLANE & ~body_mask(body.start, body.length)
-        if left < body.count:
+        if left < body.kickers:
             candidates &= ~((U2 << floor) - U1)
             if rules[R_TWO_JOKERS] == U0 and chosen & JOKERS:
                 candidates &= ~JOKERS
@@ -188,7 +188,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
 @pure_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
     """The general case: ranks may repeat, so walk down the ranks and keep which sums those above can reach."""
-    first = left == body.count
+    first = left == body.kickers
     trio_above = body.trio_above
     options = U0
     plain = U1  # bit n: the ranks above can give n kickers

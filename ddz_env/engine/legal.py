@@ -220,7 +220,8 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     Args:
         row: The game, shape ``[32]``, uint64.
         rules: The rules array.
-        mask: Output, shape ``[MASK_WORDS]``, uint64: bit ``id & 63`` of word ``id >> 6``; all zero when the game is over.
+        mask: Output, shape ``[MASK_WORDS]``, uint64: bit ``id & 63`` of word ``id >> 6``; all zero
+            when the game is over.
     """
     for word in range(MASK_WORDS):
         mask[word] = U0

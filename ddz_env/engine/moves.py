@@ -69,7 +69,7 @@ def list_kickers(
     chosen = np.empty(MAX_KICKERS + 1, np.uint64)
     chosen[0] = U0
     depth = 0
-    options[0] = kicker_options(body, body.count, U0, U0, rules)
+    options[0] = kicker_options(body, body.kickers, U0, U0, rules)
     while depth >= 0:
         if options[depth] == U0:
             depth -= 1
@@ -77,7 +77,7 @@ def list_kickers(
         rank = lowest(options[depth])
         options[depth] &= options[depth] - U1
         kicker_set = add(chosen[depth], U1 << rank, body.size)
-        left = body.count - np.uint64(depth) - U1
+        left = body.kickers - np.uint64(depth) - U1
         if left == U0:
             if found < mains.size:
                 mains[found] = main

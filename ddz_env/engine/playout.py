@@ -31,7 +31,7 @@ def random_kickers(
 ) -> tuple[np.uint64, np.uint64]:
     """Kickers of a legal main group, uniform at every stage, as a hand; and the generator's new state."""
     body = body_of(row, hand, main, rules)
-    chosen, floor, left = U0, U0, body.count
+    chosen, floor, left = U0, U0, body.kickers
     while left > U0:
         options = kicker_options(body, left, chosen, floor, rules)
         state = advance(state)

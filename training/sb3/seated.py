@@ -25,7 +25,7 @@ from ddz_env.engine.score import write_returns
 from ddz_env.engine.step import apply_and_record
 from ddz_env.errors import InvalidOptionError
 from ddz_env.learner import RANDOM_ROLE, check_role
-from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation, mask_bytes
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import game_key
 from ddz_env.stepping import choose_scoring, random_seed
@@ -206,7 +206,7 @@ class SeatedVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], npt
         self._all = np.arange(self.num_envs)
         self._slots = Slots.allocate(self.num_envs)
         self._observations: npt.NDArray[np.int8] = self._slots.observations.view(np.int8)
-        self._masks: npt.NDArray[np.int8] = self._slots.masks.view(np.int8)
+        self._masks: npt.NDArray[np.int8] = mask_bytes(self._slots.masks)
         self._learners = Learners.allocate(self.num_envs)
         self._begun = False
 

@@ -6,20 +6,10 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.kickers import kicker_options
-from ddz_env.engine.layout import HANDS, KEY, SEAT, STAGE, STAGE_PLAY, TARGET
-from ddz_env.engine.legal import count_legal, legal_mask, nth_legal, trio_needed
-from ddz_env.engine.moves import all_moves
-from ddz_env.engine.random import advance, below, mix
-from ddz_env.engine.tables import (
-    MAIN_SEGMENT,
-    MASK_WORDS,
-    SEGMENT_BASE,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-)
-from ddz_env.engine.words import U0, U1, add, popcount, select
+from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.engine.playout import random_action, random_kickers
+from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0
 from ddz_env.errors import IllegalMoveError
 
 
@@ -35,26 +25,11 @@ def staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[n
     Returns:
         The first stage's action id and the kickers as a hand.
     """
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
-    state = advance(state)
-    main = nth_legal(mask, below(mix(state), count_legal(mask)))
+    main, state = random_action(row, rules, np.empty(MASK_WORDS, np.uint64), state)
     if row[STAGE] != STAGE_PLAY:
         return main, U0
-    hand = row[HANDS + np.int64(row[SEAT])]
-    segment = MAIN_SEGMENT[main]
-    start, length = main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]
-    size, count = SEGMENT_KICKER_SIZE[segment], SEGMENT_KICKER_COUNT[segment]
-    on_lead = row[TARGET] == U0
-    trio = trio_needed(segment, start, on_lead, row[KEY], rules)
-    chosen, floor, left = U0, U0, count
-    while left > U0:
-        options = kicker_options(hand, start, length, size, count, left, chosen, floor, on_lead, trio, rules)
-        state = advance(state)
-        floor = select(options, below(mix(state), popcount(options)))
-        chosen = add(chosen, U1 << floor, size)
-        left -= U1
-    return main, chosen
+    kickers, _ = random_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, state)
+    return main, kickers
 
 
 def _check_turn(view: View) -> None:

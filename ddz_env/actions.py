@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ddz_env.cards import CHAIN_RANKS, NUM_RANKS, RANK_NAMES
+from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,9 @@ class Category:
 
 
 def _chain(copies: int, shortest: int, kicker_cards_per_link: int = 0) -> tuple[int, ...]:
-    """Lengths of a chain that fit the twelve chain ranks and a hand of twenty cards."""
-    return tuple(n for n in range(shortest, CHAIN_RANKS + 1) if n * (copies + kicker_cards_per_link) <= 20)
+    """Lengths of a chain that fit the twelve chain ranks and the largest hand."""
+    return tuple(n for n in range(shortest, CHAIN_RANKS + 1) if n * (copies + kicker_cards_per_link) <= MAX_HAND)
 
-
-PASS_CATEGORY, ROCKET_CATEGORY, BOMB_CATEGORY = 0, 7, 6
 
 CATEGORIES: tuple[Category, ...] = (
     Category("pass", 0),
@@ -77,13 +75,17 @@ CATEGORIES: tuple[Category, ...] = (
 )
 """All categories in id order.  Order, ranges and counts of the action table follow from this."""
 
+PASS_CATEGORY, BOMB_CATEGORY, ROCKET_CATEGORY = (
+    [category.name for category in CATEGORIES].index(name) for name in ("pass", "bomb", "rocket")
+)
+
 
 @dataclass(frozen=True)
 class MainGroup:
     """One row of the action table.
 
     Attributes:
-        id: The action id, 0..378.
+        id: The action id, below ``NUM_MAIN``.
         segment: Index of its segment in ``SEGMENTS``.
         category: Index into ``CATEGORIES``.
         rank: Lowest rank of the body; -1 for pass, 13 for the rocket.
@@ -144,42 +146,33 @@ class Segment:
     weight: int
 
 
+def _bodies(category: Category, length: int) -> list[tuple[int, tuple[int, ...]]]:
+    """Lowest rank and cards of each body of a segment: 15 counts."""
+    if category.name == "pass":
+        return [(-1, (0,) * NUM_RANKS)]
+    if category.name == "rocket":
+        return [(BLACK_JOKER, tuple(int(rank >= BLACK_JOKER) for rank in range(NUM_RANKS)))]
+    ranks = category.ranks if length == 1 else CHAIN_RANKS - length + 1
+    return [
+        (first, tuple(category.copies * (first <= rank < first + length) for rank in range(NUM_RANKS)))
+        for first in range(ranks)
+    ]
+
+
 def _build() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
     segments: list[Segment] = []
     groups: list[MainGroup] = []
     for index, category in enumerate(CATEGORIES):
         for length in category.lengths:
-            ranks = category.ranks if length == 1 else CHAIN_RANKS - length + 1
-            if category.copies == 0:
-                ranks = 1
-            count = category.kickers_per_link * length
-            base, first = len(groups), len(segments)
-            for rank in range(ranks):
-                need = [0] * NUM_RANKS
-                for link in range(length if category.copies else 0):
-                    need[rank + link] = category.copies
-                lowest, links = rank, length
-                if index == PASS_CATEGORY:
-                    lowest, links = -1, 0
-                elif index == ROCKET_CATEGORY:
-                    need[13] = need[14] = 1
-                    lowest = 13
-                groups.append(
-                    MainGroup(len(groups), first, index, lowest, links, category.kicker_size, count, tuple(need))
-                )
-            long = length >= 3 and category.long_weight is not None
-            weight = category.long_weight if long and category.long_weight is not None else category.weight
+            links = 0 if index == PASS_CATEGORY else length
+            size, count = category.kicker_size, category.kickers_per_link * length
+            base = len(groups)
+            for rank, need in _bodies(category, length):
+                groups.append(MainGroup(len(groups), len(segments), index, rank, links, size, count, need))
+            weight = category.weight if category.long_weight is None or length < 3 else category.long_weight
             segments.append(
                 Segment(
-                    index,
-                    base,
-                    ranks,
-                    groups[-1].length,
-                    category.copies,
-                    category.kicker_size,
-                    count,
-                    groups[-1].cards,
-                    weight,
+                    index, base, len(groups) - base, links, category.copies, size, count, groups[base].cards, weight
                 )
             )
     return tuple(segments), tuple(groups)
@@ -195,15 +188,29 @@ DOUBLE_BASE: int = BID_BASE + 4
 NUM_ACTIONS: int = DOUBLE_BASE + 2
 NUM_SEGMENTS: int = len(SEGMENTS)
 
+MAX_KICKERS: int = max(segment.kicker_count for segment in SEGMENTS)
+"""Kickers of one move at most."""
+
 MAIN_IDS: dict[tuple[int, int, int], int] = {(g.category, g.rank, g.length): g.id for g in MAIN_GROUPS}
 """(category, lowest rank, length) → action id."""
+
+
+def segments_of(category: str) -> range:
+    """Indexes of a category's segments, the shortest chains first.
+
+    Raises:
+        ValueError: If there is no such category.
+    """
+    index = [known.name for known in CATEGORIES].index(category)
+    found = [number for number, segment in enumerate(SEGMENTS) if segment.category == index]
+    return range(found[0], found[-1] + 1)
 
 
 def action_name(action: int) -> str:
     """Return the readable name of an action id, as in the docs.
 
     Raises:
-        ValueError: If the id is not in 0..399.
+        ValueError: If there is no such id.
     """
     if not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"action id {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")

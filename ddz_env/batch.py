@@ -21,11 +21,11 @@ import numpy.typing as npt
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.deal import new_game
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
 from ddz_env.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
@@ -34,6 +34,7 @@ from ddz_env.observation import (
     MASK_BYTE_WORDS,
     OBSERVATION_WORDS,
     expand_mask,
+    mask_bytes,
     write_concealed,
     write_observation,
 )
@@ -319,7 +320,7 @@ class SelfPlayBatch:
         self._streams = np.zeros(self.num_games, np.uint64)
         self._actions = np.zeros(self.num_games, np.int64)
         self.observation: npt.NDArray[np.int8] = self._slots.observations.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = self._slots.masks.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self._slots.masks)
         self.concealed: npt.NDArray[np.int8] = self._slots.concealed.view(np.int8)
         self.mask_words: npt.NDArray[np.uint64] = self._slots.bits
         self.seat: npt.NDArray[np.int8] = self._slots.seats

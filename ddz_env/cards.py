@@ -20,12 +20,14 @@ NUM_CARDS: int = 54
 CHAIN_RANKS: int = 12
 """Ranks 0..11 (3 to A) may stand in a chain; 2 and the jokers may not."""
 
-TWO: int = 12
 BLACK_JOKER: int = 13
 RED_JOKER: int = 14
 
 FULL_DECK: tuple[int, ...] = (4,) * 13 + (1, 1)
 """How many cards of each rank a pack has."""
+
+MAX_HAND: int = 20
+"""Cards that a hand can hold: 17 and the three landlord cards."""
 
 
 def card_rank(card: int) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import (
     Slots,
     Terms,
@@ -201,7 +202,7 @@ class CudaSelfPlayBatch:
         self._actions = cuda.to_device(np.zeros(self.num_games, np.int64))
         self._blocks = -(-self.num_games // THREADS_PER_BLOCK)
         self.observation = _as_bytes(self._slots.observations)
-        self.mask = _as_bytes(self._slots.masks)
+        self.mask = _as_bytes(self._slots.masks)[:, :NUM_ACTIONS]
         self.concealed = _as_bytes(self._slots.concealed)
         self.mask_words = self._slots.bits
         self.seat, self.role = self._slots.seats, self._slots.roles

@@ -14,14 +14,29 @@ import numpy.typing as npt
 
 from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
 from ddz_env.engine.compiling import kernel, pure_kernel
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import (
+    HISTORY_MOVES,
+    HISTORY_WORDS,
+    LANDLORD,
+    NO_SEAT,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_OVER,
+)
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
 from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import (
+    MASK_BYTE_WORDS,
+    OBSERVATION_SIZE,
+    OBSERVATION_WORDS,
+    mask_bytes,
+    write_mask,
+    write_observation,
+)
 from ddz_env.opponents import ASKED, Opponents, play_randomly, play_whole_move
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State, game_key
@@ -327,7 +342,7 @@ class LearnerGames:
 
     def _name_bytes(self) -> None:
         self.observations: npt.NDArray[np.int8] = self.tables.observations.view(np.int8)
-        self.masks: npt.NDArray[np.int8] = self.tables.masks.view(np.int8)
+        self.masks: npt.NDArray[np.int8] = mask_bytes(self.tables.masks)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: value for name, value in self.__dict__.items() if name not in ("observations", "masks")}

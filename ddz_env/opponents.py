@@ -24,6 +24,7 @@ from ddz_env.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_K
 from ddz_env.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.errors import InvalidMoveError, InvalidOptionError
 from ddz_env.notation import counts_to_word
+from ddz_env.observation import mask_bytes
 from ddz_env.playing import play_answer
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
@@ -277,7 +278,7 @@ def _stages(
 ) -> npt.NDArray[np.int64]:
     """One stage in each of some games, checked, in one call."""
     assert one.batch is not None
-    masks = tables.masks[games].view(np.int8)
+    masks = mask_bytes(tables.masks[games])
     actions = one.batch.actions(games, tables.rows[games], tables.observations[games].view(np.int8), masks, rng)
     actions = check_actions(actions, len(games))
     wrong = int(first_illegal(actions, tables.bits[games]))

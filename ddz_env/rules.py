@@ -14,12 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import CATEGORIES, SEGMENTS
-from ddz_env.cards import FULL_DECK, NUM_RANKS
+from ddz_env.cards import FULL_DECK, MAX_HAND, NUM_RANKS
 from ddz_env.errors import InvalidRulesError
 
-NO_SHUTTLES: tuple[str, ...] = tuple(c.name for c in CATEGORIES if not c.name.startswith("shuttle"))
-ALL_CATEGORIES: tuple[str, ...] = tuple(c.name for c in CATEGORIES)
-NO_QUADS: tuple[str, ...] = tuple(name for name in NO_SHUTTLES if not name.startswith("quad"))
+ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
+NO_QUADS: tuple[str, ...] = (
+    *("pass", "solo", "pair", "trio", "trio+solo", "trio+pair", "bomb", "rocket"),
+    *("solo chain", "pair chain", "plane", "plane+solos", "plane+pairs"),
+)
+STANDARD_CATEGORIES: tuple[str, ...] = tuple(
+    name for name in ALL_CATEGORIES if name in NO_QUADS or name in ("quad+2 solos", "quad+2 pairs")
+)
+BOTZONE_CATEGORIES: tuple[str, ...] = (*STANDARD_CATEGORIES, "shuttle", "shuttle+solos", "shuttle+pairs")
 
 _BIDDING = ("fixed", "once", "until-passed")
 _DECLINE = ("redeal", "first-seat", "end")
@@ -69,9 +75,6 @@ class Rules:
         kicker_trios: ``"any"``; ``"not-adjacent"``: a rank next to a chain rank of the body may not be a kicker
             three times (RLCard); ``"merge"``: readings that share their cards are one move, and the follower must
             beat DouZero's reading of those cards.
-        ambiguous_cards: What bare cards with several readings mean in :meth:`Move.parse <ddz_env.Move.parse>`:
-            ``"ask"`` raises; ``"longest"`` takes the reading with the fewest kickers, then the lowest body, as the
-            peers do.
         chain_from_quad: False where a chain may not start at a rank of which the hand holds four (OpenSpiel).
         bombs: Whether four of a kind beats every other category.
         bombs_beat_rocket: Whether a bomb may even follow the rocket (OpenSpiel).
@@ -81,6 +84,9 @@ class Rules:
             ``"end"``: the game ends with zero for all.
         doubling: A round after the landlord is known in which each seat may double.
         open_hands: Everybody sees every hand (the perfect-information game).
+        ambiguous_cards: What bare cards with several readings mean in :meth:`Move.parse <ddz_env.Move.parse>`:
+            ``"ask"`` raises; ``"longest"`` takes the reading with the fewest kickers, then the lowest body, as the
+            peers do.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``.
         peasant_reward: A winning peasant's reward under ``"win"``: 0.5 makes the game zero-sum, 1 is the usual
             learning signal.
@@ -92,11 +98,10 @@ class Rules:
     hand_size: int = 17
     bottom: int = 3
     half_deck: bool = False
-    categories: tuple[str, ...] = NO_SHUTTLES
+    categories: tuple[str, ...] = STANDARD_CATEGORIES
     kicker_repeat: int = 1
     two_jokers: bool = False
     kicker_trios: Literal["any", "not-adjacent", "merge"] = "any"
-    ambiguous_cards: Literal["ask", "longest"] = "ask"
     chain_from_quad: bool = True
     bombs: bool = True
     bombs_beat_rocket: bool = False
@@ -104,6 +109,7 @@ class Rules:
     all_decline: Literal["redeal", "first-seat", "end"] = "redeal"
     doubling: bool = False
     open_hands: bool = False
+    ambiguous_cards: Literal["ask", "longest"] = "ask"
     scoring: Literal["win", "stake", "botzone"] = "win"
     peasant_reward: float = 0.5
 
@@ -128,8 +134,8 @@ class Rules:
             )
         if self.players == 3 and dealt != sum(self.deck):
             raise InvalidRulesError(f"three players share out the whole deck of {sum(self.deck)}, not {dealt} cards")
-        if self.hand_size + self.bottom > 20:
-            raise InvalidRulesError("a hand may hold at most 20 cards")
+        if self.hand_size + self.bottom > MAX_HAND:
+            raise InvalidRulesError(f"a hand may hold at most {MAX_HAND} cards")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
             raise InvalidRulesError("bidding needs three players and the full deck")
 
@@ -209,7 +215,7 @@ PRESETS: dict[str, Rules] = {
     for rules in (
         Rules(),
         Rules("bidding", bidding="once", scoring="stake"),
-        Rules("botzone", categories=ALL_CATEGORIES, two_jokers=True, scoring="botzone"),
+        Rules("botzone", categories=BOTZONE_CATEGORIES, two_jokers=True, scoring="botzone"),
         Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent", ambiguous_cards="longest"),
         Rules("douzero", kicker_repeat=4, two_jokers=True, kicker_trios="merge", ambiguous_cards="longest"),
         Rules(
@@ -237,3 +243,9 @@ PRESETS: dict[str, Rules] = {
     )
 }
 """Every preset by name; ``standard`` is the default everywhere."""
+
+
+def differing_options() -> list[str]:
+    """The fields of :class:`Rules` with one value each in which the presets differ, in their order."""
+    names = [field.name for field in dataclasses.fields(Rules) if not isinstance(getattr(Rules(), field.name), tuple)]
+    return [name for name in names[1:] if len({getattr(rules, name) for rules in PRESETS.values()}) > 1]

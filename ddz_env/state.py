@@ -11,11 +11,12 @@ import numpy.typing as npt
 from ddz_env.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
 from ddz_env.cards import RANK_NAMES
 from ddz_env.engine.deal import new_game, start_game
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
 from ddz_env.engine.layout import (
     BOTTOM,
     HANDS,
     HIDDEN,
+    HISTORY_MOVES,
+    HISTORY_WORDS,
     MOVES,
     PENDING,
     RNG,
@@ -29,7 +30,7 @@ from ddz_env.engine.layout import (
 from ddz_env.engine.legal import is_legal
 from ddz_env.engine.random import key
 from ddz_env.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
-from ddz_env.engine.step import main_cards
+from ddz_env.engine.step import apply_and_record, main_cards
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import remove_hand
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError, InvalidRulesError

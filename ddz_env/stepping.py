@@ -18,14 +18,14 @@ import numpy.typing as npt
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import new_game
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
-from ddz_env.engine.layout import MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.score import write_returns
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.notation import Move, word_to_counts
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State, game_key
 
@@ -234,7 +234,7 @@ class Game:
 
     def _name_bytes(self) -> None:
         self.observation: npt.NDArray[np.int8] = self._observation.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = self._mask.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self._mask)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}

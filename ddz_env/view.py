@@ -118,7 +118,7 @@ class View:
         rule_words: ``rules.words()``.
         seat: The observer's seat.
         history: ``(seat, move)`` for every completed move of the deal, oldest first.
-        ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.engine.history`).
+        ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.engine.layout`).
     """
 
     __slots__ = ("history", "ring", "row", "rule_words", "rules", "seat")

@@ -26,7 +26,7 @@ from ddz_env.actions import (
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError
 from ddz_env.observation import OBSERVATION, STATE, Layout
-from ddz_env.rules import PRESETS, Rules
+from ddz_env.rules import PRESETS, Rules, differing_options
 from training.experiments.full_games import points, points_range
 from training.experiments.full_reports import REPORTS
 from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
@@ -94,13 +94,9 @@ def state_table() -> str:
 
 def preset_table() -> str:
     """What each preset sets, option by option, where presets differ."""
-    options = [
-        "players", "hand_size", "bottom", "half_deck", "kicker_repeat", "two_jokers", "kicker_trios", "chain_from_quad",
-        "bombs", "bombs_beat_rocket", "bidding", "all_decline", "open_hands", "ambiguous_cards", "scoring",
-    ]  # fmt: skip
-    rows: list[list[object]] = []
-    for option in options:
-        rows.append([f"`{option}`", *(getattr(rules, option) for rules in PRESETS.values())])
+    rows: list[list[object]] = [
+        [f"`{option}`", *(getattr(rules, option) for rules in PRESETS.values())] for option in differing_options()
+    ]
     rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
     rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
     names = [f"`{name}`" for name in PRESETS]

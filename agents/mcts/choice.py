@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.simulate import finishing_action
 from agents.mcts.tree import ROOT, Tree, children
 from ddz_env import Move
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
 from ddz_env.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.engine.legal import legal_mask, nth_legal
+from ddz_env.engine.legal import finishing_action, legal_mask, nth_legal
 from ddz_env.engine.step import apply_action, main_cards
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import remove_hand

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.kickers import choose_kickers
-from agents.rule_agent.mind import Mind, look_around
-from agents.rule_agent.prices import set_prices
-from agents.rule_agent.rules import rules_move
+from agents.rule_agent.mind import A_PLAN, Mind
+from agents.rule_agent.rules import next_action
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.layout import CHOSEN, HANDS, PENDING, SEAT, STAGE, STAGE_KICKER
-from ddz_env.engine.tables import KICKER_ID
-from ddz_env.engine.words import PLANE, U0, U16, lowest, remove_hand
-
-_KICKER = np.uint64(KICKER_ID)
+from ddz_env.engine.words import U0
 
 
 @pure_kernel
@@ -29,12 +23,6 @@ def guided_action(row: np.ndarray, rules: np.ndarray, mind: Mind) -> np.uint64:
     Returns:
         An action id; one that is not legal where an earlier kicker was not the rule agent's (0, pass, if none is left).
     """
-    if row[STAGE] != STAGE_KICKER:
-        main, _ = rules_move(row, rules, mind, WEIGHTS)
-        return main
-    look_around(row, rules, mind)
-    set_prices(mind, WEIGHTS)
-    hand = row[HANDS + np.int64(row[SEAT])]
-    left = remove_hand(choose_kickers(row, hand, row[PENDING], rules, mind), row[CHOSEN])
-    ranks = (left | (left >> U16)) & PLANE
-    return _KICKER + lowest(ranks) if ranks != U0 else U0
+    plan = mind.about[A_PLAN:]
+    plan[0] = U0  # of another game, perhaps
+    return next_action(row, rules, mind, WEIGHTS, plan)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.actions import MAIN_GROUPS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.kickers import kicker_options
 from ddz_env.engine.layout import (
     BOMBS_ONLY,
     HANDS,
@@ -24,7 +22,8 @@ from ddz_env.engine.layout import (
     TARGET,
     WINNER,
 )
-from ddz_env.engine.legal import count_legal, lead_mask, legal_mask, nth_legal, replies, trio_needed
+from ddz_env.engine.legal import count_legal, finishing_action, lead_mask, nth_legal, replies
+from ddz_env.engine.playout import random_action, random_kickers
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.engine.tables import (
@@ -32,45 +31,10 @@ from ddz_env.engine.tables import (
     MAIN_SEGMENT,
     MASK_WORDS,
     ROCKET_ID,
-    SEGMENT_BASE,
     SEGMENT_CARDS,
     SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
 )
-from ddz_env.engine.words import U0, U1, U2, U4, add, lowest, popcount, select
-
-
-def _finishing_ids() -> np.ndarray:
-    """Mask words, by number of cards in hand, of the main groups that use them all."""
-    table = np.zeros((21, MASK_WORDS), np.uint64)
-    for group in MAIN_GROUPS[1:]:
-        table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
-    return table
-
-
-_FINISHING = _finishing_ids()
-_U64 = np.uint64(64)
-_BOMB_ID = np.uint64(BOMB_ID)
-_ROCKET_ID = np.uint64(ROCKET_ID)
-_BOMBS_ONLY = np.uint64(BOMBS_ONLY)
-_NO_GAME = np.uint64(NO_GAME)
-
-
-@inline_kernel
-def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
-    """The lowest legal main group that empties the hand, 0 if none.
-
-    Args:
-        hand: The acting seat's hand.
-        mask: Its legal actions in the play stage, shape ``[7]``.
-    """
-    cards = popcount(hand)
-    for word in range(MASK_WORDS - 1):
-        bits = mask[word] & _FINISHING[cards, word]
-        if bits != U0:
-            return np.uint64(word) * _U64 + lowest(bits)
-    return U0
+from ddz_env.engine.words import U0, U1, U2, U4, lowest, popcount, select
 
 
 @inline_kernel
@@ -98,12 +62,12 @@ def _random_reply(
     if (starts | bombs | rocket) == U0:
         return U0, state
     cards = popcount(hand)
-    if finish and starts != U0 and target != _BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
+    if finish and starts != U0 and target != BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
         return base + lowest(starts), state
     if finish and bombs != U0 and cards == U4:
-        return _BOMB_ID + lowest(bombs), state
+        return BOMB_ID + lowest(bombs), state
     if finish and rocket != U0 and cards == U2:
-        return _ROCKET_ID, state
+        return ROCKET_ID, state
     in_category, in_bombs = popcount(starts), popcount(bombs)
     state = advance(state)
     pick = below(mix(state), U1 + in_category + in_bombs + rocket)
@@ -114,37 +78,16 @@ def _random_reply(
         return base + select(starts, pick), state
     pick -= in_category
     if pick < in_bombs:
-        return _BOMB_ID + select(bombs, pick), state
-    return _ROCKET_ID, state
-
-
-@inline_kernel
-def _random_kickers(
-    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
-) -> tuple[np.uint64, np.uint64]:
-    """Kickers uniform at every stage, as a hand, and the generator's new state."""
-    segment = MAIN_SEGMENT[main]
-    count, size = SEGMENT_KICKER_COUNT[segment], SEGMENT_KICKER_SIZE[segment]
-    start, length = main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]
-    on_lead = row[TARGET] == U0
-    trio = trio_needed(segment, start, on_lead, row[KEY], rules)
-    kickers, floor, left = U0, U0, count
-    while left > U0:
-        options = kicker_options(hand, start, length, size, count, left, kickers, floor, on_lead, trio, rules)
-        state = advance(state)
-        floor = select(options, below(mix(state), popcount(options)))
-        kickers = add(kickers, U1 << floor, size)
-        left -= U1
-    return kickers, state
+        return BOMB_ID + select(bombs, pick), state
+    return ROCKET_ID, state
 
 
 @inline_kernel
 def to_play_stage(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
     """Finish an auction or a half-built move uniformly; the generator's new state."""
     while row[STAGE] != STAGE_PLAY and row[STAGE] != STAGE_OVER:
-        legal_mask(row, rules, mask)
-        state = advance(state)
-        apply_action(row, nth_legal(mask, below(mix(state), count_legal(mask))), rules)
+        action, state = random_action(row, rules, mask, state)
+        apply_action(row, action, rules)
     return state
 
 
@@ -174,7 +117,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
         else:
             kickers = U0
             if SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] != U0:
-                kickers, state = _random_kickers(row, hand, action, rules, state)
+                kickers, state = random_kickers(row, hand, action, rules, state)
             play_lightly(row, action, kickers, rules)
     return state
 
@@ -188,6 +131,6 @@ def landlord_won(row: np.ndarray) -> bool:
 @inline_kernel
 def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
     """1 if a seat's side won the finished game, 0 if not, a half if all declined and nobody did."""
-    if row[WINNER] == _NO_GAME:
+    if row[WINNER] == NO_GAME:
         return np.float32(0.5)
     return np.float32(1.0) if (seat == row[LANDLORD]) == landlord_won(row) else np.float32(0.0)

@@ -13,11 +13,11 @@ from agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_env import Move, Rules, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.agent import BatchPlayer
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import STAGE, STAGE_KICKER
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 
 
 def choose_actions(
@@ -124,7 +124,7 @@ class ModelAgent:
         masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
         for move, observation, mask in zip(moves, observations, masks, strict=True):
             move.write(observation, mask)
-        actions = self.choose(observations.view(np.int8), masks.view(np.int8), rngs.__getitem__)
+        actions = self.choose(observations.view(np.int8), mask_bytes(masks), rngs.__getitem__)
         return [int(action) for action in actions]
 
     def choose(

@@ -25,10 +25,10 @@ from agents.neural_search.slots import Slots
 from agents.worlds.pool import Pool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.observation import expand_mask, write_concealed, write_observation

@@ -11,6 +11,7 @@ from agents.mcts.errors import InvalidSearchOptionError, check_choice
 from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.playing_on import play_on
 from agents.neural_search.slots import Slots
+from ddz_env.observation import mask_bytes
 
 LEAVES = ("auto", "critic", "value", "simulation")
 
@@ -114,11 +115,11 @@ class Evaluator:
         return flattened(log_probabilities, self._temperature), values
 
     def _ask(self, slots: Slots) -> tuple[Floats, Floats]:
-        return self._model.evaluate(slots.observations.view(np.int8), slots.masks.view(np.int8))
+        return self._model.evaluate(slots.observations.view(np.int8), mask_bytes(slots.masks))
 
     def _values(self, slots: Slots) -> Floats:
         if self._kind != "critic":
             return self._ask(slots)[1]
         assert isinstance(self._model, GameCritic)
-        seen = slots.observations.view(np.int8), slots.masks.view(np.int8), slots.concealed.view(np.int8)
+        seen = slots.observations.view(np.int8), mask_bytes(slots.masks), slots.concealed.view(np.int8)
         return self._model.value_of_games(*seen)

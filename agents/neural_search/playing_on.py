@@ -18,12 +18,12 @@ from agents.mcts.simulate import reward_of
 from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.slots import Slots
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
-from ddz_env.observation import expand_mask, write_concealed, write_observation
+from ddz_env.observation import expand_mask, mask_bytes, write_concealed, write_observation
 
 
 @inline_kernel
@@ -103,7 +103,7 @@ def play_on(
     places = np.arange(len(seats))
     for number in range(decisions):
         if number:
-            log_probabilities, _ = model.evaluate(slots.observations.view(np.int8), slots.masks.view(np.int8))
+            log_probabilities, _ = model.evaluate(slots.observations.view(np.int8), mask_bytes(slots.masks))
         play_actions(slots, log_probabilities.argmax(axis=1), rules)
         found = np.empty(len(places), np.float32)
         write_results(slots, seats[places], found)

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.search import MAX_DEPTH
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS
-from ddz_env.engine.layout import ROW_WORDS
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS
 from ddz_env.observation import CONCEALED_WORDS, MASK_BYTE_WORDS, OBSERVATION_WORDS
 
 

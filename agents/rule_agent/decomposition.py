@@ -12,17 +12,80 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.chains import chain_cards, is_plane, list_chains, take
 from agents.rule_agent.reading import best_reading, read_rest
-from agents.rule_agent.scratch import BEST, CHAIN, COSTS, EMIT, HANDS_LEFT, PATH, TAKEN, Scratch, price_of
-from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.words import U0, U1, U4
+from agents.rule_agent.scratch import (
+    BEST,
+    CHAIN,
+    COSTS,
+    EMIT,
+    HANDS_LEFT,
+    MAX_CHAINS,
+    PAIR_CHAIN,
+    PAIR_CHAIN_END,
+    PATH,
+    PLANES,
+    PLANES_END,
+    SOLO_CHAIN,
+    SOLO_CHAIN_END,
+    TAKEN,
+    Scratch,
+    is_plane,
+    price_of,
+)
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.legal import allowed
+from ddz_env.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH
+from ddz_env.engine.words import CHAIN_PLANE, U0, U1, U2, U4, U15, U16, body_mask, lowest, remove, run, spread
 
-_U15 = np.uint64(15)
 _ZERO = np.int64(0)
 MAX_DEPTH = 4
 BUDGET = 2000
 """Readings tried a hand.  Longer chains come first, so that what is cut off hardly matters."""
+
+
+@pure_kernel
+def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, memory: np.ndarray, found: int) -> int:
+    """Append the chains of one category, the longest first."""
+    segment = stop - 1
+    while segment >= first:
+        if allowed(segment, rules):
+            starts = run(plane, SEGMENT_LENGTH[segment])
+            while starts != U0 and found < MAX_CHAINS:
+                memory[CHAIN + found] = (np.uint64(segment) << U4) | lowest(starts)
+                starts &= starts - U1
+                found += 1
+        segment -= 1
+    return found
+
+
+@pure_kernel
+def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
+    """List every plane, pair chain and solo chain that the hand holds."""
+    one = hand & CHAIN_PLANE
+    if run(one, U2) == U0:
+        return 0
+    two = (hand >> U16) & CHAIN_PLANE
+    three = (hand >> (U2 * U16)) & CHAIN_PLANE
+    found = _ZERO
+    if three != U0:
+        found = _list_chains_of(three, PLANES, PLANES_END, rules, memory, found)
+    if two != U0:
+        found = _list_chains_of(two, PAIR_CHAIN, PAIR_CHAIN_END, rules, memory, found)
+    return _list_chains_of(one, SOLO_CHAIN, SOLO_CHAIN_END, rules, memory, found)
+
+
+@inline_kernel
+def _chain_cards(chain: np.uint64) -> np.uint64:
+    """The cards of a chain."""
+    segment = chain >> U4
+    return spread(body_mask(chain & U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
+
+
+@inline_kernel
+def _take(hand: np.uint64, chain: np.uint64) -> np.uint64:
+    """The hand without a chain."""
+    segment = chain >> U4
+    return remove(hand, body_mask(chain & U15, SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
 
 
 @pure_kernel
@@ -39,7 +102,7 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
         The price of the split and the number of moves written (0 unless ``emit``).
     """
     memory = scratch.memory
-    found = list_chains(hand, rules, memory)
+    found = _list_chains(hand, rules, memory)
     best, variant, readings = best_reading(hand, _ZERO, rules, scratch)
     best_depth = _ZERO
     best_hand = hand
@@ -54,14 +117,14 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
             continue
         memory[PATH + depth] += U1
         candidate = memory[CHAIN + index]
-        if chain_cards(candidate) & ~memory[HANDS_LEFT + depth] != U0:
+        if _chain_cards(candidate) & ~memory[HANDS_LEFT + depth] != U0:
             continue
         memory[TAKEN + depth] = candidate
-        rest = take(memory[HANDS_LEFT + depth], candidate)
+        rest = _take(memory[HANDS_LEFT + depth], candidate)
         cost = np.int64(memory[COSTS + depth])
         segment = candidate >> U4
         if not is_plane(segment):
-            cost += price_of(scratch, np.int64(segment), candidate & _U15)
+            cost += price_of(scratch, np.int64(segment), candidate & U15)
         depth += 1
         price, reading, tried = best_reading(rest, depth, rules, scratch)
         readings += tried

@@ -44,7 +44,7 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
     seat, owner = about[A_SEAT], row[OWNER]
     if not is_enemy(row, seat, owner):
         target = row[TARGET]
-        weak = np.int64(0) if target == np.uint64(BOMBS_ONLY) else beatable(mind, target)
+        weak = np.int64(0) if target == BOMBS_ONLY else beatable(mind, target)
         need = w[W_PARTNER_NEED] - w[W_PARTNER_WEAK] * weak // 100
         if about[A_NEXT_ENEMY] != U0:
             need -= w[W_PARTNER_UP] * weak // 100
@@ -66,7 +66,7 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
 def _must_block(row: np.ndarray, mind: Mind, main: np.uint64) -> bool:
     """Whether an enemy could go out over the target, and the reply (a solo or a pair) makes that harder."""
     target, about = row[TARGET], mind.about
-    if target == np.uint64(BOMBS_ONLY) or MAIN_SEGMENT[main] != MAIN_SEGMENT[target]:
+    if target == BOMBS_ONLY or MAIN_SEGMENT[main] != MAIN_SEGMENT[target]:
         return False
     cards = SEGMENT_CARDS[MAIN_SEGMENT[main]]
     threat = beatable(mind, target)

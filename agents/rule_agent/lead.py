@@ -6,7 +6,7 @@ import numpy as np
 
 from agents.rule_agent.decomposition import decompose
 from agents.rule_agent.kickers import lowest_kickers
-from agents.rule_agent.mind import A_FEWEST, A_HAND, A_NEXT_ENEMY, A_PARTNER_CARDS, Mind, first_legal, may_play
+from agents.rule_agent.mind import A_FEWEST, A_HAND, A_NEXT_ENEMY, A_PARTNER_CARDS, Mind, may_play
 from agents.rule_agent.prices import LOSER, beatable, body_segment, is_bomb
 from agents.rule_agent.scratch import EMIT, KICKERS, MAINS, PAIR, PRICES, SOLO
 from agents.rule_agent.weights import (
@@ -19,13 +19,13 @@ from agents.rule_agent.weights import (
     W_TEAM,
 )
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.legal import nth_legal
 from ddz_env.engine.tables import BOMB_ID, MAIN_SEGMENT, SEGMENT_BASE, SEGMENT_CARDS, SEGMENT_COPIES
 from ddz_env.engine.words import PLANE, U0, U1, U2, U3, lowest
 
 _ZERO = np.int64(0)
 _NEVER = -(1 << 30)
 _LIKELY = 40
-_BOMB_ID = np.uint64(BOMB_ID)
 
 
 @pure_kernel
@@ -109,9 +109,9 @@ def lead(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> tuple
         if score > best:
             best, main, kickers = score, candidate, mind.value.memory[KICKERS + index]
     if main == U0:
-        main = first_legal(mind)
+        main = nth_legal(mind.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
-    elif main < _BOMB_ID and SEGMENT_CARDS[MAIN_SEGMENT[main]] == U1 and mind.about[A_FEWEST] == U1:
+    elif main < BOMB_ID and SEGMENT_CARDS[MAIN_SEGMENT[main]] == U1 and mind.about[A_FEWEST] == U1:
         main = SEGMENT_BASE[SOLO] + _highest_rank(hand)
     return main, kickers
 

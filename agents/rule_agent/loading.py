@@ -8,14 +8,10 @@ from agents.rule_agent.scratch import (
     BODY,
     BOMB,
     KICKERS,
+    LOADED,
     MAINS,
     PAIR,
-    PLANE_PAIRS,
-    PLANE_SOLOS,
-    PLANES,
-    QUAD_PAIRS,
     QUAD_SOLOS,
-    SEGMENTS_END,
     SLOTS,
     SOLO,
     TRIO_PAIR,
@@ -26,10 +22,9 @@ from agents.rule_agent.scratch import (
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_BASE, SEGMENT_LENGTH
-from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, body_mask, lowest, popcount, spread
+from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, U6, U15, body_mask, lowest, popcount, spread
 from ddz_env.rules import R_TWO_JOKERS
 
-_U15 = np.uint64(15)
 NOT_POSSIBLE = 1 << 40
 _BLACK = np.uint64(0x2000)
 
@@ -75,26 +70,6 @@ def emit_move(scratch: Scratch, count: int, segment: int, rank: np.uint64, kicke
     return count + 1
 
 
-@inline_kernel
-def _kicker_segment(segment: np.uint64, pairs: bool) -> int:
-    """The segment of a plane or quad with kickers."""
-    if segment == np.uint64(BOMB):
-        return QUAD_PAIRS if pairs else QUAD_SOLOS
-    offset = np.int64(segment) - PLANES
-    return (PLANE_PAIRS if pairs else PLANE_SOLOS) + offset
-
-
-@inline_kernel
-def _kickers_exist(segment: np.uint64, pairs: bool, rules: np.ndarray) -> bool:
-    """Whether the rules let the body take such kickers (a plane of six never does)."""
-    target = _kicker_segment(segment, pairs)
-    if segment != np.uint64(BOMB):
-        stop = SEGMENTS_END if pairs else PLANE_PAIRS
-        if target >= stop or SEGMENT_LENGTH[target] != SEGMENT_LENGTH[segment]:
-            return False
-    return allowed(target, rules)
-
-
 @pure_kernel
 def load_body(
     index: int, solos: np.uint64, pairs: np.uint64, rules: np.ndarray, scratch: Scratch
@@ -105,7 +80,7 @@ def load_body(
         The solos and pairs left, the price of the body, and the kickers as a hand.
     """
     word = scratch.memory[BODY + index]
-    segment, rank, mode = word >> np.uint64(6), (word >> U2) & _U15, word & U3
+    segment, rank, mode = word >> U6, (word >> U2) & U15, word & U3
     slots = scratch.memory[SLOTS + index]
     ranks = body_mask(rank, SEGMENT_LENGTH[segment])
     if mode == U0:
@@ -114,7 +89,8 @@ def load_body(
     if segment == np.uint64(BOMB):
         priced = QUAD_SOLOS  # no bomb any more
     impossible = np.int64(NOT_POSSIBLE)
-    if not _kickers_exist(segment, mode == U2, rules):
+    target = LOADED[np.int64(mode), np.int64(segment)]
+    if target == 0 or not allowed(target, rules):  # a plane of six never takes kickers
         return solos, pairs, impossible, U0
     if mode == U2:
         riders = _lowest_bits(pairs & ~ranks, slots)
@@ -132,10 +108,8 @@ def load_body(
 def emit_body(index: int, kickers: np.uint64, scratch: Scratch, count: int) -> int:
     """Write one plane or quad with the kickers that it got; the number of moves written."""
     word = scratch.memory[BODY + index]
-    segment, rank, mode = word >> np.uint64(6), (word >> U2) & _U15, word & U3
-    if mode == U0:
-        return emit_move(scratch, count, np.int64(segment), rank, U0)
-    return emit_move(scratch, count, _kicker_segment(segment, mode == U2), rank, kickers)
+    segment, rank, mode = word >> U6, (word >> U2) & U15, word & U3
+    return emit_move(scratch, count, LOADED[np.int64(mode), np.int64(segment)], rank, kickers)
 
 
 @inline_kernel

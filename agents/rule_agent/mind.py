@@ -15,12 +15,8 @@ from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import HANDS, LANDLORD, PLAYED, SEAT, SIZES
 from ddz_env.engine.step import next_seat
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import JOKERS, U0, U1, U2, U3, U4, U8, U16, lowest, popcount, remove_hand
+from ddz_env.engine.words import BYTE, JOKERS, U0, U1, U2, U3, U4, U6, U8, U16, U63, popcount, remove_hand
 from ddz_env.rules import R_BOMBS, R_DECK, R_PLAYERS
-
-_U6 = np.uint64(6)
-_U63 = np.uint64(63)
-_BYTE = np.uint64(255)
 
 
 class Mind(NamedTuple):
@@ -30,8 +26,8 @@ class Mind(NamedTuple):
         value: The decomposition that values a hand.
         sure: The decomposition that counts the moves that can be beaten: a beatable move costs 100, others 1.
         beaten: How easily each main group is beaten, 0 (a control) to 100, by segment and lowest rank, int64.
-        mask: Legal actions, shape ``[7]``, uint64.
-        about: What the seat knows, shape ``[8]``, uint64: see the ``A_`` indexes.
+        mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
+        about: What the seat knows, uint64: see the ``A_`` indexes; the two words from ``A_PLAN`` on are a plan.
     """
 
     value: Scratch
@@ -41,7 +37,7 @@ class Mind(NamedTuple):
     about: npt.NDArray[np.uint64]
 
 
-A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS, A_BOMB_RISK = range(8)
+A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS, A_BOMB_RISK, A_PLAN = range(9)
 
 
 def new_mind() -> Mind:
@@ -52,7 +48,7 @@ def new_mind() -> Mind:
         sure=Scratch(value.price.copy(), value.memory),  # one search at a time: the memory is shared
         beaten=np.zeros(SEGMENTS_END * PRICES, np.int64),
         mask=np.zeros(MASK_WORDS, np.uint64),
-        about=np.zeros(8, np.uint64),
+        about=np.zeros(A_PLAN + 2, np.uint64),
     )
 
 
@@ -60,7 +56,7 @@ def new_mind() -> Mind:
 def size_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Cards in a seat's hand, from a view or a full row."""
     if row[SIZES] != U0:
-        return (row[SIZES] >> (U8 * seat)) & _BYTE
+        return (row[SIZES] >> (U8 * seat)) & BYTE
     return popcount(row[HANDS + np.int64(seat)])
 
 
@@ -101,13 +97,4 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: Mind) -> None:
 @inline_kernel
 def may_play(mind: Mind, main: np.uint64) -> bool:
     """Whether a main group is legal."""
-    return ((mind.mask[main >> _U6] >> (main & _U63)) & U1) == U1
-
-
-@inline_kernel
-def first_legal(mind: Mind) -> np.uint64:
-    """The lowest legal action."""
-    for word in range(MASK_WORDS):
-        if mind.mask[word] != U0:
-            return np.uint64(word) * np.uint64(64) + lowest(mind.mask[word])
-    return U0
+    return ((mind.mask[main >> U6] >> (main & U63)) & U1) == U1

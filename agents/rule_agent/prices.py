@@ -9,13 +9,16 @@ from agents.rule_agent.scratch import (
     BOMB,
     PAIR,
     PAIR_CHAIN,
-    PLANE_SOLOS,
+    PAIR_CHAIN_END,
     PLANES,
+    PLANES_END,
+    PRICED_AS,
     PRICES,
     QUAD_SOLOS,
     ROCKET,
     SOLO,
     SOLO_CHAIN,
+    SOLO_CHAIN_END,
     TRIO,
 )
 from agents.rule_agent.weights import (
@@ -43,17 +46,13 @@ from ddz_env.engine.tables import (
     ROCKET_ID,
     SEGMENT_BASE,
     SEGMENT_CARDS,
-    SEGMENT_COPIES,
-    SEGMENT_KICKER_COUNT,
     SEGMENT_LENGTH,
     SEGMENT_SIZE,
 )
-from ddz_env.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U4, U16, popcount, run
+from ddz_env.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U15, U16, popcount, run
 from ddz_env.rules import R_BOMBS
 
 LOSER, WINNER = 100, 1
-_U15 = np.uint64(15)
-_ROCKET_ID = np.uint64(ROCKET_ID)
 
 
 @inline_kernel
@@ -94,16 +93,16 @@ def set_prices(mind: Mind, w: np.ndarray) -> None:
     two, three = (pool >> U16) & PLANE, (pool >> (U2 * U16)) & PLANE
     four = pool >> (U3 * U16)
     rank = U0
-    while rank < _U15:
+    while rank < U15:
         higher = popcount(pool & (FOUR_PLANES * (PLANE & ~((U2 << rank) - U1))))
         beaten = (np.int64(higher) * 100 + np.int64(unseen) - 1) // np.int64(unseen)
         _put_price(mind, SOLO, rank, beaten, w[W_BASE_SOLO], w[W_SLOPE_SOLO], w)
         rank += U1
     _price_segment(mind, PAIR, two, w[W_STEP_PAIR], w[W_BASE_PAIR], w[W_SLOPE_PAIR], w)
     _price_segment(mind, TRIO, three, w[W_STEP_TRIO], w[W_BASE_TRIO], w[W_SLOPE_TRIO], w)
-    _price_chains(mind, pool & CHAIN_PLANE, SOLO_CHAIN, PAIR_CHAIN, w[W_STEP_CHAIN], w)
-    _price_chains(mind, two & CHAIN_PLANE, PAIR_CHAIN, PLANES, w[W_STEP_PAIR_CHAIN], w)
-    _price_chains(mind, three & CHAIN_PLANE, PLANES, PLANE_SOLOS, w[W_STEP_PLANE], w)
+    _price_chains(mind, pool & CHAIN_PLANE, SOLO_CHAIN, SOLO_CHAIN_END, w[W_STEP_CHAIN], w)
+    _price_chains(mind, two & CHAIN_PLANE, PAIR_CHAIN, PAIR_CHAIN_END, w[W_STEP_PAIR_CHAIN], w)
+    _price_chains(mind, three & CHAIN_PLANE, PLANES, PLANES_END, w[W_STEP_PLANE], w)
     _price_segment(mind, BOMB, four, 10, w[W_BOMB], 20, w)
     _price_segment(mind, QUAD_SOLOS, four, 10, w[W_QUAD], 20, w)
     _put_price(mind, ROCKET, U0, 0, w[W_ROCKET], 0, w)
@@ -120,16 +119,10 @@ def beatable(mind: Mind, main: np.uint64) -> int:
 @inline_kernel
 def body_segment(segment: np.uint64) -> int:
     """The segment that prices a group with kickers."""
-    if SEGMENT_KICKER_COUNT[segment] == U0:
-        return np.int64(segment)
-    if SEGMENT_COPIES[segment] == U4:
-        return QUAD_SOLOS
-    if SEGMENT_LENGTH[segment] == U1:
-        return TRIO
-    return PLANES + np.int64(SEGMENT_LENGTH[segment]) - 2
+    return PRICED_AS[np.int64(segment)]
 
 
 @inline_kernel
 def is_bomb(main: np.uint64, rules: np.ndarray) -> bool:
     """Whether a main group is a bomb or the rocket."""
-    return main == _ROCKET_ID or (MAIN_SEGMENT[main] == BOMB and rules[R_BOMBS] == U1)
+    return main == ROCKET_ID or (MAIN_SEGMENT[main] == BOMB and rules[R_BOMBS] == U1)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.chains import is_plane
 from agents.rule_agent.loading import NOT_POSSIBLE, emit_body, emit_move, load_body, load_trio
 from agents.rule_agent.scratch import (
     BODY,
     BOMB,
-    KICKERS,
-    MAINS,
     PAIR,
     PRICE_ONLY,
     ROCKET,
@@ -21,14 +18,14 @@ from agents.rule_agent.scratch import (
     TRIO_PAIR,
     TRIO_SOLO,
     Scratch,
+    is_plane,
     price_of,
 )
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
-from ddz_env.engine.tables import ROCKET_ID, SEGMENT_LENGTH
-from ddz_env.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, exactly, lowest, popcount
+from ddz_env.engine.tables import SEGMENT_LENGTH
+from ddz_env.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, U15, exactly, lowest, popcount
 
-_U15 = np.uint64(15)
 _ZERO = np.int64(0)
 MAX_READINGS = 512
 """Readings of one chain set that are tried (five quads have more)."""
@@ -102,7 +99,7 @@ def read_rest(
     bodies = 0
     for index in range(chains):
         segment = scratch.memory[TAKEN + index] >> U4
-        rank = scratch.memory[TAKEN + index] & _U15
+        rank = scratch.memory[TAKEN + index] & U15
         if not is_plane(segment):
             if emit:
                 count = emit_move(scratch, count, np.int64(segment), rank, U0)
@@ -137,9 +134,7 @@ def read_rest(
             solos &= ~JOKERS
             total += price_of(scratch, ROCKET, U0)
             if emit:
-                scratch.memory[MAINS + count] = np.uint64(ROCKET_ID)
-                scratch.memory[KICKERS + count] = U0
-                count += 1
+                count = emit_move(scratch, count, ROCKET, U0, U0)
         code //= 2
     while code > 0 and trios_first != U0:
         bit = U1 << lowest(trios_first)

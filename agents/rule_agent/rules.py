@@ -15,19 +15,20 @@ import numpy as np
 
 from agents.rule_agent.decomposition import decompose
 from agents.rule_agent.follow import follow
+from agents.rule_agent.kickers import choose_kickers
 from agents.rule_agent.lead import lead
-from agents.rule_agent.mind import A_HAND, Mind, first_legal, look_around, may_play, new_mind
+from agents.rule_agent.mind import A_HAND, Mind, look_around, may_play, new_mind
 from agents.rule_agent.prices import set_prices
 from agents.rule_agent.scratch import PRICE_ONLY
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env import Move, Rules, View
 from ddz_env.agent import BatchPlayer
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_DOUBLE, STAGE_PLAY, TARGET
-from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.layout import CHOSEN, LANDLORD, PENDING, SEAT, STAGE, STAGE_DOUBLE, STAGE_KICKER, STAGE_PLAY, TARGET
+from ddz_env.engine.legal import count_legal, finishing_action, legal_mask
 from ddz_env.engine.step import main_cards
-from ddz_env.engine.tables import BID_ID, DOUBLE_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_CARDS
-from ddz_env.engine.words import U0, U1, U2, U3, lowest, popcount, remove_hand
+from ddz_env.engine.tables import BID_ID, DOUBLE_ID, KICKER_ID
+from ddz_env.engine.words import PLANE, U0, U1, U2, U3, lowest, remove_hand
 from ddz_env.errors import IllegalMoveError
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
@@ -37,37 +38,15 @@ _DOUBLE_LANDLORD, _DOUBLE_PEASANT = 210, 200
 
 
 @inline_kernel
-def _finishing(hand: np.uint64, mind: Mind) -> np.uint64:
-    """The lowest legal main group that empties the hand, 0 if none."""
-    cards = popcount(hand)
-    for word in range(MASK_WORDS):
-        bits = mind.mask[word]
-        while bits != U0:
-            main = np.uint64(word) * np.uint64(64) + lowest(bits)
-            bits &= bits - U1
-            if main < np.uint64(379) and SEGMENT_CARDS[MAIN_SEGMENT[main]] == cards:
-                return main
-    return U0
-
-
-@inline_kernel
-def _count(mind: Mind) -> np.uint64:
-    total = U0
-    for word in range(MASK_WORDS):
-        total += popcount(mind.mask[word])
-    return total
-
-
-@inline_kernel
 def _speak(row: np.ndarray, mind: Mind, value: int) -> np.uint64:
     """The bid or the answer to doubling of a hand that costs ``value`` to play out."""
     if row[STAGE] == STAGE_DOUBLE:
         limit = _DOUBLE_LANDLORD if row[SEAT] == row[LANDLORD] else _DOUBLE_PEASANT
-        return np.uint64(DOUBLE_ID) + (U1 if value <= limit else U0)
+        return DOUBLE_ID + (U1 if value <= limit else U0)
     bid = U0
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
-    return np.uint64(BID_ID) + (bid if may_play(mind, np.uint64(BID_ID) + bid) else U0)
+    return BID_ID + (bid if may_play(mind, BID_ID + bid) else U0)
 
 
 @pure_kernel
@@ -84,8 +63,7 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) ->
         Action id of the main group, bid or answer to doubling, and the kickers as a hand.
     """
     legal_mask(row, rules, mind.mask)
-    first = first_legal(mind)
-    if row[STAGE] == STAGE_PLAY and first == U0 and _count(mind) == U1:
+    if row[STAGE] == STAGE_PLAY and mind.mask[0] & U1 and count_legal(mind.mask) == U1:
         return U0, U0  # nothing but pass
     look_around(row, rules, mind)
     set_prices(mind, w)
@@ -93,12 +71,40 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) ->
     if row[STAGE] != STAGE_PLAY:
         value, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
         return _speak(row, mind, value), U0
-    main = _finishing(hand, mind)
+    main = finishing_action(hand, mind.mask)
     if main != U0:
         return main, remove_hand(hand, main_cards(main))
     if row[TARGET] == U0:
         return lead(row, rules, mind, w)
     return follow(row, rules, mind, w)
+
+
+@pure_kernel
+def next_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> np.uint64:
+    """The decision of the acting seat at any stage, one action at a time.
+
+    Args:
+        row: A view's row or a full row, not over.
+        rules: The rules array.
+        mind: Memory (:func:`new_mind`).
+        w: The weights (``WEIGHTS``).
+        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.  If the game
+            took another main group, the kickers are those that the agent would give that group.
+
+    Returns:
+        Action id of the main group, bid, answer to doubling or next kicker of the plan; 0 if no kicker of it is left.
+        It need not be legal where an earlier kicker was not of the plan.
+    """
+    if row[STAGE] != STAGE_KICKER:
+        plan[0], plan[1] = rules_move(row, rules, mind, w)
+        return plan[0]
+    if plan[0] != row[PENDING]:
+        look_around(row, rules, mind)
+        set_prices(mind, w)
+        plan[0] = row[PENDING]
+        plan[1] = choose_kickers(row, mind.about[A_HAND], row[PENDING], rules, mind)
+    ranks = remove_hand(plan[1], row[CHOSEN]) & PLANE
+    return KICKER_ID + lowest(ranks) if ranks != U0 else U0
 
 
 class RulesAgent:

@@ -7,25 +7,42 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.engine import tables
-from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.actions import NUM_SEGMENTS, SEGMENTS, segments_of
+from ddz_env.engine.compiling import inline_kernel
 
 # Segments as typed integers: Numba compiles a function anew for every literal that it is given.
-SEGMENTS_END = np.int64(tables.N_SEGMENTS)
-BOMB = np.int64(tables.SEG_BOMB)
-PAIR = np.int64(tables.SEG_PAIR)
-PAIR_CHAIN = np.int64(tables.SEG_PAIR_CHAIN)
-PLANES = np.int64(tables.SEG_PLANE)
-PLANE_PAIRS = np.int64(tables.SEG_PLANE_PAIRS)
-PLANE_SOLOS = np.int64(tables.SEG_PLANE_SOLOS)
-QUAD_PAIRS = np.int64(tables.SEG_QUAD_PAIRS)
-QUAD_SOLOS = np.int64(tables.SEG_QUAD_SOLOS)
-ROCKET = np.int64(tables.SEG_ROCKET)
-SOLO = np.int64(tables.SEG_SOLO)
-SOLO_CHAIN = np.int64(tables.SEG_SOLO_CHAIN)
-TRIO = np.int64(tables.SEG_TRIO)
-TRIO_PAIR = np.int64(tables.SEG_TRIO_PAIR)
-TRIO_SOLO = np.int64(tables.SEG_TRIO_SOLO)
+SEGMENTS_END = np.int64(NUM_SEGMENTS)
+SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
+    np.int64(segments_of(name).start)
+    for name in ("solo", "pair", "trio", "trio+solo", "trio+pair", "bomb", "quad+2 solos", "rocket")
+)
+SOLO_CHAIN, PAIR_CHAIN, PLANES = (np.int64(segments_of(name).start) for name in ("solo chain", "pair chain", "plane"))
+SOLO_CHAIN_END, PAIR_CHAIN_END, PLANES_END = (
+    np.int64(segments_of(name).stop) for name in ("solo chain", "pair chain", "plane")
+)
+
+
+def _loaded() -> npt.NDArray[np.int64]:
+    """The segment of each plane or quad by its kickers: none, solos, pairs (rows); 0 if there is none."""
+    table = np.zeros((3, NUM_SEGMENTS), np.int64)
+    for body, solos, pairs in (("plane", "plane+solos", "plane+pairs"), ("bomb", "quad+2 solos", "quad+2 pairs")):
+        for row, category in enumerate((body, solos, pairs)):
+            table[row, segments_of(body)[: len(segments_of(category))]] = segments_of(category)
+    return table
+
+
+def _priced_as() -> npt.NDArray[np.int64]:
+    """The segment that prices each segment: its body without kickers; quads with kickers are no bombs."""
+    table = np.arange(NUM_SEGMENTS)
+    bare = {(s.copies, s.length): index for index, s in enumerate(SEGMENTS) if not s.kicker_count}
+    for index, segment in enumerate(SEGMENTS):
+        if segment.kicker_count:
+            table[index] = QUAD_SOLOS if segment.copies == 4 else bare[segment.copies, segment.length]
+    return table
+
+
+LOADED = _loaded()
+PRICED_AS = _priced_as()
 EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 
 PRICES = 16
@@ -62,7 +79,7 @@ class Scratch(NamedTuple):
 
     Attributes:
         price: Price of each main group without its kickers, shape ``[segments * 16]``, int64, by segment and lowest
-            rank; the caller fills it (:func:`uniform_prices`).  Groups with kickers cost what their bodies cost
+            rank; the caller fills it.  Groups with kickers cost what their bodies cost
             alone, except quads with kickers, which are not bombs.
         memory: Shape ``[232]``, uint64.  The answer's moves stand at ``MAINS`` and ``KICKERS``.
     """
@@ -76,14 +93,13 @@ def new_scratch() -> Scratch:
     return Scratch(np.ones(int(SEGMENTS_END) * PRICES, np.int64), np.zeros(_MEMORY_WORDS, np.uint64))
 
 
-@pure_kernel
-def uniform_prices(scratch: Scratch) -> None:
-    """Price every move at one: the search then counts the fewest tricks to finish."""
-    for index in range(SEGMENTS_END * PRICES):
-        scratch.price[index] = 1
-
-
 @inline_kernel
 def price_of(scratch: Scratch, segment: int, rank: np.uint64) -> int:
     """The price of a main group."""
     return scratch.price[np.int64(segment) * PRICES + np.int64(rank)]
+
+
+@inline_kernel
+def is_plane(segment: np.uint64) -> bool:
+    """Whether a segment is that of a plane without kickers."""
+    return np.uint64(PLANES) <= segment < np.uint64(PLANES_END)

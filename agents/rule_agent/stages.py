@@ -10,66 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.rule_agent.kickers import choose_kickers
-from agents.rule_agent.mind import Mind, look_around, new_mind
-from agents.rule_agent.prices import set_prices
-from agents.rule_agent.rules import rules_move
+from agents.rule_agent.mind import Mind, new_mind
+from agents.rule_agent.rules import next_action
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.layout import CHOSEN, HANDS, PENDING, SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.engine.layout import CHOSEN, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.tables import KICKER_ID
-from ddz_env.engine.words import PLANE, U0, lowest, remove_hand
+from ddz_env.engine.words import U0
 from ddz_env.errors import InvalidOptionError
 from ddz_env.rules import Rules
 from ddz_env.stepping import marked
 
 NO_LABEL = -1
 """The answer where the teacher has none: a half-built move that it would never have built."""
-
-_KICKER = np.uint64(STAGE_KICKER)
-_OVER = np.uint64(STAGE_OVER)
-_KICKER_BASE = np.uint64(KICKER_ID)
-
-
-@pure_kernel
-def planned_kickers(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> np.uint64:
-    """The kickers that the rule agent would give the main group of a half-built move, as a hand.
-
-    Args:
-        row: The game, at a kicker stage, shape ``[32]``, uint64; unchanged.
-        rules: The rules array.
-        mind: The agent's memory; its prices are changed.
-        w: Its weights.
-    """
-    look_around(row, rules, mind)
-    set_prices(mind, w)
-    return choose_kickers(row, row[HANDS + np.int64(row[SEAT])], row[PENDING], rules, mind)
-
-
-@pure_kernel
-def teach_kicker(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> int:
-    """The next kicker of a half-built move: of the teacher's plan, or of what it would give another group.
-
-    Args:
-        row: The game, at a kicker stage, shape ``[32]``, uint64; unchanged.
-        rules: The rules array.
-        mind: The teacher's memory.
-        w: Its weights.
-        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
-
-    Returns:
-        An action id, or ``NO_LABEL``.
-    """
-    main = row[PENDING]
-    if plan[0] != main:
-        plan[0], plan[1] = main, planned_kickers(row, rules, mind, w)
-    # A hand is planes of thresholds: a part of the plan has no bit that the plan lacks.
-    if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
-        return NO_LABEL
-    legal_mask(row, rules, mind.mask)
-    action = _KICKER_BASE + lowest(remove_hand(plan[1], row[CHOSEN]) & PLANE)
-    return int(action) if marked(mind.mask, action) else NO_LABEL
 
 
 @pure_kernel
@@ -83,11 +36,15 @@ def taught_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray,
         w: Its weights.
         plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
     """
-    if row[STAGE] == _KICKER:
-        return teach_kicker(row, rules, mind, w, plan)
-    main, kickers = rules_move(row, rules, mind, w)
-    plan[0], plan[1] = main, kickers
-    return int(main)
+    action = next_action(row, rules, mind, w, plan)
+    if row[STAGE] == STAGE_KICKER:
+        # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
+        if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
+            return NO_LABEL
+        legal_mask(row, rules, mind.mask)
+        if not marked(mind.mask, action):
+            return NO_LABEL
+    return int(action)
 
 
 @pure_kernel
@@ -105,7 +62,7 @@ def teach(
         actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
     """
     for index in range(rows.shape[0]):
-        over = rows[index, STAGE] == _OVER
+        over = rows[index, STAGE] == STAGE_OVER
         actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
 
 

@@ -16,11 +16,11 @@ from agents.neural.model import Bytes
 from agents.neural.model import PolicyModel as LearnedPolicy
 from agents.worlds.errors import InvalidInferenceOptionError
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.history import HISTORY_MOVES
+from ddz_env.engine.layout import HISTORY_MOVES
 from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.notation import Move
-from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
 
 _MOST_AT_ONCE = 4096
@@ -89,7 +89,7 @@ class LearnedModel:
             observations = np.zeros((len(games), OBSERVATION_WORDS), np.uint64)
             masks = np.zeros((len(games), MASK_BYTE_WORDS), np.uint64)
             _see(games, recent, words, np.uint64(seat), observations, masks)
-            total += self._logarithms(observations.view(np.int8), masks.view(np.int8), action)
+            total += self._logarithms(observations.view(np.int8), mask_bytes(masks), action)
             _play(games, words, np.uint64(action))
         return total
 

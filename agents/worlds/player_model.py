@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from agents.worlds.errors import InvalidInferenceOptionError
 from agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, first_rows, play_all
-from ddz_env.engine.history import HISTORY_MOVES, apply_and_record
+from ddz_env.engine.layout import HISTORY_MOVES
+from ddz_env.engine.step import apply_and_record
 from ddz_env.notation import Move
 from ddz_env.rules import Rules
 

@@ -136,11 +136,6 @@ def inline_kernel(function: _F) -> _F:
     return _compile(function, {"_nrt": False, "forceinline": True})
 
 
-def parallel_kernel(function: _F) -> _F:
-    """Like :func:`kernel`, with ``numba.prange`` over threads."""
-    return _compile(function, {"parallel": True})
-
-
 def _compile(function: _F, extra: dict[str, Any]) -> _F:
     dispatcher = numba.njit(**FLAGS, **extra)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1

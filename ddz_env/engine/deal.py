@@ -24,6 +24,7 @@ from ddz_env.engine.layout import (
 )
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.words import (
+    BYTE,
     FOUR_PLANES,
     PLANE,
     U0,
@@ -31,9 +32,11 @@ from ddz_env.engine.words import (
     U2,
     U3,
     U8,
+    U15,
     U16,
     U32,
     U48,
+    U63,
     add,
     add_hand,
     count_of,
@@ -52,11 +55,8 @@ from ddz_env.rules import (
     R_PLAYERS,
 )
 
-_BYTE = np.uint64(0xFF)
 _FIELD = np.uint64(0xFFFF)
-_U15 = np.uint64(15)
 _U24 = np.uint64(24)
-_U63 = np.uint64(63)
 
 
 @inline_kernel
@@ -106,9 +106,9 @@ def share_out(
             limit2 -= U1 - past2
             size -= U1
             copies -= U1
-        hand0 |= _copies(got & _BYTE, rank)
-        hand1 |= _copies((got >> U8) & _BYTE, rank)
-        hand2 |= _copies((got >> U16) & _BYTE, rank)
+        hand0 |= _copies(got & BYTE, rank)
+        hand1 |= _copies((got >> U8) & BYTE, rank)
+        hand2 |= _copies((got >> U16) & BYTE, rank)
         hand3 |= _copies(got >> _U24, rank)
     return hand0, hand1, hand2, hand3, state
 
@@ -118,10 +118,10 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     """Leave each card out with probability 0.5."""
     kept = U0
     rank = U0
-    while rank < _U15:
+    while rank < U15:
         copies = count_of(hand, rank)
         state = advance(state)
-        coins = mix(state) >> (_U63 - U3)
+        coins = mix(state) >> (U63 - U3)
         kept = add(kept, U1 << rank, popcount(coins & ((U1 << copies) - U1)))
         rank += U1
     return kept, state
@@ -140,16 +140,16 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[LANDLORD] = U0
         row[HANDS] = add_hand(row[HANDS], row[BOTTOM])
         row[KNOWN] = row[BOTTOM]
-        row[STAGE] = np.uint64(STAGE_DOUBLE) if rules[R_DOUBLING] == U1 else np.uint64(STAGE_PLAY)
+        row[STAGE] = STAGE_DOUBLE if rules[R_DOUBLING] == U1 else STAGE_PLAY
     else:
         state = advance(row[RNG])
         row[RNG] = state
         opener = below(mix(state), rules[R_PLAYERS])
         row[SEAT] = opener
         row[OWNER] = opener
-        row[LANDLORD] = np.uint64(NO_SEAT)
+        row[LANDLORD] = NO_SEAT
         row[BIDS] = opener << U16
-        row[STAGE] = np.uint64(STAGE_BID)
+        row[STAGE] = STAGE_BID
 
 
 @pure_kernel

@@ -1,7 +1,7 @@
 """The words of a row: one game is ``ROW_WORDS`` unsigned 64-bit words, and nothing else.
 
-Copying, hashing, pickling, sharing and batching a game is copying, hashing ... a row.  The history that
-observations need is a ring beside it (:mod:`ddz_env.engine.history`), which search never copies.
+Copying, hashing, pickling, sharing and batching a game is copying, hashing ... a row.  The recent moves that
+observations need are a ring beside it, which search without networks never copies.
 """
 
 from __future__ import annotations
@@ -62,3 +62,9 @@ STAGE_PLAY, STAGE_KICKER, STAGE_BID, STAGE_DOUBLE, STAGE_OVER = 0, 1, 2, 3, 4
 NO_SEAT = 3
 NO_GAME = 9
 BOMBS_ONLY = 511
+"""A main id that no main group has."""
+
+HISTORY_MOVES = 16
+"""Moves that a ring holds; move number ``n`` stands at slot ``n % 16``."""
+HISTORY_WORDS = 2
+"""Words a slot: the cards of the move as a hand, and ``main id | seat << 16`` (bids keep their action id)."""

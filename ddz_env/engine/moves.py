@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.actions import MAX_KICKERS
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.kickers import kicker_options
-from ddz_env.engine.layout import HANDS, KEY, SEAT, STAGE, STAGE_PLAY, TARGET
-from ddz_env.engine.legal import legal_mask, trio_needed
-from ddz_env.engine.tables import (
-    MAIN_SEGMENT,
-    MASK_WORDS,
-    SEGMENT_BASE,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-)
+from ddz_env.engine.kickers import body_of, kicker_options
+from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT
 from ddz_env.engine.words import U0, U1, add, lowest
 
-MAX_KICKERS = 6
 _COMMON_MOVES = 512
 
 
@@ -85,26 +78,20 @@ def list_kickers(
     Returns:
         The number of moves with these; only the first ``capacity`` are written.
     """
-    hand = row[HANDS + np.int64(row[SEAT])]
-    segment = MAIN_SEGMENT[main]
-    start = main - SEGMENT_BASE[segment]
-    length, size = SEGMENT_LENGTH[segment], SEGMENT_KICKER_SIZE[segment]
-    count = SEGMENT_KICKER_COUNT[segment]
-    on_lead = row[TARGET] == U0
-    trio = trio_needed(segment, start, on_lead, row[KEY], rules)
+    body = body_of(row, row[HANDS + np.int64(row[SEAT])], main, rules)
     options = np.empty(MAX_KICKERS, np.uint64)
     chosen = np.empty(MAX_KICKERS + 1, np.uint64)
     chosen[0] = U0
     depth = 0
-    options[0] = kicker_options(hand, start, length, size, count, count, U0, U0, on_lead, trio, rules)
+    options[0] = kicker_options(body, body.kickers, U0, U0, rules)
     while depth >= 0:
         if options[depth] == U0:
             depth -= 1
             continue
         rank = lowest(options[depth])
         options[depth] &= options[depth] - U1
-        kicker_set = add(chosen[depth], U1 << rank, size)
-        left = count - np.uint64(depth) - U1
+        kicker_set = add(chosen[depth], U1 << rank, body.size)
+        left = body.kickers - np.uint64(depth) - U1
         if left == U0:
             if found < mains.size:
                 mains[found] = main
@@ -113,7 +100,5 @@ def list_kickers(
         else:
             depth += 1
             chosen[depth] = kicker_set
-            options[depth] = kicker_options(
-                hand, start, length, size, count, left, kicker_set, rank, on_lead, trio, rules
-            )
+            options[depth] = kicker_options(body, left, kicker_set, rank, rules)
     return found

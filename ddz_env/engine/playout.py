@@ -1,16 +1,44 @@
-"""Random games: uniform over each stage (``random-staged``), the fastest policy there is."""
+"""Random play, uniform over each stage (``random-staged``): the fastest policy there is."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.deal import new_game
+from ddz_env.engine.kickers import body_of, kicker_options
 from ddz_env.engine.layout import ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
 from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.engine.words import U0, U1, add, popcount, select
+
+
+@inline_kernel
+def random_action(
+    row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """A uniform legal action of the seat to act, and the generator's new state; ``mask`` is scratch."""
+    legal_mask(row, rules, mask)
+    state = advance(state)
+    return nth_legal(mask, below(mix(state), count_legal(mask))), state
+
+
+@inline_kernel
+def random_kickers(
+    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
+) -> tuple[np.uint64, np.uint64]:
+    """Kickers of a legal main group, uniform at every stage, as a hand; and the generator's new state."""
+    body = body_of(row, hand, main, rules)
+    chosen, floor, left = U0, U0, body.kickers
+    while left > U0:
+        options = kicker_options(body, left, chosen, floor, rules)
+        state = advance(state)
+        floor = select(options, below(mix(state), popcount(options)))
+        chosen = add(chosen, U1 << floor, body.size)
+        left -= U1
+    return chosen, state
 
 
 @kernel
@@ -33,9 +61,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
         state = key(seed, np.uint64(game))
         new_game(row, state, rules)
         while row[STAGE] != STAGE_OVER:
-            legal_mask(row, rules, mask)
-            state = advance(state)
-            action = nth_legal(mask, below(mix(state), count_legal(mask)))
+            action, state = random_action(row, rules, mask, state)
             apply_action(row, action, rules)
             decisions += 1
         wins[np.int64(row[WINNER]) - 1] += 1

@@ -6,15 +6,11 @@ import numpy as np
 
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
-from ddz_env.engine.words import U0, U1, U2, U3, U8, U16
+from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16
 from ddz_env.rules import R_PLAYERS
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
-_BYTE = np.uint64(255)
 _WORD = np.uint64(65535)
-_U12 = np.uint64(12)
-_U15 = np.uint64(15)
-_NO_GAME = np.uint64(NO_GAME)
 
 
 @pure_kernel
@@ -22,16 +18,16 @@ def is_spring(row: np.ndarray) -> bool:
     """Whether the losers never played (spring), or the landlord played only the first move (anti-spring)."""
     landlord = row[LANDLORD]
     plays = row[PLAYS]
-    peasants = plays & ~(_BYTE << (U8 * landlord))
+    peasants = plays & ~(BYTE << (U8 * landlord))
     if row[WINNER] == landlord + U1:
         return peasants == U0
-    return ((plays >> (U8 * landlord)) & _BYTE) == U1
+    return ((plays >> (U8 * landlord)) & BYTE) == U1
 
 
 @pure_kernel
 def stake(row: np.ndarray) -> np.uint64:
     """Base (the highest bid, 1 without an auction) times two for every bomb and rocket played so far."""
-    base = (row[BIDS] >> _U12) & _U15
+    base = (row[BIDS] >> U12) & U15
     return max(base, U1) << row[BOMBS]
 
 
@@ -50,7 +46,7 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
     """
     for seat in range(3):
         returns[seat] = 0.0
-    if row[WINNER] == U0 or row[WINNER] == _NO_GAME:
+    if row[WINNER] == U0 or row[WINNER] == NO_GAME:
         return
     landlord = np.int64(row[LANDLORD])
     players = np.int64(rules[R_PLAYERS])

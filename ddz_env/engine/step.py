@@ -1,4 +1,4 @@
-"""Applying an action to a row, in place and unchecked."""
+"""Applying an action to a row, in place and unchecked, with or without its ring of recent moves."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import deal_again
+from ddz_env.engine.kickers import is_plane_with_solos
 from ddz_env.engine.layout import (
     BIDS,
     BOMBS,
@@ -37,15 +38,14 @@ from ddz_env.engine.layout import (
     WEIGHTS,
     WINNER,
 )
-from ddz_env.engine.legal import is_plane_with_solos
 from ddz_env.engine.tables import (
     BID_ID,
     DOUBLE_ID,
     KICKER_ID,
     MAIN_SEGMENT,
+    PLANES_OF_FOUR,
     ROCKET_ID,
     SEG_BOMB,
-    SEG_PLANE,
     SEG_ROCKET,
     SEGMENT_BASE,
     SEGMENT_COPIES,
@@ -63,6 +63,8 @@ from ddz_env.engine.words import (
     U3,
     U4,
     U8,
+    U12,
+    U15,
     U16,
     add,
     add_hand,
@@ -85,21 +87,6 @@ from ddz_env.rules import (
     R_TRIO_KICKERS,
 )
 
-_KICKER_ID = np.uint64(KICKER_ID)
-_BID_ID = np.uint64(BID_ID)
-_DOUBLE_ID = np.uint64(DOUBLE_ID)
-_ROCKET_ID = np.uint64(ROCKET_ID)
-_BOMBS_ONLY = np.uint64(BOMBS_ONLY)
-_PLAY = np.uint64(STAGE_PLAY)
-_KICKER = np.uint64(STAGE_KICKER)
-_BID = np.uint64(STAGE_BID)
-_DOUBLE = np.uint64(STAGE_DOUBLE)
-_OVER = np.uint64(STAGE_OVER)
-_NO_GAME = np.uint64(NO_GAME)
-_PLANE_OF_FOUR = np.uint64(SEG_PLANE + 2)
-_U12 = np.uint64(12)
-_U15 = np.uint64(15)
-
 
 @inline_kernel
 def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
@@ -111,7 +98,7 @@ def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
 @inline_kernel
 def main_cards(main: np.uint64) -> np.uint64:
     """The body of a main group as a hand."""
-    if main == _ROCKET_ID:
+    if main == ROCKET_ID:
         return JOKERS
     segment = MAIN_SEGMENT[main]
     return spread(body_mask(main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
@@ -127,7 +114,7 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
         rules: The rules array.
     """
     stage = row[STAGE]
-    if stage == _PLAY:
+    if stage == STAGE_PLAY:
         if action == U0:
             _pass(row, rules)
         else:
@@ -136,23 +123,23 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
             if count == U0:
                 _play(row, action, U0, rules)
             else:
-                row[STAGE] = _KICKER
+                row[STAGE] = STAGE_KICKER
                 row[PENDING] = action
                 row[CHOSEN] = U0
                 row[LEFT] = count
                 row[FLOOR] = U0
-    elif stage == _KICKER:
-        rank = action - _KICKER_ID
+    elif stage == STAGE_KICKER:
+        rank = action - KICKER_ID
         pending = row[PENDING]
         row[CHOSEN] = add(row[CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
         row[FLOOR] = rank
         row[LEFT] -= U1
         if row[LEFT] == U0:
             _play(row, pending, row[CHOSEN], rules)
-    elif stage == _BID:
-        _bid(row, action - _BID_ID, rules)
-    elif stage == _DOUBLE:
-        _answer_doubling(row, action - _DOUBLE_ID, rules)
+    elif stage == STAGE_BID:
+        _bid(row, action - BID_ID, rules)
+    elif stage == STAGE_DOUBLE:
+        _answer_doubling(row, action - DOUBLE_ID, rules)
 
 
 @inline_kernel
@@ -195,7 +182,7 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
     row[CHOSEN] = U0
     row[LEFT] = U0
     row[FLOOR] = U0
-    row[STAGE] = _PLAY
+    row[STAGE] = STAGE_PLAY
     play_lightly(row, main, kickers, rules)
 
 
@@ -231,7 +218,7 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         _merge_reading(row, main, segment, start, kickers)
     if hand == U0:
-        row[STAGE] = _OVER
+        row[STAGE] = STAGE_OVER
         row[WINNER] = seat + U1
     else:
         row[SEAT] = next_seat(seat, rules)
@@ -262,17 +249,17 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
     row[TARGET] = main
     row[KEY] = start + length - U1
     if exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
-        row[TARGET] = _BOMBS_ONLY
+        row[TARGET] = BOMBS_ONLY
     elif trios != U0:
         chain = (trios | body_mask(start, length)) & CHAIN_PLANE
         joined = chain & (chain >> U1) & (chain >> U2) & (chain >> U3)
         if joined != U0:
             first = start if (joined >> start) & U1 else start - U1
-            row[TARGET] = SEGMENT_BASE[_PLANE_OF_FOUR] + first
+            row[TARGET] = PLANES_OF_FOUR + first
             row[KEY] = first
         else:
             rank = row[KEY] + U1
-            while rank < _U15:
+            while rank < U15:
                 if (trios >> rank) & U1:
                     row[KEY] = rank
                 rank += U1
@@ -284,19 +271,19 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     seat = row[SEAT]
     shift = U4 * seat
     row[MOVES] += U1
-    first_round = ((row[BIDS] >> shift) & _U15) == U0
+    first_round = ((row[BIDS] >> shift) & U15) == U0
     if bid > U0 or first_round:
-        row[BIDS] = (row[BIDS] & ~(_U15 << shift)) | ((bid + U1) << shift)
+        row[BIDS] = (row[BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
     if bid > U0:
-        row[BIDS] = (row[BIDS] & ~(_U15 << _U12)) | (bid << _U12)
+        row[BIDS] = (row[BIDS] & ~(U15 << U12)) | (bid << U12)
         row[OWNER] = seat
         row[PASSES] = U0
     else:
         row[PASSES] += U1
-    highest = (row[BIDS] >> _U12) & _U15
+    highest = (row[BIDS] >> U12) & U15
     following = next_seat(seat, rules)
     row[SEAT] = following
-    opener = (row[BIDS] >> U16) & _U15
+    opener = (row[BIDS] >> U16) & U15
     if rules[R_BIDDING] == BIDDING_ONCE:
         ended = highest == U3 or following == opener
     else:
@@ -306,10 +293,10 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     if highest > U0:
         _make_landlord(row, row[OWNER], rules)
     elif rules[R_DECLINE] == DECLINE_END:
-        row[STAGE] = _OVER
-        row[WINNER] = _NO_GAME
+        row[STAGE] = STAGE_OVER
+        row[WINNER] = NO_GAME
     elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
-        row[BIDS] |= U1 << _U12
+        row[BIDS] |= U1 << U12
         _make_landlord(row, opener, rules)
     else:
         deal_again(row, rules)
@@ -323,7 +310,7 @@ def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
     row[SEAT] = seat
     row[PASSES] = U0
     row[OWNER] = seat
-    row[STAGE] = _DOUBLE if rules[R_DOUBLING] == U1 else _PLAY
+    row[STAGE] = STAGE_DOUBLE if rules[R_DOUBLING] == U1 else STAGE_PLAY
 
 
 @pure_kernel
@@ -333,4 +320,32 @@ def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> 
     row[DOUBLES] |= (doubled + U1) << (U2 * seat)
     row[SEAT] = next_seat(seat, rules)
     if row[SEAT] == row[LANDLORD]:
-        row[STAGE] = _PLAY
+        row[STAGE] = STAGE_PLAY
+
+
+@pure_kernel
+def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Play one action, as :func:`apply_action`, and enter the move in the ring once complete.
+
+    Args:
+        row: The game, changed in place.
+        ring: Shape ``[16, 2]``, uint64, changed in place.  A new deal in the auction clears it.
+        action: A legal action id.
+        rules: The rules array.
+    """
+    before = row[MOVES]
+    seat = row[SEAT]
+    main, cards = action, U0
+    if row[STAGE] == STAGE_KICKER:
+        main = row[PENDING]
+        size = SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]]
+        cards = add_hand(main_cards(main), add(row[CHOSEN], U1 << (action - KICKER_ID), size))
+    elif row[STAGE] == STAGE_PLAY and action != U0:
+        cards = main_cards(action)
+    apply_action(row, action, rules)
+    if row[MOVES] == U0 and before > U0:
+        ring[:] = U0
+    elif row[MOVES] != before:
+        slot = before % U16
+        ring[slot, 0] = cards
+        ring[slot, 1] = main | (seat << U16)

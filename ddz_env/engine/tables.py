@@ -13,24 +13,23 @@ from ddz_env.actions import (
     MAIN_GROUPS,
     MAIN_IDS,
     NUM_ACTIONS,
+    NUM_MAIN,
     NUM_SEGMENTS,
     ROCKET_CATEGORY,
     SEGMENTS,
+    segments_of,
 )
+from ddz_env.cards import BLACK_JOKER, MAX_HAND
+from ddz_env.engine.layout import BOMBS_ONLY
 
-_BY_NAME = {category.name: index for index, category in enumerate(CATEGORIES)}
+if NUM_SEGMENTS > 64 or NUM_MAIN > BOMBS_ONLY:  # pragma: no cover
+    raise ImportError("the rules array has one word for the segments, and main groups end below BOMBS_ONLY")
 
 
 def _column(name: str) -> np.ndarray:
     return np.array([getattr(segment, name) for segment in SEGMENTS], np.uint64)
 
 
-def _first_segment(category: int) -> np.int64:
-    """A typed constant: Numba would compile a kernel anew for every literal integer that it is called with."""
-    return np.int64(next(index for index, segment in enumerate(SEGMENTS) if segment.category == category))
-
-
-SEGMENT_CATEGORY = _column("category")
 SEGMENT_BASE = _column("base")
 SEGMENT_SIZE = _column("size")
 SEGMENT_LENGTH = _column("length")
@@ -41,29 +40,41 @@ SEGMENT_CARDS = _column("cards")
 SEGMENT_WEIGHT = _column("weight")
 MAIN_SEGMENT = np.array([group.segment for group in MAIN_GROUPS], np.uint64)
 
+_RANKED = sorted((category for category in CATEGORIES if category.copies), key=lambda category: category.copies)
+CATEGORY_FIRST = np.array([segments_of(category.name).start for category in _RANKED], np.int64)
+"""First segment of each category that has ranks, by cards of a rank in the body."""
+CATEGORY_STOP = np.array([segments_of(category.name).stop for category in _RANKED], np.int64)
+"""The end of its segments."""
+COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
+"""How many of these categories have bodies of at most 0..4 cards a rank."""
+
 MASK_WORDS = (NUM_ACTIONS + 63) // 64
-N_SEGMENTS = np.int64(NUM_SEGMENTS)
+"""Words of a mask."""
+MAIN_WORDS = (NUM_MAIN + 63) // 64
+"""Those that hold main groups."""
 
-SEG_SOLO = _first_segment(_BY_NAME["solo"])
-SEG_PAIR = _first_segment(_BY_NAME["pair"])
-SEG_TRIO = _first_segment(_BY_NAME["trio"])
-SEG_TRIO_SOLO = _first_segment(_BY_NAME["trio+solo"])
-SEG_TRIO_PAIR = _first_segment(_BY_NAME["trio+pair"])
-SEG_BOMB = _first_segment(BOMB_CATEGORY)
-SEG_ROCKET = _first_segment(ROCKET_CATEGORY)
-SEG_QUAD_SOLOS = _first_segment(_BY_NAME["quad+2 solos"])
-SEG_QUAD_PAIRS = _first_segment(_BY_NAME["quad+2 pairs"])
-SEG_SOLO_CHAIN = _first_segment(_BY_NAME["solo chain"])
-SEG_PAIR_CHAIN = _first_segment(_BY_NAME["pair chain"])
-SEG_PLANE = _first_segment(_BY_NAME["plane"])
-SEG_PLANE_SOLOS = _first_segment(_BY_NAME["plane+solos"])
-SEG_PLANE_PAIRS = _first_segment(_BY_NAME["plane+pairs"])
-SEG_SHUTTLE = _first_segment(_BY_NAME["shuttle"])
-SEG_SHUTTLE_SOLOS = _first_segment(_BY_NAME["shuttle+solos"])
-SEG_SHUTTLE_PAIRS = _first_segment(_BY_NAME["shuttle+pairs"])
+# Typed constants: Numba would compile a kernel anew for every literal integer that it is called with.
+SEG_BOMB = np.int64(segments_of("bomb").start)
+SEG_ROCKET = np.int64(segments_of("rocket").start)
+PLANES_WITH_SOLOS, PLANES_WITH_SOLOS_END = (
+    np.uint64(bound) for bound in (segments_of("plane+solos").start, segments_of("plane+solos").stop)
+)
+PLANES_OF_FOUR = np.uint64(next(SEGMENTS[index].base for index in segments_of("plane") if SEGMENTS[index].length == 4))
+"""The first id of the planes of four."""
 
-ROCKET_ID = MAIN_IDS[(ROCKET_CATEGORY, 13, 1)]
-BOMB_ID = MAIN_IDS[(BOMB_CATEGORY, 0, 1)]
-KICKER_ID = KICKER_BASE
-BID_ID = BID_BASE
-DOUBLE_ID = DOUBLE_BASE
+ROCKET_ID = np.uint64(MAIN_IDS[(ROCKET_CATEGORY, BLACK_JOKER, 1)])
+BOMB_ID = np.uint64(MAIN_IDS[(BOMB_CATEGORY, 0, 1)])
+KICKER_ID = np.uint64(KICKER_BASE)
+BID_ID = np.uint64(BID_BASE)
+DOUBLE_ID = np.uint64(DOUBLE_BASE)
+
+
+def _finishing_ids() -> np.ndarray:
+    table = np.zeros((MAX_HAND + 1, MAIN_WORDS), np.uint64)
+    for group in MAIN_GROUPS[1:]:
+        table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
+    return table
+
+
+FINISHING = _finishing_ids()
+"""Mask words of the main groups that use up a hand, by its number of cards."""

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.engine.layout import (
-    SIZES,
-)
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.engine.layout import SIZES
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation.layout import (
     CONCEALED,
@@ -58,6 +57,7 @@ __all__ = [
     "action_mask",
     "expand_mask",
     "full_state",
+    "mask_bytes",
     "observe",
     "write_concealed",
     "write_mask",
@@ -109,6 +109,18 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
     return out.view(np.int8)
 
 
+def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
+    """The bytes of masks that kernels wrote as words, without those that fill the last word.
+
+    Args:
+        words: Shape ``[..., MASK_BYTE_WORDS]``, uint64 (:func:`expand_mask`).
+
+    Returns:
+        Shape ``[..., NUM_ACTIONS]``, int8, a view of ``words``.
+    """
+    return words.view(np.int8)[..., :NUM_ACTIONS]
+
+
 def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
     """The legal actions of the seat to act; all zero when the game is over.
 
@@ -116,11 +128,11 @@ def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
         game: A state, or the game of an environment.
 
     Returns:
-        Shape ``[400]``, int8, 1 where the action id is legal.
+        Shape ``[NUM_ACTIONS]``, int8, 1 where the action id is legal.
     """
     out = np.empty(MASK_BYTE_WORDS, np.uint64)
     write_mask(game.row, game.rule_words, np.empty(MASK_WORDS, np.uint64), out)
-    return out.view(np.int8)
+    return mask_bytes(out)
 
 
 def full_state(game: HasRow) -> npt.NDArray[np.int8]:

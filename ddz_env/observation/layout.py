@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.actions import NUM_ACTIONS
+from ddz_env.actions import MAX_KICKERS, NUM_ACTIONS
 from ddz_env.cards import FULL_DECK, NUM_CARDS
-from ddz_env.engine.history import HISTORY_MOVES
+from ddz_env.engine.layout import HISTORY_MOVES
 
 WORD = 8
 """Bytes a word."""
@@ -98,12 +98,6 @@ class Layout:
             where = f"{first}..{last}" if feature.size > 1 else str(first)
             yield where, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
-    def markdown(self) -> str:
-        """The docs table."""
-        lines = ["| bytes | name | range | meaning |", "| --- | --- | --- | --- |"]
-        lines += [f"| {where} | `{name}` | {span} | {text} |" for where, name, span, text in self.rows()]
-        return "\n".join(lines) + "\n"
-
 
 def _cards(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
     """A card field and the byte that fills its second word."""
@@ -121,6 +115,9 @@ def _history() -> Iterator[Feature]:
         )
 
 
+_TARGET_KEY = "target_key", 15, "1 + the rank to exceed; 0 on lead"
+_KICKERS_LEFT = "kickers_left", MAX_KICKERS, "kickers still to choose"
+_HELD = _cards("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid")
 _RELATIVE = ("self", "next", "previous")
 _KIND = "0 has not moved in play, 1 passed, 2 played cards"
 
@@ -147,12 +144,16 @@ OBSERVATION = Layout(
             for feature in _cards(f"last_{seat}", f"cards of the last move of {seat}", f"last_kind_{seat}", 2, _KIND)
         ),
         *_cards("landlord_cards", "the landlord cards, once face up", "bombs", 14, "bombs and rockets played"),
-        *_cards("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid"),
+        *_HELD,
         *_cards("target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"),
+        *_cards("target_body", "its main group as the rules read it", *_TARGET_KEY),
         *_cards(
-            "target_body", "its main group as the rules read it", "target_key", 15, "1 + the rank to exceed; 0 on lead"
+            "pending_body",
+            "own half-built move: its main group",
+            "kickers_left",
+            MAX_KICKERS,
+            "kickers still to choose",
         ),
-        *_cards("pending_body", "own half-built move: its main group", "kickers_left", 6, "kickers still to choose"),
         *_cards("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
         *_cards("hand_next", "hand of the next seat (open hands only)", "bid_next", 4, "bid of the next seat"),
         *_cards(
@@ -188,11 +189,15 @@ STATE = Layout(
             )
         ),
         *_cards("landlord_cards", "the landlord cards, face up or not", "bombs", 14, "bombs and rockets played"),
-        *_cards("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid"),
+        *_HELD,
+        *_cards("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),
         *_cards(
-            "target_body", "the main group to beat; zero on lead", "target_key", 15, "1 + the rank to exceed; 0 on lead"
+            "pending_body",
+            "the half-built move: its main group",
+            "kickers_left",
+            MAX_KICKERS,
+            "kickers still to choose",
         ),
-        *_cards("pending_body", "the half-built move: its main group", "kickers_left", 6, "kickers still to choose"),
         *_cards("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
         Feature("seat", 3, 0, 1, "the seat to act (one-hot)"),
         Feature("landlord", 4, 0, 1, "the landlord's seat, or none yet (one-hot)"),
@@ -220,7 +225,8 @@ OBSERVATION_WORDS: int = OBSERVATION.words
 STATE_SIZE: int = STATE.size
 STATE_WORDS: int = STATE.words
 CONCEALED_WORDS: int = CONCEALED.words
-MASK_BYTE_WORDS: int = NUM_ACTIONS // WORD
+MASK_BYTE_WORDS: int = -(-NUM_ACTIONS // WORD)
+"""Words of a mask of bytes; bytes beyond the last action id are zero."""
 
-if sys.byteorder != "little" or NUM_ACTIONS % WORD:  # pragma: no cover
-    raise ImportError("the vectors are packed for little-endian machines and a mask of whole words")
+if sys.byteorder != "little":  # pragma: no cover
+    raise ImportError("the vectors are packed for little-endian machines")

@@ -37,7 +37,7 @@ from ddz_env.engine.layout import (
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.engine.words import U0, U1, U2, U3, U4, U8, U16, popcount
+from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, popcount
 from ddz_env.observation.layout import (
     HISTORY,
     MASK_BYTE_WORDS,
@@ -85,20 +85,10 @@ _ONES = np.uint64(0x0101010101010101)
 _SEVEN_LANES = np.uint64(0x0002040810204081)
 _LOW_7 = np.uint64(0x7F)
 _BIT_7 = np.uint64(0x80)
-_BYTE = np.uint64(0xFF)
 _MAIN = np.uint64(0xFFFF)
-_U7 = np.uint64(7)
-_U12 = np.uint64(12)
-_U15 = np.uint64(15)
 _U49 = np.uint64(49)
 _U56 = np.uint64(56)
-_BID_ID = np.uint64(BID_ID)
 _NO_SEAT = np.uint64(NO_SEAT)
-_BOMBS_ONLY = np.uint64(BOMBS_ONLY)
-_KICKER = np.uint64(STAGE_KICKER)
-_BID = np.uint64(STAGE_BID)
-_DOUBLE = np.uint64(STAGE_DOUBLE)
-_OVER = np.uint64(STAGE_OVER)
 # Places in the one-hot stage.
 _AT_LEAD, _AT_FOLLOW, _AT_KICKER, _AT_BID, _AT_DOUBLE = U0, U1, U2, U3, U4
 
@@ -115,10 +105,10 @@ def byte_lanes(bits: np.uint64) -> np.uint64:
 @inline_kernel
 def low_counts(hand: np.uint64) -> np.uint64:
     """The counts of ranks 0..7 as bytes."""
-    counts = byte_lanes(hand & _BYTE)
+    counts = byte_lanes(hand & BYTE)
     hand >>= U16
     while hand != U0:
-        counts += byte_lanes(hand & _BYTE)
+        counts += byte_lanes(hand & BYTE)
         hand >>= U16
     return counts
 
@@ -158,11 +148,11 @@ def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.ui
 def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
     stage = row[STAGE]
-    if stage == _BID:
+    if stage == STAGE_BID:
         return _AT_BID
-    if stage == _DOUBLE:
+    if stage == STAGE_DOUBLE:
         return _AT_DOUBLE
-    if stage == _KICKER and row[SEAT] == seat:
+    if stage == STAGE_KICKER and row[SEAT] == seat:
         return _AT_KICKER
     return _AT_LEAD if row[TARGET] == U0 else _AT_FOLLOW
 
@@ -172,20 +162,20 @@ def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Cards in a hand: a view knows the size alone."""
     size: np.uint64 = popcount(row[HANDS + np.int64(seat)])
     if row[SIZES] != U0:
-        size = (row[SIZES] >> (U8 * seat)) & _BYTE
+        size = (row[SIZES] >> (U8 * seat)) & BYTE
     return size
 
 
 @inline_kernel
 def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    bid: np.uint64 = (row[BIDS] >> (U4 * seat)) & _U15
+    bid: np.uint64 = (row[BIDS] >> (U4 * seat)) & U15
     return bid
 
 
 @inline_kernel
 def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
     """Slot of the ring that holds the completed move ``back`` before the last one."""
-    return np.int64((row[MOVES] - U1 - back) & _U15)
+    return np.int64((row[MOVES] - U1 - back) & U15)
 
 
 @pure_kernel
@@ -236,8 +226,8 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
             main = ring[slot, 1] & _MAIN
             relative = _relative(ring[slot, 1] >> U16, seat, players)
             low, high = low_counts(ring[slot, 0]), high_counts(ring[slot, 0])
-            in_play = in_play and main < _BID_ID
-            actor = relative + U1 if main < _BID_ID else relative + U4
+            in_play = in_play and main < BID_ID
+            actor = relative + U1 if main < BID_ID else relative + U4
             out[word] = low
             out[word + 1] = high | (actor << _U56)
             if in_play and back < players:
@@ -253,12 +243,12 @@ def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarr
     """Write the landlord cards, the move to beat and the own half-built move."""
     face_up = row[BOTTOM] if row[LANDLORD] != _NO_SEAT else U0
     _put_cards(out, _O_LANDLORD_CARDS, face_up, row[BOMBS])
-    _put_cards(out, _O_HELD, row[KNOWN], (row[BIDS] >> _U12) & _U15)
+    _put_cards(out, _O_HELD, row[KNOWN], (row[BIDS] >> U12) & U15)
     target = row[TARGET]
     cards = ring[_slot_back(row, row[PASSES]), 0] if target != U0 and row[MOVES] > U0 else U0
     _put_cards(out, _O_TARGET, cards, row[PASSES])
     _put_target_body(row, _O_TARGET_BODY, out)
-    if row[STAGE] == _KICKER and row[SEAT] == seat:
+    if row[STAGE] == STAGE_KICKER and row[SEAT] == seat:
         _put_half_built(row, _O_PENDING, _O_KICKERS, out)
     else:
         _put_cards(out, _O_PENDING, U0, U0)
@@ -271,7 +261,7 @@ def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
     if target == U0:
         _put_cards(out, word, U0, U0)
     else:
-        _put_cards(out, word, main_cards(target) if target != _BOMBS_ONLY else U0, row[KEY] + U1)
+        _put_cards(out, word, main_cards(target) if target != BOMBS_ONLY else U0, row[KEY] + U1)
 
 
 @inline_kernel
@@ -287,7 +277,7 @@ def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndar
     role = _NO_SEAT
     if row[LANDLORD] != _NO_SEAT:
         role = _relative(seat, row[LANDLORD], players)
-    over = row[STAGE] == _OVER
+    over = row[STAGE] == STAGE_OVER
     for half in range(2):
         first = U8 * np.uint64(half)
         word = _lane(U1, _T_ROLE + role - first)
@@ -337,7 +327,7 @@ def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
         bits = mask[word]
         stop = min(place + WORD, MASK_BYTE_WORDS)
         while place < stop:
-            out[place] = byte_lanes(bits & _BYTE)
+            out[place] = byte_lanes(bits & BYTE)
             bits >>= U8
             place += 1
 
@@ -396,12 +386,12 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
         hand = row[HANDS + seat] if dealt else U0
         played = row[PLAYED + seat] if dealt else U0
         _put_cards(out, _S_HANDS + 2 * seat, hand, popcount(hand))
-        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[PLAYS] >> (U8 * np.uint64(seat))) & _BYTE)
+        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
     _put_cards(out, _S_UNDEALT, row[HIDDEN], row[PASSES])
     _put_cards(out, _S_LANDLORD_CARDS, row[BOTTOM], row[BOMBS])
-    _put_cards(out, _S_HELD, row[KNOWN], (row[BIDS] >> _U12) & _U15)
+    _put_cards(out, _S_HELD, row[KNOWN], (row[BIDS] >> U12) & U15)
     _put_target_body(row, _S_TARGET_BODY, out)
-    if row[STAGE] == _KICKER:
+    if row[STAGE] == STAGE_KICKER:
         _put_half_built(row, _S_PENDING, _S_KICKERS, out)
     else:
         _put_cards(out, _S_PENDING, U0, U0)
@@ -411,7 +401,7 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
 
 @pure_kernel
 def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
-    over = row[STAGE] == _OVER
+    over = row[STAGE] == STAGE_OVER
     for part in range(_S_TAIL_WORDS):
         first = U8 * np.uint64(part)
         word = _lane(U1, _S_LANDLORD + row[LANDLORD] - first)

@@ -32,10 +32,21 @@ from agents.rule_agent.weights import WEIGHTS
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel, pure_kernel
-from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
-from ddz_env.engine.layout import LANDLORD, MOVES, NO_SEAT, PASSES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import (
+    HISTORY_MOVES,
+    HISTORY_WORDS,
+    LANDLORD,
+    MOVES,
+    NO_SEAT,
+    PASSES,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_OVER,
+)
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.score import SCORE_STAKE, SCORE_WIN, write_returns
+from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1, spread
 from ddz_env.observation import CONCEALED_WORDS, OBSERVATION, OBSERVATION_WORDS, write_concealed, write_observation

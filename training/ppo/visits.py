@@ -83,7 +83,7 @@ class _Recorder:
         pairs = [pair for visits in self._visits for pair in sorted(visits.items())]
         return VisitSet(
             np.array(self._observations, np.int8).reshape(-1, OBSERVATION_SIZE),
-            np.array(self._legal, np.uint8).reshape(-1, NUM_ACTIONS // 8),
+            np.array(self._legal, np.uint8).reshape(-1, -(-NUM_ACTIONS // 8)),
             np.cumsum([0, *map(len, self._visits)], dtype=np.int64),
             np.array([action for action, _ in pairs], np.int16),
             np.array([count for _, count in pairs], np.int32),

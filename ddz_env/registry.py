@@ -32,7 +32,7 @@ BUILT_IN: dict[str, str] = {
     "isuct-moves": "agents.mcts.ablations.whole_moves:WholeMoveUctAgent",
     "duct": "agents.mcts.agent:DeterminizedUctAgent",
     "cheating-uct": "agents.mcts.agent:CheatingUctAgent",
-    "rollout": "agents.mcts.rollout_agent:RolloutAgent",
+    "rollout": "agents.mcts.rollout:RolloutAgent",
     "cheating-minimax": "agents.exact.agents:CheatingMinimaxAgent",
     "determinized-minimax": "agents.exact.agents:DeterminizedMinimaxAgent",
     "expectimax": "agents.exact.agents:InformationSetExpectimaxAgent",

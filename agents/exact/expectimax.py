@@ -29,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.exact.errors import NotSolvableError
 from agents.exact.minimax import (
     MAX_PLIES,
     NODE_LIMIT,
@@ -37,16 +36,19 @@ from agents.exact.minimax import (
     RUNNING,
     STATUS,
     TOO_MANY_NODES,
+    NotSolvableError,
     Space,
     check_limits,
     check_solvable,
     enter,
+    fold,
     look_up,
     moves_on_stack,
     new_space,
     open_position,
+    store,
+    trick_word,
 )
-from agents.exact.table import fold, store, trick_word
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.step import main_cards, play_move

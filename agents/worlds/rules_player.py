@@ -1,4 +1,4 @@
-"""The rule agent as a policy model: its move is the centre, a fitted response says how players stray from it.
+"""The rule agent as a player model: its move is the centre, a fitted response says how players stray from it.
 
 Three responses were fitted (:mod:`training.experiments.response_fit`) by counting how the true holder of the cards
 moved, in games of three kinds of players: the rule agent itself, information-set UCT, and uniformly random play.
@@ -18,7 +18,6 @@ import numpy.typing as npt
 from agents.rule_agent.mind import Mind, new_mind
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import WEIGHTS
-from agents.worlds.errors import InvalidInferenceOptionError
 from agents.worlds.likelihood import (
     FACTS,
     KINDS,
@@ -31,6 +30,7 @@ from agents.worlds.likelihood import (
     describe,
     log_likelihood,
 )
+from agents.worlds.player_model import InvalidInferenceOptionError
 from agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, set_back
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import ROW_WORDS
@@ -169,7 +169,7 @@ def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
     return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
 
-class RulesModel:
+class RulesPlayer:
     """Believes that a seat plays like the rule agent, up to a response.
 
     Args:
@@ -178,7 +178,7 @@ class RulesModel:
     Example:
         >>> from ddz_env import State
         >>> state = State.new(seed=1)
-        >>> move = RulesModel(SEARCHER).log_likelihood(state.row[None], state.rules, 0, state.legal_moves()[0])
+        >>> move = RulesPlayer(SEARCHER).log_likelihood(state.row[None], state.rules, 0, state.legal_moves()[0])
         >>> move.shape, bool(move[0] < 0)
         ((1,), True)
     """
@@ -189,18 +189,18 @@ class RulesModel:
         self._mind = new_mind()
 
     def __repr__(self) -> str:
-        return f"RulesModel({self.response!r})"
+        return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(
         self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
     ) -> npt.NDArray[np.float64]:
-        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PolicyModel`."""
+        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PlayerModel`."""
         main, kickers = _words_of(move)
         return np.asarray(_one_decision(rows, rules.words(), main, kickers, self._table, self._mind, WEIGHTS))
 
 
 def rules_story_log_likelihoods(
-    models: Sequence[RulesModel],
+    models: Sequence[RulesPlayer],
     story: Story,
     hands: npt.NDArray[np.uint64],
     weighed: npt.NDArray[np.bool_],

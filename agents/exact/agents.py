@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,8 @@ from ddz_env.rules import Rules
 from ddz_env.view import whole_moves, write_view
 
 Row = npt.NDArray[np.uint64]
+Sight = TypeVar("Sight", bound=View | State)
+"""What an agent gets to see: a view, or for one that cheats the state."""
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
 
@@ -112,7 +114,7 @@ class InferringOptions(Options):
     solvers: Solvers | None = None
 
 
-class ExactAgent(ABC):
+class ExactAgent(ABC, Generic[Sight]):
     """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
 
     cheats = False
@@ -128,7 +130,7 @@ class ExactAgent(ABC):
         """The agent's class."""
         return type(self).__name__
 
-    def act(self, view: View, rng: np.random.Generator | None = None) -> Move:
+    def act(self, view: Sight, rng: np.random.Generator | None = None) -> Move:
         """The best move; the generator is not used.
 
         Raises:
@@ -138,7 +140,7 @@ class ExactAgent(ABC):
         self._check(view)
         return self.choose(view.row, tuple(view.history), view.rules)
 
-    def decide(self, view: View, rng: np.random.Generator | None = None) -> Decision:
+    def decide(self, view: Sight, rng: np.random.Generator | None = None) -> Decision:
         """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
         self._check(view)
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
@@ -179,9 +181,9 @@ class ExactAgent(ABC):
     def _first_best(self, values: npt.NDArray[np.float64]) -> int:
         return int(np.argmax(values >= values.max() - self.tolerance))
 
-    def _check(self, view: View) -> None:
+    def _check(self, view: Sight) -> None:
         check_solvable(view.row)
-        check_turn(view.row, view.seat)
+        check_turn(view.row, int(view.seat))
 
     def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
         return (rules, sight[_POSITION].tobytes())
@@ -192,7 +194,7 @@ class ExactAgent(ABC):
 
 
 @takes(ExactOptions)
-class CheatingMinimaxAgent(ExactAgent):
+class CheatingMinimaxAgent(ExactAgent[State]):
     """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
 
     Example:
@@ -206,20 +208,11 @@ class CheatingMinimaxAgent(ExactAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(ExactOptions.of(*values, **named).solvers)
 
-    def act(self, state: State, rng: np.random.Generator | None = None) -> Move:  # type: ignore[override]  # a cheat gets the State
-        """The best move on the true state."""
-        check_solvable(state.row)
-        return self.choose(state.row, (), state.rules)
-
-    def decide(self, state: State, rng: np.random.Generator | None = None) -> Decision:  # type: ignore[override]  # likewise
-        """The best move on the true state, with the value of each main group."""
-        return super().decide(state)  # type: ignore[arg-type]  # a State has what is asked of a View
-
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         return self.solvers.minimax(rules).move_values(sight)
 
 
-class _InferringAgent(ExactAgent):
+class _InferringAgent(ExactAgent[View]):
     """An agent that looks at information sets, with or without inference."""
 
     def __init__(self, *values: Any, **named: Any) -> None:

@@ -61,18 +61,8 @@ def new_tree(capacity: int, action: type[np.integer[Any]] = np.int16, count: typ
         action: Type of the actions, wider where they are more than action ids.
         count: Type of a node's number of children.
     """
-    tree = Tree(
-        np.empty(capacity, action),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, count),
-        np.empty(capacity, count),
-        np.empty(capacity, np.int8),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(SIZE_CLASSES + 1, np.int32),
-    )
+    kinds = (action, np.int32, np.float32, np.int32, count, count, np.int8, np.int32, np.float32)
+    tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
     clear(tree)
     return tree
 

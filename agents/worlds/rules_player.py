@@ -81,70 +81,48 @@ class Response:
 
 @pure_kernel
 def describe_decision(
-    row: np.ndarray,
-    rules: np.ndarray,
-    main: np.uint64,
-    kickers: np.uint64,
-    mind: Mind,
-    weights: np.ndarray,
-    facts: np.ndarray,
+    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: Mind, facts: np.ndarray
 ) -> None:
     """Ask the rule agent, and write what the likelihood of an observed move depends on.
 
     Args:
         row: The position before the move, shape ``[32]``, in the play stage.
         rules: The rules array.
-        main: The main group that was played.
-        kickers: Its kickers as a hand.
+        move: The main group that was played, and its kickers as a hand.
         mind: The rule agent's memory.
-        weights: The rule agent's weights.
         facts: Output, shape ``[FACTS]``, float64 (:func:`agents.worlds.likelihood.describe`).
     """
-    chosen = rules_move(row, rules, mind, weights)
-    describe(row, rules, mind.mask, (main, kickers), chosen, facts)
+    describe(row, rules, mind.mask, move, rules_move(row, rules, mind, WEIGHTS), facts)
 
 
 @kernel
 def _one_decision(
-    rows: np.ndarray,
-    rules: np.ndarray,
-    main: np.uint64,
-    kickers: np.uint64,
-    table: np.ndarray,
-    mind: Mind,
-    weights: np.ndarray,
+    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: Mind
 ) -> np.ndarray:
     """The log-likelihood of one move in every row, shape ``[n]``."""
     logs, facts = np.empty(rows.shape[0]), np.empty(FACTS)
     for index in range(rows.shape[0]):
-        describe_decision(rows[index], rules, main, kickers, mind, weights, facts)
+        describe_decision(rows[index], rules, move, mind, facts)
         logs[index] = log_likelihood(facts, table)
     return logs
 
 
 @kernel
 def _whole_story(
-    story: Story,
-    hands: np.ndarray,
-    weighed: np.ndarray,
-    rules: np.ndarray,
-    tables: np.ndarray,
-    mind: Mind,
-    weights: np.ndarray,
+    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, tables: np.ndarray, mind: Mind
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, tables, 3]``."""
     logs = np.zeros((hands.shape[0], tables.shape[0], 3))
     facts, row = np.empty(FACTS), np.empty(ROW_WORDS, np.uint64)
-    end = 0
-    for index in range(weighed.shape[0]):
-        if weighed[index]:
-            end = index + 1
+    end = weighed.shape[0]
+    while end > 0 and not weighed[end - 1]:
+        end -= 1
     for particle in range(hands.shape[0]):
         set_back(story, hands[particle], row)
         for index in range(end):
             main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
             if weighed[index]:
-                describe_decision(row, rules, main, kickers, mind, weights, facts)
+                describe_decision(row, rules, (main, kickers), mind, facts)
                 seat = np.int64(story.moves[index, S_SEAT])
                 for table in range(tables.shape[0]):
                     logs[particle, table, seat] += log_likelihood(facts, tables[table])
@@ -161,7 +139,7 @@ def describe_move(row: npt.NDArray[np.uint64], rules: Rules, move: Move) -> npt.
         move: What was played.
     """
     facts = np.empty(FACTS)
-    describe_decision(row, rules.words(), *_words_of(move), new_mind(), WEIGHTS, facts)
+    describe_decision(row, rules.words(), _words_of(move), new_mind(), facts)
     return facts
 
 
@@ -195,8 +173,7 @@ class RulesPlayer:
         self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
     ) -> npt.NDArray[np.float64]:
         """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PlayerModel`."""
-        main, kickers = _words_of(move)
-        return np.asarray(_one_decision(rows, rules.words(), main, kickers, self._table, self._mind, WEIGHTS))
+        return np.asarray(_one_decision(rows, rules.words(), _words_of(move), self._table, self._mind))
 
 
 def rules_story_log_likelihoods(
@@ -221,7 +198,7 @@ def rules_story_log_likelihoods(
         Shape ``[n, models, 3]``, float64.
     """
     tables = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind(), WEIGHTS))
+    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

@@ -79,13 +79,8 @@ class Choices(NamedTuple):
 
 def new_choices() -> Choices:
     """Allocate them."""
-    return Choices(
-        np.empty(MAX_CHILDREN, np.uint64),
-        np.empty(MAX_CHILDREN, np.uint64),
-        np.empty(MAX_CHILDREN, np.uint64),
-        np.empty(MAX_CHILDREN, np.bool_),
-        np.empty(MAX_CHILDREN, np.int32),
-    )
+    mains, kickers, keys = np.empty((3, MAX_CHILDREN), np.uint64)
+    return Choices(mains, kickers, keys, np.empty(MAX_CHILDREN, np.bool_), np.empty(MAX_CHILDREN, np.int32))
 
 
 def new_key_tree(capacity: int) -> Tree:
@@ -338,23 +333,21 @@ class WholeMoveSearch:
         trees = [self.tree]
         spend(run, trees, seed, iterations, seconds, _LOOK)
         self.tree = trees[0]
-        return self._searched(position.row, position.rules)
+        return self._searched(position)
 
-    def _searched(self, root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Searched:
-        mains = self._children(ROOT)
+    def _searched(self, position: Position) -> Searched:
         moves: dict[Move, tuple[int, float]] = {}
-        for key, (record, visits, reward) in mains.items():
+        groups: dict[int, tuple[int, float]] = {}
+        for key, (record, visits, reward) in self._children(ROOT).items():
             main = key >> int(_DIGITS)
+            before = groups.get(main, (0, 0.0))
+            groups[main] = (before[0] + visits, before[1] + reward)
             if self.levels == "sets" and main < KICKER_BASE and MAIN_GROUPS[main].kicker_count:
                 moves |= {_move(below): numbers[1:] for below, numbers in self._children(record).items()}
             else:
                 moves[_move(key)] = (visits, reward)
-        groups: dict[int, tuple[int, float]] = {}
-        for key, (_, visits, reward) in mains.items():
-            before = groups.get(key >> int(_DIGITS), (0, 0.0))
-            groups[key >> int(_DIGITS)] = (before[0] + visits, before[1] + reward)
         return Searched(
-            self._best(root, rules, moves, groups),
+            self._best(position, moves, groups),
             {move: visits for move, (visits, _) in moves.items()},
             {move: reward / visits for move, (visits, reward) in moves.items()},
             {main: visits for main, (visits, _) in groups.items()},
@@ -369,17 +362,13 @@ class WholeMoveSearch:
         return dict(sorted((key, (record, visits, reward)) for record, key, visits, reward in rows))
 
     def _best(
-        self,
-        root: npt.NDArray[np.uint64],
-        rules: npt.NDArray[np.uint64],
-        moves: Mapping[Move, tuple[int, float]],
-        groups: Mapping[int, tuple[int, float]],
+        self, position: Position, moves: Mapping[Move, tuple[int, float]], groups: Mapping[int, tuple[int, float]]
     ) -> Move:
         if self.levels == "sets":
             main = max(groups, key=lambda group: groups[group][0])
             moves = {move: numbers for move, numbers in moves.items() if move.main == main}
             if not moves:  # the budget never reached the kickers
-                return next(move for move in whole_moves(root, rules) if move.main == main)
+                return next(move for move in whole_moves(position.row, position.rules) if move.main == main)
         return max(moves, key=lambda move: moves[move][0])
 
 

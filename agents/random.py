@@ -7,6 +7,7 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.engine.moves import all_moves
 from ddz_env.engine.playout import random_action, random_kickers
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0

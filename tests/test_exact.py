@@ -18,15 +18,15 @@ from agents.exact.agents import (
     InformationSetExpectimaxAgent,
     Solvers,
 )
-from agents.exact.errors import InconsistentViewError, NotSolvableError, SearchLimitError
 from agents.exact.expectimax import ExpectimaxSolver
-from agents.exact.inference import Story
+from agents.exact.inference import History
 from agents.exact.information_set import information_set
-from agents.exact.minimax import EPSILON, MinimaxSolver
+from agents.exact.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
+from agents.worlds.consistency import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.cards import FULL_DECK
 from ddz_env.engine.layout import HANDS
-from ddz_env.errors import IllegalMoveError
+from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.notation import Hand, word_to_counts
 from training.experiments.mini_deals import mini_deals
 
@@ -327,7 +327,7 @@ def test_a_lone_legal_move_needs_no_search() -> None:
 # --- Inference --------------------------------------------------------------------------------------------------------
 
 
-def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: Story, seat: int) -> bool:
+def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History, seat: int) -> bool:
     """Whether the model, in the seat's place from the first lead on, would have made all the moves of a story."""
     state = State(start.copy(), MINI)
     for mover, move in story:
@@ -370,7 +370,7 @@ class Contrary(ExactAgent):
     """Always the last legal move."""
 
     def _weigh(
-        self, sight: npt.NDArray[np.uint64], story: Story, rules: Rules
+        self, sight: npt.NDArray[np.uint64], story: History, rules: Rules
     ) -> tuple[list[Move], npt.NDArray[np.float64]]:
         moves = State(sight, rules).legal_moves()
         return moves, np.arange(len(moves), dtype=np.float64)
@@ -429,9 +429,9 @@ def test_named_errors() -> None:
         ExpectimaxSolver(MINI, node_limit=0)
     with pytest.raises(NotSolvableError, match="chain_from_quad"):
         ExpectimaxSolver(PRESETS["openspiel"])
-    with pytest.raises(NotSolvableError, match="inference"):
+    with pytest.raises(InvalidAgentOptionError, match="inference"):
         DeterminizedMinimaxAgent("perhaps")
-    with pytest.raises(NotSolvableError, match="opponent model"):
+    with pytest.raises(InvalidAgentOptionError, match="opponent='nobody' must be one of"):
         DeterminizedMinimaxAgent("correct", "nobody")
     with pytest.raises(IllegalMoveError, match="turn"):
         InformationSetExpectimaxAgent().act(mini.view(1))

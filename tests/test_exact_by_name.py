@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import pytest
 
 from agents.exact.agents import (
-    MODELS,
     CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
     ExactAgent,
     InformationSetExpectimaxAgent,
+    Model,
     Solvers,
 )
-from agents.exact.errors import NotSolvableError, SearchLimitError
-from agents.exact.models import RulesModel
+from agents.exact.inference import RulesOpponent
+from agents.exact.minimax import SearchLimitError
 from agents.rule_agent.rules import RulesAgent
 from ddz_env import State
 from ddz_env.engine.layout import HANDS
+from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.registry import make_agent
 from ddz_env.rules import PRESETS
 from training.arena.round_robin import Arena, run_arena
@@ -77,14 +79,14 @@ def test_options_choose_whom_it_infers_from(name: str, options: str, model: str)
     ],
 )
 def test_a_choice_that_does_not_exist_has_a_named_error(spec: str) -> None:
-    with pytest.raises(NotSolvableError, match=r"choose from|solvers"):
+    with pytest.raises(InvalidAgentOptionError, match=r"must be one of|solvers"):
         make_agent(spec)
 
 
 def test_the_message_for_an_unknown_model_lists_all() -> None:
-    with pytest.raises(NotSolvableError) as caught:
+    with pytest.raises(InvalidAgentOptionError) as caught:
         make_agent("expectimax:inference=perhaps")
-    assert all(name in str(caught.value) for name in MODELS)
+    assert all(name in str(caught.value) for name in ("correct", "incorrect", *get_args(Model)))
 
 
 def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule_agent() -> None:
@@ -107,7 +109,7 @@ def test_inference_from_the_rule_agent_never_strikes_out_the_true_hand_of_a_rule
 
 
 def test_the_rule_agents_model_plays_what_the_rule_agent_plays_from_its_own_view() -> None:
-    model, agent = RulesModel(), RulesAgent()
+    model, agent = RulesOpponent(), RulesAgent()
     for seed in range(5):
         state = State.new(seed, MINI)
         while not state.is_over:

@@ -11,23 +11,21 @@ import pytest
 from agents.exact.information_set import information_set
 from agents.random import RandomAgent
 from agents.rule_agent.rules import RulesAgent
-from agents.worlds.annealing import fixed_cards, swapped
 from agents.worlds.determinize import draw_game
-from agents.worlds.errors import InconsistentHistoryError, InvalidInferenceOptionError
+from agents.worlds.inference import draw_hands, infer, weighed_decisions
 from agents.worlds.likelihood import KINDS, SITUATIONS
-from agents.worlds.particles import effective_size
-from agents.worlds.player_model import PolicyModel, UniformModel, story_log_likelihoods
+from agents.worlds.particles import effective_size, fixed_cards, swapped
+from agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, UniformPlayer, story_log_likelihoods
 from agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
     RESPONSES,
     SEARCHER,
     Response,
-    RulesModel,
+    RulesPlayer,
     rules_story_log_likelihoods,
 )
-from agents.worlds.sampler import draw_hands, infer, weighed_decisions
-from agents.worlds.story import first_rows, read_story
+from agents.worlds.story import InconsistentHistoryError, first_rows, read_story
 from ddz_env import Hand, Move, State, View
 from ddz_env.engine.layout import HANDS, HIDDEN, RNG
 from ddz_env.rules import Rules
@@ -71,7 +69,7 @@ class Recorder:
 class Plain:
     """A model behind the protocol and nothing else, so that the compiled walk cannot be taken."""
 
-    def __init__(self, model: PolicyModel) -> None:
+    def __init__(self, model: PlayerModel) -> None:
         self.model = model
 
     def log_likelihood(self, rows: Rows, rules: Rules, seat: int, move: Move) -> FloatArray:
@@ -238,7 +236,7 @@ def test_open_hands_leave_nothing_to_infer() -> None:
 
 @pytest.mark.parametrize("response", RESPONSES)
 def test_the_likelihoods_of_all_legal_moves_add_up_to_one(response: Response) -> None:
-    model = RulesModel(response)
+    model = RulesPlayer(response)
     checked = 0
     for seed in range(12):
         state = after(seed, 3 * seed)
@@ -253,11 +251,11 @@ def test_a_forced_move_says_nothing() -> None:
     state = State.from_hands(["3R", "4", "5"], check_sizes=False)
     state.step("R")
     for response in RESPONSES:
-        assert RulesModel(response).log_likelihood(state.row[None], state.rules, 1, Move.parse("pass"))[0] == 0
+        assert RulesPlayer(response).log_likelihood(state.row[None], state.rules, 1, Move.parse("pass"))[0] == 0
 
 
 def test_the_rule_agents_own_move_is_the_likeliest_for_one_who_follows_it() -> None:
-    model, agent = RulesModel(FAITHFUL), RulesAgent()
+    model, agent = RulesPlayer(FAITHFUL), RulesAgent()
     for seed in range(8):
         state = after(seed, 2 * seed)
         own = agent.act(state.view(), generator())
@@ -272,7 +270,7 @@ def test_the_rule_agents_own_move_is_the_likeliest_for_one_who_follows_it() -> N
 def test_for_one_who_plays_anything_every_legal_move_is_as_likely() -> None:
     state = after(5, 6)
     moves = state.legal_moves()
-    model = RulesModel(ANYTHING)
+    model = RulesPlayer(ANYTHING)
     logs = [model.log_likelihood(state.row[None], state.rules, state.seat, move)[0] for move in moves]
     assert logs == pytest.approx([-np.log(len(moves))] * len(moves))
 
@@ -286,7 +284,7 @@ def passed_on_a_three() -> View:
 
 
 def test_a_pass_on_a_three_by_one_who_could_have_gone_out_speaks_against_high_cards() -> None:
-    known = infer(passed_on_a_three(), generator(), 2000, RulesModel(FAITHFUL), rounds=0, window=1, least_ess=0)
+    known = infer(passed_on_a_three(), generator(), 2000, RulesPlayer(FAITHFUL), rounds=0, window=1, least_ess=0)
     threes = known.hands[:, 1] == np.uint64(Hand.parse("3").word)
     assert 0.02 < threes.mean() < 0.2, "two of the thirty cards that seat 2 does not see"
     assert known.weights[threes].sum() > 0.7
@@ -296,7 +294,7 @@ def test_a_pass_on_a_three_by_one_who_could_have_gone_out_speaks_against_high_ca
 # --- Bayes' rule ------------------------------------------------------------------------------------------------------
 
 
-def by_brute_force(state: State, seat: int, models: Sequence[PolicyModel]) -> dict[tuple[int, int], float]:
+def by_brute_force(state: State, seat: int, models: Sequence[PlayerModel]) -> dict[tuple[int, int], float]:
     """The posterior over (hand of the other seat, undealt cards) of a game of Mini: enumerate, replay, multiply."""
     deals = information_set(state.view(seat).row, seat)
     posterior = {}
@@ -325,9 +323,9 @@ def test_weighted_frequencies_are_the_posterior_by_brute_force(
     """Mini can be enumerated: every deal's summed weight is its posterior, up to how often it was drawn."""
     state = after(seed, moves, "mini")
     seat = state.seat
-    models = [RulesModel(response) for response in responses]
+    models = [RulesPlayer(response) for response in responses]
     expected = by_brute_force(state, seat, models)
-    prior = by_brute_force(state, seat, [UniformModel()])
+    prior = by_brute_force(state, seat, [UniformPlayer()])
     known = infer(state.view(), generator(seed), 20_000, models, rounds=0, least_ess=0)
     deals = [(int(words[1 - seat]), int(words[3])) for words in known.hands]
     drawn = {deal: deals.count(deal) / len(deals) for deal in set(deals)}
@@ -345,7 +343,7 @@ def test_weighted_frequencies_are_the_posterior_by_brute_force(
 @pytest.mark.parametrize(("seed", "moves"), [(2, 5), (9, 7)])
 def test_annealed_particles_have_the_same_posterior(seed: int, moves: int) -> None:
     state = after(seed, moves, "mini")
-    models = [RulesModel(FAITHFUL)]
+    models = [RulesPlayer(FAITHFUL)]
     expected = by_brute_force(state, state.seat, models)
     shares = dict.fromkeys(expected, 0.0)
     for number in range(5):
@@ -354,7 +352,7 @@ def test_annealed_particles_have_the_same_posterior(seed: int, moves: int) -> No
         assert known.ess > 1900, "half the sample is left at every step"
         for words, weight in zip(known.hands, known.weights.tolist(), strict=True):
             shares[int(words[1 - state.seat]), int(words[3])] += weight / 5
-    prior = by_brute_force(state, state.seat, [UniformModel()])
+    prior = by_brute_force(state, state.seat, [UniformPlayer()])
     assert max(abs(prior[deal] - expected[deal]) for deal in prior) > 0.1, "there is something to infer"
     assert shares == pytest.approx(expected, abs=0.03)
 
@@ -401,7 +399,7 @@ def test_annealing_spreads_the_weights() -> None:
 
 def test_a_model_that_believes_nothing_keeps_the_weights_equal() -> None:
     for preset in ("mini", "standard"):
-        known = infer(after(3, 6, preset).view(), generator(), 400, UniformModel())
+        known = infer(after(3, 6, preset).view(), generator(), 400, UniformPlayer())
         assert (known.weights == 1 / 400).all()
         assert known.ess == pytest.approx(400)
     assert (infer(after(3, 6).view(), generator(), 400, temper=0).weights == 1 / 400).all()
@@ -410,7 +408,7 @@ def test_a_model_that_believes_nothing_keeps_the_weights_equal() -> None:
 @pytest.mark.parametrize("preset", ["standard", "bidding", "douzero", "mini"])
 def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
     state = after(7, 15, preset)
-    models = [RulesModel(response) for response in RESPONSES]
+    models = [RulesPlayer(response) for response in RESPONSES]
     view = state.view()
     story, hands = read_story(view), draw_hands(view, generator(), 60)
     weighed = weighed_decisions(story, view.seat, None, state.rules)
@@ -440,7 +438,7 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
         ({"least_ess": 1.5}, "least_ess=1.5"),
         ({"models": ()}, "models"),
         ({"models": "rules"}, "models"),
-        ({"models": [RulesModel(FAITHFUL), 3]}, "models"),
+        ({"models": [RulesPlayer(FAITHFUL), 3]}, "models"),
     ],
 )
 def test_bad_options_are_named(options: dict[str, object], said: str) -> None:

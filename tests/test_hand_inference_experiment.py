@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.worlds.inference import draw_hands
 from agents.worlds.likelihood import F_KIND, F_MOVES, KINDS, SAME, SITUATIONS
 from agents.worlds.particles import Particles
 from agents.worlds.rules_player import ANYTHING, SEARCHER, Response, describe_move
-from agents.worlds.sampler import draw_hands
 from ddz_env import Move, State
 from ddz_env.engine.layout import HANDS, HIDDEN
 from training.arena.errors import SettingsMismatchError

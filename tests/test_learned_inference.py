@@ -10,12 +10,10 @@ torch = pytest.importorskip("torch")
 from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural_search.beliefs import believed_players  # noqa: E402
 from agents.worlds import learned_player  # noqa: E402
-from agents.worlds.errors import InvalidInferenceOptionError  # noqa: E402
-from agents.worlds.inferred import inferred_pool  # noqa: E402
-from agents.worlds.learned_player import LearnedModel  # noqa: E402
-from agents.worlds.player_model import story_log_likelihoods  # noqa: E402
-from agents.worlds.rules_player import FAITHFUL, RulesModel  # noqa: E402
-from agents.worlds.sampler import infer  # noqa: E402
+from agents.worlds.inference import infer, inferred_pool  # noqa: E402
+from agents.worlds.learned_player import LearnedPlayer  # noqa: E402
+from agents.worlds.player_model import InvalidInferenceOptionError, story_log_likelihoods  # noqa: E402
+from agents.worlds.rules_player import FAITHFUL, RulesPlayer  # noqa: E402
 from agents.worlds.story import read_story  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN  # noqa: E402
@@ -52,7 +50,7 @@ def test_the_true_deal_has_the_likelihood_of_what_was_played(seed: int) -> None:
     story = read_story(state.view())
     truth = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
     weighed = np.ones(len(story.moves), np.bool_)
-    found = story_log_likelihoods([LearnedModel(policy, UNIFORM)], story, truth, weighed, state.rules)
+    found = story_log_likelihoods([LearnedPlayer(policy, UNIFORM)], story, truth, weighed, state.rules)
     assert found[0, 0] == pytest.approx(expected, abs=1e-4)
 
 
@@ -61,7 +59,7 @@ def test_particles_are_weighed_by_it() -> None:
     policy, state = NetworkPolicy(small_networks()[0]), State.new(1)
     for _ in range(3):
         state.step(state.legal_moves()[-1])
-    view, model = state.view(), LearnedModel(policy)
+    view, model = state.view(), LearnedPlayer(policy)
     known = infer(view, np.random.default_rng(0), particles=40, models=model, rounds=0, least_ess=0.0)
     story = read_story(view)
     weighed = story.moves[:, 0] != np.uint64(view.seat)
@@ -72,7 +70,7 @@ def test_particles_are_weighed_by_it() -> None:
 
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidInferenceOptionError, match="uniform=0"):
-        LearnedModel(NetworkPolicy(small_networks()[0]), uniform=0)
+        LearnedPlayer(NetworkPolicy(small_networks()[0]), uniform=0)
 
 
 def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
@@ -81,9 +79,9 @@ def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
     for _ in range(5):
         state.step(state.legal_moves()[-1])
     view, kinds = state.view(), believed_players(policy, "mixed")
-    assert [type(kind) for kind in kinds] == [LearnedModel, RulesModel, RulesModel, RulesModel]
-    assert [type(kind) for kind in believed_players(policy, "policy")] == [LearnedModel]
-    assert [type(kind) for kind in believed_players(policy, "rules")] == [RulesModel] * 3
+    assert [type(kind) for kind in kinds] == [LearnedPlayer, RulesPlayer, RulesPlayer, RulesPlayer]
+    assert [type(kind) for kind in believed_players(policy, "policy")] == [LearnedPlayer]
+    assert [type(kind) for kind in believed_players(policy, "rules")] == [RulesPlayer] * 3
     known = infer(view, np.random.default_rng(0), particles=30, models=kinds, rounds=0, least_ess=0.0)
     story = read_story(view)
     weighed = story.moves[:, 0] != np.uint64(view.seat)
@@ -104,21 +102,21 @@ def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:
     state = State.from_hands(["3B", "45", "67"], check_sizes=False)
     state.step("B")
     state.step("pass")
-    infer(state.view(2), np.random.default_rng(0), particles=9, models=LearnedModel(Watched(small_networks()[0])))
+    infer(state.view(2), np.random.default_rng(0), particles=9, models=LearnedPlayer(Watched(small_networks()[0])))
     state.step("pass")
     assert asked  # the landlord led
     story = read_story(state.view(0))
     hands = np.array([[*(state.row[HANDS + seat] for seat in range(3)), state.row[HIDDEN]]], np.uint64)
-    model, passes = LearnedModel(Watched(small_networks()[0])), np.array([False, True, True])
+    model, passes = LearnedPlayer(Watched(small_networks()[0])), np.array([False, True, True])
     assert (story_log_likelihoods([model], story, hands, passes, state.rules) == 0).all()
 
 
 def test_many_particles_are_asked_about_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same answers."""
-    model, state = LearnedModel(NetworkPolicy(small_networks()[0])), State.new(1)
+    model, state = LearnedPlayer(NetworkPolicy(small_networks()[0])), State.new(1)
     hands = np.random.default_rng(0)
     state.step(state.legal_moves()[-1])
-    known = infer(state.view(), hands, particles=30, models=RulesModel(FAITHFUL), rounds=0)
+    known = infer(state.view(), hands, particles=30, models=RulesPlayer(FAITHFUL), rounds=0)
     story = read_story(state.view())
     weighed = np.ones(len(story.moves), np.bool_)
     whole = story_log_likelihoods([model], story, known.hands, weighed, state.rules)

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.errors import InvalidBudgetError
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
+from agents.mcts.search import Position, search
 from agents.mcts.simulate import simulate_random
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.worlds.determinize import draw_game
-from agents.worlds.pool import uniform
+from agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Move, State
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.random import key
-from ddz_env.errors import IllegalMoveError
+from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.notation import word_to_counts
 
 SEED = np.uint64(12345)
@@ -82,10 +80,8 @@ def test_determinizations_are_uniform_over_cards() -> None:
 
 def run(state: State, iterations: int, capacity: int = 100_000, *, fixed: bool = False) -> Tree:
     tree = new_tree(capacity)
-    root = state.row if fixed else state.view().row
-    done, _ = search(
-        tree, root, state.seat, state.rule_words, iterations, plain(fixed=fixed), uniform(), None, None, SEED
-    )
+    position = Position.of(state if fixed else state.view())
+    done, _ = search(tree, position, iterations, plain(fixed=fixed), uniform(), None, None, SEED)
     assert done == iterations
     return tree
 
@@ -129,9 +125,7 @@ def test_a_full_tree_grows_without_a_trace() -> None:
     tree, left, rng = new_tree(64), 800, SEED
     steps = 0
     while left:
-        done, rng = search(
-            tree, state.view().row, state.seat, state.rule_words, left, plain(), uniform(), None, None, np.uint64(rng)
-        )
+        done, rng = search(tree, Position.of(state.view()), left, plain(), uniform(), None, None, np.uint64(rng))
         left -= done
         if left:
             tree = grown(tree)
@@ -239,7 +233,7 @@ def test_simulations_follow_the_rules_of_the_engine() -> None:
     ],
 )
 def test_bad_budgets_are_named(agent: type, options: dict[str, object]) -> None:
-    with pytest.raises(InvalidBudgetError, match=next(iter(options))):
+    with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
         agent(**options)
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
+from agents.mcts.search import Position, search
 from agents.mcts.tree import Tree, new_tree
-from agents.worlds.pool import uniform
+from agents.worlds.determinize import uniform
 from ddz_env import State
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
@@ -79,9 +79,8 @@ def multiple_observer(state: State, iterations: int, k: float) -> list[Book]:
 def compiled(state: State, iterations: int, k: float, *, fixed: bool = False) -> Tree:
     """The tree of the search that the agents run."""
     tree = new_tree(8 * iterations + 64)
-    root = state.row if fixed else state.view().row
-    settings, rules = plain(k, fixed=fixed), state.rule_words
-    done, _ = search(tree, root, state.seat, rules, iterations, settings, uniform(), None, None, SEED)
+    position = Position.of(state if fixed else state.view())
+    done, _ = search(tree, position, iterations, plain(k, fixed=fixed), uniform(), None, None, SEED)
     assert done == iterations
     return tree
 

@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError  # noqa: E402
-from agents.mcts.search import search  # noqa: E402
-from agents.mcts.settings import plain  # noqa: E402
+from agents.mcts.options import plain  # noqa: E402
+from agents.mcts.search import Position, search  # noqa: E402
 from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
 from agents.neural.model import Bytes, Floats  # noqa: E402
 from agents.neural.policy import NetworkPolicy  # noqa: E402
@@ -19,7 +19,7 @@ from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from agents.worlds.pool import Pool, uniform  # noqa: E402
+from agents.worlds.determinize import WorldPool, uniform  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
 from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
@@ -115,8 +115,7 @@ def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: 
     view, iterations = after(State.new(seed, rules="perfect"), moves).view(), 700
     tree = new_tree(1 << 14)
     settings = plain()._replace(puct=np.bool_(True))
-    seat, rules = int(view.seat), view.rule_words
-    search(tree, view.row, seat, rules, iterations, settings, uniform(), None, None, np.uint64(seed))
+    search(tree, Position.of(view), iterations, settings, uniform(), None, None, np.uint64(seed))
     grown = grow(view, Uniform(), iterations, seed)
     assert statistics(grown) == statistics(tree)
     for action in statistics(tree):
@@ -376,7 +375,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
 ) -> None:
     asked: list[int] = []
 
-    def priced(view: View, rng: np.random.Generator, particles: int, models: object, rounds: int) -> Pool:
+    def priced(view: View, rng: np.random.Generator, particles: int, models: object, rounds: int) -> WorldPool:
         asked.append(particles)
         assert (models, rounds) == (agent._believed, 2)
         now[0] += price[0] / 1000 * particles * len(view.history)

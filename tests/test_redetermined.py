@@ -8,11 +8,10 @@ import pytest
 from agents.exact.minimax import MinimaxSolver
 from agents.mcts.ablations.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
 from agents.mcts.agent import IsUctAgent
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
+from agents.mcts.search import Position, search
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.worlds.determinize import draw_game
-from agents.worlds.pool import uniform
+from agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.agent import Decision
 from ddz_env.engine.layout import HANDS, HIDDEN, PLAYED, ROW_WORDS
@@ -119,9 +118,7 @@ def trees_of(state: State, iterations: int, capacity: int = 100_000) -> tuple[Tr
     view, left = state.view(), iterations
     row = public_row(view.row, view.seat)
     while left:
-        done, after = search_redetermined(
-            own, public, view.row, row, view.seat, view.rule_words, left, 1.0, np.uint64(chance)
-        )
+        done, after = search_redetermined(own, public, Position.of(view), row, left, 1.0, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             own, public = grown(own), grown(public)
@@ -206,7 +203,7 @@ def three_and_five() -> State:
 
 def plain_tree(state: State, iterations: int) -> Tree:
     tree, view = new_tree(8 * iterations + 64), state.view()
-    search(tree, view.row, view.seat, view.rule_words, iterations, plain(), uniform(), None, None, SEED)
+    search(tree, Position.of(view), iterations, plain(), uniform(), None, None, SEED)
     return tree
 
 

@@ -24,7 +24,7 @@ def test_every_built_in_name_makes_an_agent(name: str) -> None:
 
 def test_options_reach_the_factory() -> None:
     agent = make_agent("isuct:iterations=2000,exploration=0.7")
-    assert (agent.iterations, agent.settings.exploration) == (2000, 0.7)  # type: ignore[attr-defined]
+    assert (agent.options.iterations, agent.options.exploration) == (2000, 0.7)  # type: ignore[attr-defined]
 
 
 def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.mcts import rollout_agent, simulate_planned
-from agents.mcts.candidates import list_candidates
-from agents.mcts.rollout_agent import RolloutAgent
-from agents.mcts.rollouts import Arms, new_arms, play_worlds
-from agents.mcts.settings import SIMULATIONS, Settings, plain
+from agents.mcts import rollout, simulate_planned
+from agents.mcts.options import SIMULATIONS, Settings, plain
+from agents.mcts.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
+from agents.mcts.search import Position
 from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
 from agents.mcts.simulate_rules import simulate_rules
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.rules import RulesAgent
-from agents.worlds.pool import Pool, uniform
+from agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.tables import MASK_WORDS
@@ -226,17 +225,17 @@ def arms_of(moves: list[Move]) -> Arms:
     return new_arms(np.array([move.main for move in moves], np.uint64), np.array(kickers, np.uint64))
 
 
-def pool_of_one(state: State) -> Pool:
+def pool_of_one(state: State) -> WorldPool:
     """The true deal, and no other."""
-    return Pool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
+    return WorldPool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
 
 
 def rolled_out(
-    state: State, arms: Arms, worlds: int, name: str, chance: np.uint64 = SEED, pool: Pool | None = None
+    state: State, arms: Arms, worlds: int, name: str, chance: np.uint64 = SEED, pool: WorldPool | None = None
 ) -> np.uint64:
     view, plan, settings, alive = state.view(), new_plan(), playing_by(name), len(arms.order)
     pool = pool or uniform()
-    after = play_worlds(view.row, view.seat, view.rule_words, arms, alive, worlds, settings, pool, plan, 0.0, chance)
+    after = play_worlds(Position.of(view), arms, alive, worlds, settings, pool, plan, chance)
     return np.uint64(after)
 
 
@@ -301,12 +300,12 @@ class Watch:
         self.rounds: list[tuple[int, int]] = []
         self.orders: list[list[int]] = []
         self.arms: Arms | None = None
-        monkeypatch.setattr(rollout_agent, "play_worlds", self._spy)
+        monkeypatch.setattr(rollout, "play_worlds", self._spy)
 
-    def _spy(self, view: Any, seat: int, rules: Any, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
+    def _spy(self, position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
         self.rounds.append((alive, worlds))
         self.arms = arms
-        state = play_worlds(view, seat, rules, arms, alive, worlds, *rest)
+        state = play_worlds(position, arms, alive, worlds, *rest)
         self.orders.append(arms.order.tolist())
         return state
 
@@ -388,7 +387,7 @@ def test_a_plan_that_served_another_game_leaves_no_trace() -> None:
 
 def with_plan(state: State, arms: Arms, plan: Plan) -> None:
     view, settings = state.view(), playing_by("planned")
-    play_worlds(view.row, view.seat, view.rule_words, arms, len(arms.order), 10, settings, uniform(), plan, 0.0, SEED)
+    play_worlds(Position.of(view), arms, len(arms.order), 10, settings, uniform(), plan, SEED)
 
 
 def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> None:
@@ -398,9 +397,9 @@ def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> 
         rules, settings = view.rule_words, plain()._replace(simulation=np.int64(2))
         mains, kickers = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
         count = list_candidates(view.row, rules, plan.mind, mains, kickers, np.zeros(4, np.int64))
-        bold, careful = new_arms(mains[:count], kickers[:count]), new_arms(mains[:count], kickers[:count])
-        play_worlds(view.row, view.seat, rules, bold, count, 40, settings, uniform(), plan, 0.0, SEED)
-        play_worlds(view.row, view.seat, rules, careful, count, 40, settings, uniform(), plan, 100.0, SEED)
+        bold, careful = (new_arms(mains[:count], kickers[:count], caution) for caution in (0.0, 100.0))
+        for arms in (bold, careful):
+            play_worlds(Position.of(view), arms, count, 40, settings, uniform(), plan, SEED)
         assert bold.wins[bold.order[0]] == max(bold.wins)
         assert careful.order[0] == 0
         assert (bold.wins == careful.wins).all()

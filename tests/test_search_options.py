@@ -9,27 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.exact.errors import InconsistentViewError
 from agents.mcts.ablations.redetermined import RedeterminizedUctAgent
 from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError
-from agents.mcts.guide import guided_action
-from agents.mcts.rollout_agent import RolloutAgent
-from agents.mcts.search import GUIDED_WEIGHT, search
-from agents.mcts.settings import Settings, plain
+from agents.mcts.options import Settings, plain
+from agents.mcts.rollout import RolloutAgent
+from agents.mcts.search import GUIDED_WEIGHT, Position, search
 from agents.mcts.simulate import simulate_random
 from agents.mcts.simulate_planned import new_plan
+from agents.mcts.simulate_rules import guided_action
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.rules import RulesAgent
-from agents.worlds.pool import uniform
+from agents.worlds.consistency import InconsistentViewError
+from agents.worlds.determinize import uniform
 from ddz_env import Move, State
 from ddz_env.agent import Decision, sight
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import LANDLORD, WINNER
 from ddz_env.engine.random import key
-from ddz_env.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.registry import make_agent
 from tests.figure_two import Book, Path, figure_2, grown_by_hand, played, records
 from tests.test_mcts import drawn, midgame
@@ -175,7 +174,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
         tree = new_tree(10_000)
         state_of_tree = np.uint64(key(seed, np.uint64(index)))
         view = state.view()
-        search(tree, view.row, view.seat, view.rule_words, 150, plain(), uniform(), None, None, state_of_tree)
+        search(tree, Position.of(view), 150, plain(), uniform(), None, None, state_of_tree)
         for record in range(children(tree).start, children(tree).stop):
             action = int(tree.action[record])
             visits[action] = visits.get(action, 0) + int(tree.visits[record])
@@ -259,9 +258,7 @@ def compiled(state: State, iterations: int, settings: Settings, capacity: int = 
     tree, left, chance = new_tree(capacity), iterations, SEED
     plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()
     while left:
-        done, after = search(
-            tree, view.row, view.seat, view.rule_words, left, settings, uniform(), plan, None, np.uint64(chance)
-        )
+        done, after = search(tree, Position.of(view), left, settings, uniform(), plan, None, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)
@@ -342,7 +339,7 @@ def test_with_a_known_game_everything_is_available_once_it_is_there() -> None:
     """Where nothing is hidden the two counts differ only by the visits before a child existed."""
     tree, state = new_tree(20_000), played(10, 12)
     settings = options_of(1.0, AVAILABILITY)._replace(fixed=np.bool_(True))
-    search(tree, state.row, state.seat, state.rule_words, 800, settings, uniform(), None, None, SEED)
+    search(tree, Position.of(state), 800, settings, uniform(), None, None, SEED)
     block = children(tree)
     counts = tree.available[block].tolist()
     assert counts == [800 - place for place in range(len(counts))]
@@ -467,12 +464,12 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
 )
 @pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
 def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSearchOptionError):
+    with pytest.raises(InvalidAgentOptionError):
         kind(10, **options)
 
 
 def test_a_rollout_agent_knows_its_simulations_only() -> None:
-    with pytest.raises(InvalidSearchOptionError, match="simulation='clever' must be one of random, planned, rules"):
+    with pytest.raises(InvalidAgentOptionError, match="simulation='clever' must be one of random, planned, rules"):
         RolloutAgent(simulation="clever")
 
 
@@ -508,16 +505,16 @@ def test_a_rollout_agent_knows_its_simulations_only() -> None:
     ids=str,
 )
 def test_bad_budgets_are_named(kind: type, options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidBudgetError, match=next(iter(options))):
+    with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
         kind(**options)
 
 
 def test_a_whole_number_may_be_written_with_an_exponent() -> None:
-    assert make_agent("isuct:iterations=1e3,trees=2.0").iterations == 1000  # type: ignore[attr-defined]
+    assert make_agent("isuct:iterations=1e3,trees=2.0").options.iterations == 1000  # type: ignore[attr-defined]
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    assert IsUctAgent(np.int64(25), exploration=np.float32(0.5)).iterations == 25  # type: ignore[arg-type]
+    assert IsUctAgent(np.int64(25), exploration=np.float32(0.5)).options.iterations == 25
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True])

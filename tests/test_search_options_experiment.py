@@ -77,7 +77,7 @@ def with_budgets_of(found: Path, folder: Path, name: str = "again.csv") -> Path:
 
 def test_every_variant_is_an_agent_with_its_iterations() -> None:
     for name, spec in VARIANTS.items():
-        assert make_agent(spec.format(33)).iterations == 33, name  # type: ignore[attr-defined]
+        assert make_agent(spec.format(33)).options.iterations == 33, name  # type: ignore[attr-defined]
     assert len(set(VARIANTS.values())) == len(VARIANTS)
 
 
@@ -92,7 +92,7 @@ def test_the_positions_that_are_timed_are_decisions_with_a_choice() -> None:
 
 def costing(fixed: float, each: float) -> Any:
     """A clock by which a decision costs so much and so much an iteration."""
-    return lambda agent, views: fixed + each * agent.iterations
+    return lambda agent, views: fixed + each * agent.options.iterations
 
 
 @pytest.mark.parametrize(("fixed", "each"), [(0, 1), (10, 0.02), (900, 0.5), (0, 40)])
@@ -112,8 +112,8 @@ def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.Mo
     path, timed = tmp_path / "budgets.csv", []
 
     def clock(agent: Any, views: Any) -> float:
-        timed.append(agent.iterations)
-        return 100.0 + agent.iterations
+        timed.append(agent.options.iterations)
+        return 100.0 + agent.options.iterations
 
     monkeypatch.setattr(search_options, "microseconds_a_decision", clock)
     first = budgets(path, 500, ["plain", "PUCT"])

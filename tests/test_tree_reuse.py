@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from agents.mcts.agent import IsUctAgent
+from agents.mcts.options import plain
 from agents.mcts.reuse import Memory
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.search import Position, search
 from agents.mcts.tree import ROOT, Tree, children
-from agents.worlds.pool import uniform
+from agents.worlds.determinize import uniform
 from ddz_env import State
 from tests.test_search_options import FORMS, SEED, compiled, generator, options_of, thought
 
@@ -76,7 +76,7 @@ def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
     follow_the_tree(tree, state, 3)
     assert memory.follow([tree], state.view())
     kept, view = int(tree.visits[ROOT]), state.view()
-    done, _ = search(tree, view.row, view.seat, view.rule_words, 500, plain(), uniform(), None, None, SEED)
+    done, _ = search(tree, Position.of(view), 500, plain(), uniform(), None, None, SEED)
     assert done == 500
     assert int(tree.visits[ROOT]) == kept + 500
     records = below(tree, ROOT)
@@ -159,6 +159,6 @@ def test_memory_does_not_grow_over_a_game() -> None:
     state, rng, sizes = State.new(11), generator(11), []
     while not state.is_over:
         state.step(agents[state.seat].act(state.view(), rng))
-        sizes.append(max(tree.action.size for agent in agents for tree in agent._grown))
+        sizes.append(max(tree.action.size for agent in agents for tree in agent._trees))
     assert len(sizes) > 20
     assert max(sizes) <= 4 * (2 * 400 + 256)

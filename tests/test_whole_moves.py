@@ -5,29 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
-from agents.mcts.ablations.whole_search import (
+from agents.mcts.ablations.whole_moves import (
     MAX_CHILDREN,
-    InvalidLevelsError,
     Levels,
     Searched,
     WholeMoveSearch,
+    WholeMoveUctAgent,
     key_of,
     kickers_of,
     new_key_tree,
 )
 from agents.mcts.agent import IsUctAgent
-from agents.mcts.errors import InvalidBudgetError
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
+from agents.mcts.search import Position, search
 from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
-from agents.worlds.determinize import draw_game
-from agents.worlds.pool import uniform
+from agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.moves import list_moves
 from ddz_env.engine.step import apply_action
+from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.registry import make_agent
 from ddz_env.view import whole_moves
 from tests.figure_two import (
@@ -52,13 +50,12 @@ def endgame(*hands: str, rules: str = "standard") -> State:
 
 def tree_of(state: State, levels: Levels, iterations: int, *, fixed: bool = False) -> Tree:
     searcher = WholeMoveSearch(levels, fixed=fixed)
-    root = state.row if fixed else state.view().row
-    searcher.run(root, state.seat, state.rule_words, iterations, 1.0, SEED)
+    searcher.run(Position.of(state if fixed else state.view()), iterations, SEED)
     return searcher.tree
 
 
 def searched(state: State, levels: Levels, iterations: int) -> Searched:
-    return WholeMoveSearch(levels).run(state.view().row, state.seat, state.rule_words, iterations, 1.0, SEED)
+    return WholeMoveSearch(levels).run(Position.of(state.view()), iterations, SEED)
 
 
 def groups(state: State) -> set[int]:
@@ -147,9 +144,8 @@ def without_kickers(statistics: Statistics) -> Statistics:
 @pytest.mark.parametrize("state", [State.new(5, "mini"), played(6, 3, "mini"), State.new(8, "mini")])
 def test_where_nothing_has_kickers_all_levels_grow_the_same_tree(state: State, fixed: bool) -> None:
     stages = new_tree(20_000)
-    root = state.row if fixed else state.view().row
-    settings = plain(fixed=fixed)
-    search(stages, root, state.seat, state.rule_words, 2000, settings, uniform(), None, None, SEED)
+    position = Position.of(state if fixed else state.view())
+    search(stages, position, 2000, plain(fixed=fixed), uniform(), None, None, SEED)
     expected = without_kickers(statistics_of(stages))
     for levels in LEVELS:
         assert statistics_of(tree_of(state, levels, 2000, fixed=fixed)) == expected
@@ -193,7 +189,7 @@ def test_a_node_may_have_thousands_of_children() -> None:
 def test_a_full_tree_grows_without_a_trace() -> None:
     """The search goes on in a larger copy as if there had been room: the same tree as in one that is large already."""
     state, used = played(10, 12), WholeMoveSearch("flat")
-    arguments = state.view().row, state.seat, state.rule_words, 3000, 1.0, SEED
+    arguments = Position.of(state.view()), 3000, SEED
     used.run(*arguments)
     grew = statistics_of(used.tree)
     assert used.tree.action.size > 3000
@@ -339,9 +335,9 @@ def test_a_forced_move_is_not_searched() -> None:
 
 
 def test_bad_options_are_named() -> None:
-    with pytest.raises(InvalidLevelsError, match="choose from sets, flat"):
+    with pytest.raises(InvalidAgentOptionError, match="one of sets, flat"):
         WholeMoveUctAgent("stages")  # type: ignore[arg-type]
-    with pytest.raises(InvalidBudgetError, match="iterations"):
+    with pytest.raises(InvalidAgentOptionError, match="iterations"):
         WholeMoveUctAgent(iterations=0)
-    with pytest.raises(InvalidBudgetError, match="exploration"):
+    with pytest.raises(InvalidAgentOptionError, match="exploration"):
         WholeMoveUctAgent(exploration=-1.0)

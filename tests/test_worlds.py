@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.search import search
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
+from agents.mcts.search import Position, search
 from agents.mcts.tree import children, new_tree
-from agents.worlds.pool import Pool, draw_world, uniform
+from agents.worlds.determinize import WorldPool, draw_world, uniform
 from ddz_env import State
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS
@@ -18,11 +18,13 @@ SEED = np.uint64(2011)
 
 
 @kernel
-def _draw(view: np.ndarray, seat: int, rules: np.ndarray, pool: Pool, state: np.uint64, row: np.ndarray) -> np.uint64:
+def _draw(
+    view: np.ndarray, seat: int, rules: np.ndarray, pool: WorldPool, state: np.uint64, row: np.ndarray
+) -> np.uint64:
     return draw_world(view, np.uint64(seat), rules, pool, state, row)
 
 
-def worlds(state: State, pool: Pool, number: int) -> list[np.ndarray]:
+def worlds(state: State, pool: WorldPool, number: int) -> list[np.ndarray]:
     rows, chance, view = [], SEED, state.view()
     for _ in range(number):
         row = np.empty(ROW_WORDS, np.uint64)
@@ -31,13 +33,13 @@ def worlds(state: State, pool: Pool, number: int) -> list[np.ndarray]:
     return rows
 
 
-def pool_of(state: State, weights: list[float]) -> Pool:
+def pool_of(state: State, weights: list[float]) -> WorldPool:
     """Determinizations of a position, all different."""
     where = HIDDEN if state.view().landlord is not None else BOTTOM
     rows = [drawn(state, state.seat, number) for number in range(len(weights))]
     hands = np.array([[*row[HANDS : HANDS + 3], row[where]] for row in rows], np.uint64)
     assert len(set(map(bytes, hands))) == len(weights)
-    return Pool(hands, np.cumsum(np.array(weights) / sum(weights)))
+    return WorldPool(hands, np.cumsum(np.array(weights) / sum(weights)))
 
 
 @pytest.mark.parametrize(("moves", "preset"), [(0, "standard"), (9, "standard"), (0, "bidding"), (5, "half-deck")])
@@ -90,9 +92,9 @@ def test_a_pool_decides_what_the_search_sees() -> None:
             game.row[HANDS + seat] = State.from_hands(["4", cards, "5"], check_sizes=False).row[HANDS + 1]
     values = []
     for game in (low, high):
-        pool = Pool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
+        pool = WorldPool(np.array([[*game.row[HANDS : HANDS + 3], 0]], np.uint64), np.ones(1))
         tree, view = new_tree(20_000), state.view()
-        search(tree, view.row, 0, view.rule_words, 400, plain(), pool, None, None, SEED)
+        search(tree, Position.of(view), 400, plain(), pool, None, None, SEED)
         values.append(float(tree.reward[children(tree)].sum() / 400))
     assert values[0] == 1.0
     assert values[1] < 0.5

@@ -10,8 +10,7 @@
 The last two infer nothing from the opponents' moves (``inference=None``), or apply Bayes' rule (section III.G) to a
 model by its name, to the one that fits the opponent (``"correct"``) or to another, still sensible one (``"incorrect"``:
 cheating minimax, and expectimax where the opponent is cheating minimax).  The paper does not say which incorrect model
-it took.  All arguments but shared solvers are text, so that agents can be made by name
-(``determinized-minimax:inference=rules``).
+it took.
 
 Nothing is random.  Where moves tie, the first in the engine's order (ascending by action id) is played; the paper is
 silent here.
@@ -21,17 +20,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.exact.errors import NotSolvableError
 from agents.exact.expectimax import ExpectimaxSolver
-from agents.exact.inference import Inference, Story
+from agents.exact.inference import History, Inference, OpponentModel, RulesOpponent
 from agents.exact.information_set import InformationSet, check_replayable, information_set
-from agents.exact.minimax import MinimaxSolver, check_solvable
-from agents.exact.models import OpponentModel, RulesModel
+from agents.exact.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
+from agents.worlds.consistency import check_turn
 from ddz_env import Move, State, View
 from ddz_env.agent import Decision
 from ddz_env.engine.layout import (
@@ -47,12 +46,14 @@ from ddz_env.engine.layout import (
     SIZES,
     TARGET,
 )
-from ddz_env.errors import IllegalMoveError
+from ddz_env.options import Options, takes
 from ddz_env.rules import Rules
 from ddz_env.view import whole_moves, write_view
 
 Row = npt.NDArray[np.uint64]
-MODELS = ("cheating-minimax", "determinized-minimax", "expectimax", "rules")
+Sight = TypeVar("Sight", bound=View | State)
+"""What an agent gets to see: a view, or for one that cheats the state."""
+Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
 
 _POSITION = np.array(
@@ -66,39 +67,61 @@ class Solvers:
 
     Args:
         table_bits: Each solver's table has ``2 ** table_bits`` slots of 24 bytes.
-        node_limit: Positions a search may visit; the solvers' own default if None.
+        node_limit: Positions a search may visit.
     """
 
-    def __init__(self, table_bits: int = 18, node_limit: int | None = None) -> None:
-        self._options: dict[str, int] = {"table_bits": table_bits}
-        if node_limit is not None:
-            self._options["node_limit"] = node_limit
+    def __init__(self, table_bits: int = 18, node_limit: int = NODE_LIMIT) -> None:
+        self._limits = {"table_bits": table_bits, "node_limit": node_limit}
         self._minimax: dict[Rules, MinimaxSolver] = {}
         self._expectimax: dict[Rules, ExpectimaxSolver] = {}
 
     def minimax(self, rules: Rules) -> MinimaxSolver:
         """The minimax solver of some rules."""
         if rules not in self._minimax:
-            self._minimax[rules] = MinimaxSolver(rules, **self._options)
+            self._minimax[rules] = MinimaxSolver(rules, **self._limits)
         return self._minimax[rules]
 
     def expectimax(self, rules: Rules) -> ExpectimaxSolver:
         """The expectimax solver of some rules."""
         if rules not in self._expectimax:
-            self._expectimax[rules] = ExpectimaxSolver(rules, **self._options)
+            self._expectimax[rules] = ExpectimaxSolver(rules, **self._limits)
         return self._expectimax[rules]
 
 
-class ExactAgent(ABC):
+@dataclass(frozen=True)
+class ExactOptions(Options):
+    """What an exact agent works with.
+
+    Attributes:
+        solvers: Solvers to share with other agents, an object; its own if None.
+    """
+
+    solvers: Solvers | None = None
+
+
+@dataclass(frozen=True)
+class InferringOptions(Options):
+    """From whom an exact agent infers.
+
+    Attributes:
+        inference: None; ``correct`` or ``incorrect``, of ``opponent``; or a model by its name.
+        opponent: What the other seats really are: a model by its name, or an object.
+        solvers: Solvers to share with other agents, an object; its own if None.
+    """
+
+    inference: Literal["correct", "incorrect"] | Model | None = None
+    opponent: Model | OpponentModel = "expectimax"
+    solvers: Solvers | None = None
+
+
+class ExactAgent(ABC, Generic[Sight]):
     """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
 
     cheats = False
     tolerance = 0.0
     """Values that differ by no more tie."""
 
-    def __init__(self, solvers: Solvers | None = None) -> None:
-        if not isinstance(solvers, Solvers | None):
-            raise NotSolvableError(f"solvers={solvers!r} must be agents.exact.agents.Solvers, which text cannot name")
+    def __init__(self, solvers: Solvers | None) -> None:
         self.solvers = solvers or Solvers()
         self._decided: dict[tuple[Any, ...], Move] = {}
 
@@ -107,7 +130,7 @@ class ExactAgent(ABC):
         """The agent's class."""
         return type(self).__name__
 
-    def act(self, view: View, rng: np.random.Generator | None = None) -> Move:
+    def act(self, view: Sight, rng: np.random.Generator | None = None) -> Move:
         """The best move; the generator is not used.
 
         Raises:
@@ -117,7 +140,7 @@ class ExactAgent(ABC):
         self._check(view)
         return self.choose(view.row, tuple(view.history), view.rules)
 
-    def decide(self, view: View, rng: np.random.Generator | None = None) -> Decision:
+    def decide(self, view: Sight, rng: np.random.Generator | None = None) -> Decision:
         """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
         self._check(view)
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
@@ -127,51 +150,51 @@ class ExactAgent(ABC):
         best = moves[self._first_best(values)]
         return Decision(best, {}, groups, best.actions)
 
-    def choose(self, sight: Row, story: Story, rules: Rules) -> Move:
+    def choose(self, sight: Row, history: History, rules: Rules) -> Move:
         """The best move from what the agent sees, unchecked.
 
         Args:
             sight: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
-            story: Every move so far.
+            history: Every move so far.
             rules: The rules.
         """
-        key = self._key(sight, story, rules)
+        key = self._key(sight, history, rules)
         move = self._decided.get(key)
         if move is None:
             move, *others = whole_moves(sight, rules.words())
             if others:
-                moves, values = self._weigh(sight, story, rules)
+                moves, values = self._weigh(sight, history, rules)
                 move = moves[self._first_best(values)]
             if len(self._decided) > _MEMORY:
                 self._decided.clear()
             self._decided[key] = move
         return move
 
-    def choose_in(self, row: Row, story: Story, rules: Rules) -> Move:
+    def choose_in(self, row: Row, history: History, rules: Rules) -> Move:
         """What the agent would play in a state, from what it would see there (an opponent model)."""
         if self.cheats:
-            return self.choose(row, story, rules)
+            return self.choose(row, history, rules)
         view = np.empty(ROW_WORDS, np.uint64)
         write_view(row, int(row[SEAT]), rules.words(), view)
-        return self.choose(view, story, rules)
+        return self.choose(view, history, rules)
 
     def _first_best(self, values: npt.NDArray[np.float64]) -> int:
         return int(np.argmax(values >= values.max() - self.tolerance))
 
-    def _check(self, view: View) -> None:
+    def _check(self, view: Sight) -> None:
         check_solvable(view.row)
-        if int(view.row[SEAT]) != view.seat:
-            raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {int(view.row[SEAT])}'s turn")
+        check_turn(view.row, int(view.seat))
 
-    def _key(self, sight: Row, story: Story, rules: Rules) -> tuple[Any, ...]:
+    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
         return (rules, sight[_POSITION].tobytes())
 
     @abstractmethod
-    def _weigh(self, sight: Row, story: Story, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         """Legal moves and what each is worth."""
 
 
-class CheatingMinimaxAgent(ExactAgent):
+@takes(ExactOptions)
+class CheatingMinimaxAgent(ExactAgent[State]):
     """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
 
     Example:
@@ -182,49 +205,27 @@ class CheatingMinimaxAgent(ExactAgent):
 
     cheats = True
 
-    def act(self, state: State, rng: np.random.Generator | None = None) -> Move:  # type: ignore[override]  # a cheat gets the State
-        """The best move on the true state."""
-        check_solvable(state.row)
-        return self.choose(state.row, (), state.rules)
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(ExactOptions.of(*values, **named).solvers)
 
-    def decide(self, state: State, rng: np.random.Generator | None = None) -> Decision:  # type: ignore[override]  # likewise
-        """The best move on the true state, with the value of each main group."""
-        return super().decide(state)  # type: ignore[arg-type]  # a State has what is asked of a View
-
-    def _weigh(self, sight: Row, story: Story, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         return self.solvers.minimax(rules).move_values(sight)
 
 
-class _InferringAgent(ExactAgent):
-    """An agent that looks at information sets, with or without inference.
+class _InferringAgent(ExactAgent[View]):
+    """An agent that looks at information sets, with or without inference."""
 
-    Args:
-        inference: None; ``"correct"`` or ``"incorrect"``, of ``opponent``; or a model, of ``MODELS``.
-        opponent: What the other seats really are: a model of ``MODELS``, or an object.
-        solvers: Solvers to share with other agents.
-
-    Raises:
-        NotSolvableError: If an argument is unknown.
-    """
-
-    def __init__(
-        self,
-        inference: str | None = None,
-        opponent: str | OpponentModel = "expectimax",
-        solvers: Solvers | None = None,
-    ) -> None:
-        super().__init__(solvers)
-        self.inference = inference
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = InferringOptions.of(*values, **named)
+        super().__init__(options.solvers)
+        self.inference: str | None = options.inference
         self.model: OpponentModel | None = None
-        if inference == "correct":
-            self.model = model_named(opponent, self.solvers)
-        elif inference == "incorrect":
-            self.model = incorrect_model(model_named(opponent, self.solvers), self.solvers)
-        elif inference in MODELS:
-            self.model = model_named(inference, self.solvers)
-        elif inference is not None:
-            known = ", ".join(("none", "correct", "incorrect", *MODELS))
-            raise NotSolvableError(f"unknown inference {inference!r}; choose from {known}")
+        if options.inference == "correct":
+            self.model = model_named(options.opponent, self.solvers)
+        elif options.inference == "incorrect":
+            self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
+        elif options.inference is not None:
+            self.model = model_named(options.inference, self.solvers)
         self._inferences: dict[Rules, Inference] = {}
 
     @property
@@ -232,36 +233,37 @@ class _InferringAgent(ExactAgent):
         """The agent's class, and the model from which it infers."""
         return f"{type(self).__name__}({self.model.name if self.model else ''})"
 
-    def states(self, sight: Row, story: Story, rules: Rules) -> InformationSet:
+    def states(self, sight: Row, history: History, rules: Rules) -> InformationSet:
         """The states that the agent thinks possible, from its seat's view in which it is to act."""
         seat = int(sight[SEAT])
         if self.model is None or rules.open_hands:
             return information_set(sight, seat, rules.open_hands)
         if rules not in self._inferences:
-            model = self.model
-            self._inferences[rules] = Inference(rules, lambda row, past: model.choose_in(row, past, rules))
-        return self._inferences[rules].states(sight, seat, story)
+            self._inferences[rules] = Inference(rules, self.model)
+        return self._inferences[rules].states(sight, seat, history)
 
     def _check(self, view: View) -> None:
         super()._check(view)
         if self.model is not None:
             check_replayable(view)
 
-    def _key(self, sight: Row, story: Story, rules: Rules) -> tuple[Any, ...]:
-        key = super()._key(sight, story, rules)
-        return key if self.model is None else (*key, story)
+    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
+        key = super()._key(sight, history, rules)
+        return key if self.model is None else (*key, history)
 
 
+@takes(InferringOptions)
 class DeterminizedMinimaxAgent(_InferringAgent):
     """Minimax on every state of the information set; each votes with its probability (section III.C)."""
 
-    def _weigh(self, sight: Row, story: Story, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
-        states = self.states(sight, story, rules)
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        states = self.states(sight, history, rules)
         weights = states.deals.astype(np.float64)  # whole numbers: their sums are exact, and so are ties
         moves, votes = self.solvers.minimax(rules).votes(states.rows, weights)
         return moves, votes / weights.sum()
 
 
+@takes(InferringOptions)
 class InformationSetExpectimaxAgent(_InferringAgent):
     """Expectimax on the tree of information sets (section III.E); see :mod:`agents.exact.expectimax` for its values.
 
@@ -271,31 +273,23 @@ class InformationSetExpectimaxAgent(_InferringAgent):
     tolerance = 1e-9
     """Far above rounding (which depends on the root from which an information set was first searched)."""
 
-    def _weigh(self, sight: Row, story: Story, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
-        states = self.states(sight, story, rules)
-        inferred = self.model is not None and any(seat != int(sight[SEAT]) for seat, _ in story)
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        states = self.states(sight, history, rules)
+        inferred = self.model is not None and any(seat != int(sight[SEAT]) for seat, _ in history)
         return self.solvers.expectimax(rules).move_values(
             states.rows, states.deals.astype(np.float64), inferred=inferred
         )
 
 
-def model_named(opponent: str | OpponentModel, solvers: Solvers) -> OpponentModel:
-    """An agent without inference by its name; an object is passed through.
-
-    Raises:
-        NotSolvableError: If the name is unknown.
-    """
-    if callable(getattr(opponent, "choose_in", None)):
-        return cast("OpponentModel", opponent)
+def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentModel:
+    """An agent without inference by its name; an object is passed through."""
     if opponent == "cheating-minimax":
         return CheatingMinimaxAgent(solvers)
     if opponent == "determinized-minimax":
         return DeterminizedMinimaxAgent(solvers=solvers)
     if opponent == "expectimax":
         return InformationSetExpectimaxAgent(solvers=solvers)
-    if opponent == "rules":
-        return RulesModel()
-    raise NotSolvableError(f"unknown opponent model {opponent!r}; choose from {', '.join(MODELS)}")
+    return RulesOpponent() if opponent == "rules" else opponent
 
 
 def incorrect_model(opponent: OpponentModel, solvers: Solvers) -> OpponentModel:

@@ -29,24 +29,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.exact.errors import NotSolvableError
 from agents.exact.minimax import (
     MAX_PLIES,
     NODE_LIMIT,
-    NODES,
     RUNNING,
     STATUS,
     TOO_MANY_NODES,
+    NotSolvableError,
+    Solver,
     Space,
-    check_limits,
+    begin,
     check_solvable,
     enter,
+    fold,
     look_up,
-    moves_on_stack,
-    new_space,
     open_position,
+    store,
+    trick_word,
 )
-from agents.exact.table import fold, store, trick_word
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.step import main_cards, play_move
@@ -112,9 +112,7 @@ def _cards(main: np.uint64, kickers: np.uint64) -> np.uint64:
 
 
 @kernel
-def _narrow(
-    space: Space, sets: Sets, depth: int, first: int, size: int, main: np.uint64, kickers: np.uint64, rules: np.ndarray
-) -> int:
+def _narrow(space: Space, sets: Sets, depth: int, first: int, size: int, main: np.uint64, kickers: np.uint64) -> int:
     """Push the states in which another seat can make a move, after it, and write the row of the next depth.
 
     Returns:
@@ -131,7 +129,7 @@ def _narrow(
             if target == first + size:
                 after[:] = row
                 after[HANDS + mover] = hand
-                play_move(after, main, kickers, rules)
+                play_move(after, main, kickers, space.rules)
             for seat in range(3):
                 sets.hands[target, seat] = sets.hands[source, seat]
             sets.hands[target, mover] = remove_hand(hand, cards)
@@ -146,16 +144,14 @@ def _same_side(row: np.ndarray, one: np.uint64, other: np.uint64) -> bool:
 
 
 @kernel
-def _collect(
-    space: Space, sets: Sets, depth: int, first: int, size: int, top: int, node_limit: int, rules: np.ndarray
-) -> int:
+def _collect(space: Space, sets: Sets, depth: int, first: int, size: int, top: int) -> int:
     """Push every move that is legal for the acting seat in at least one of the states; -1 if a limit is reached."""
     row = space.rows[depth]
     mover = np.int64(row[SEAT])
     stop = top
     for state in range(first, first + size):
         row[HANDS + mover] = sets.hands[state, mover]
-        found = enter(space, depth, stop, node_limit, rules)
+        found = enter(space, depth, stop)
         if found < 0:
             return -1
         fresh = stop
@@ -203,27 +199,25 @@ def _look_up_set(space: Space, depth: int, seat: np.uint64, root: np.uint64) -> 
 
 
 @kernel
-def _open_set(
-    space: Space, sets: Sets, depth: int, top: int, seat: np.uint64, node_limit: int, rules: np.ndarray
-) -> bool:
+def _open_set(space: Space, sets: Sets, depth: int, top: int, seat: np.uint64) -> bool:
     """Push the moves of the information set at a depth; false if a limit is reached."""
     row, first, size = space.rows[depth], sets.first[depth], sets.size[depth]
     if row[SEAT] == seat:
-        return open_position(space, depth, top, node_limit, rules)
+        return open_position(space, depth, top)
     if first + 2 * size > MAX_SET_STATES:
         space.counters[STATUS] = TOO_MANY_NODES
         return False
     worst = -2.0 if _same_side(row, row[SEAT], seat) else 2.0
     for state in range(first, first + size):
         sets.best[state] = worst
-    found = _collect(space, sets, depth, first, size, top, node_limit, rules)
+    found = _collect(space, sets, depth, first, size, top)
     space.cursor[depth] = top
     space.stop[depth] = top + found
     return found >= 0
 
 
 @kernel
-def _descend(space: Space, sets: Sets, depth: int, seat: np.uint64, rules: np.ndarray) -> None:
+def _descend(space: Space, sets: Sets, depth: int, seat: np.uint64) -> None:
     """Write the information set behind the next move at the next depth."""
     row, index = space.rows[depth], space.cursor[depth]
     space.cursor[depth] = index + 1
@@ -231,12 +225,12 @@ def _descend(space: Space, sets: Sets, depth: int, seat: np.uint64, rules: np.nd
     first, size = sets.first[depth], sets.size[depth]
     if row[SEAT] == seat:
         space.rows[depth + 1] = row
-        play_move(space.rows[depth + 1], main, kickers, rules)
+        play_move(space.rows[depth + 1], main, kickers, space.rules)
         sets.first[depth + 1] = first
         sets.size[depth + 1] = size
     else:
         sets.first[depth + 1] = first + size
-        sets.size[depth + 1] = _narrow(space, sets, depth, first, size, main, kickers, rules)
+        sets.size[depth + 1] = _narrow(space, sets, depth, first, size, main, kickers)
 
 
 @inline_kernel
@@ -250,23 +244,14 @@ def _close_set(space: Space, sets: Sets, depth: int, seat: np.uint64) -> float:
 
 
 @kernel
-def _value(
-    space: Space,
-    sets: Sets,
-    base: int,
-    base_top: int,
-    seat: np.uint64,
-    root: np.uint64,
-    node_limit: int,
-    rules: np.ndarray,
-) -> float:
+def _value(space: Space, sets: Sets, base: int, base_top: int, seat: np.uint64, root: np.uint64) -> float:
     """``v`` of the information set at depth ``base`` of the line; meaningless once a limit is reached."""
     depth, value, returning = base, 0.0, False
     while True:
         if not returning:
             top = space.stop[depth - 1] if depth > base else base_top
             returning, value = _look_up_set(space, depth, seat, root)
-            if not returning and not _open_set(space, sets, depth, top, seat, node_limit, rules):
+            if not returning and not _open_set(space, sets, depth, top, seat):
                 return 0.0
         if returning:
             if depth == base:
@@ -278,7 +263,7 @@ def _value(
             else:
                 _improve(space, sets, depth, value, _same_side(space.rows[depth], mover, seat))
         if space.cursor[depth] < space.stop[depth]:
-            _descend(space, sets, depth, seat, rules)
+            _descend(space, sets, depth, seat)
             depth += 1
             returning = False
         else:
@@ -288,38 +273,28 @@ def _value(
 
 @kernel
 def _move_values(
-    space: Space,
-    sets: Sets,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    seat: int,
-    root: np.uint64,
-    node_limit: int,
-    rules: np.ndarray,
-    values: np.ndarray,
+    space: Space, sets: Sets, rows: np.ndarray, weights: np.ndarray, root: np.uint64, values: np.ndarray
 ) -> int:
     """Write ``v`` of the information set behind every legal move; the moves lie at the bottom of the stack."""
-    space.counters[NODES] = 0
-    space.counters[STATUS] = RUNNING
-    size = weights.size
+    begin(space, rows[0])
+    size, seat = weights.size, rows[0, SEAT]
     for state in range(size):
         sets.weights[state] = weights[state]
         for other in range(3):
             sets.hands[state, other] = rows[state, HANDS + other]
-    space.rows[0] = rows[0]
-    found = enter(space, 0, 0, node_limit, rules)
+    found = enter(space, 0, 0)
     for index in range(found):
         space.rows[1] = rows[0]
-        play_move(space.rows[1], space.mains[index], space.kickers[index], rules)
+        play_move(space.rows[1], space.mains[index], space.kickers[index], space.rules)
         sets.first[1] = 0
         sets.size[1] = size
-        values[index] = _value(space, sets, 1, found, np.uint64(seat), root, node_limit, rules)
+        values[index] = _value(space, sets, 1, found, seat, root)
         if space.counters[STATUS] != RUNNING:
             return 0
     return max(found, 0)
 
 
-class ExpectimaxSolver:
+class ExpectimaxSolver(Solver):
     """Expectimax on trees of information sets; information sets stay in its table between calls.
 
     Args:
@@ -333,20 +308,10 @@ class ExpectimaxSolver:
     """
 
     def __init__(self, rules: Rules, node_limit: int = NODE_LIMIT, table_bits: int = 18) -> None:
-        if node_limit < 1:
-            raise NotSolvableError(f"node_limit={node_limit!r} must be at least 1")
         if not rules.chain_from_quad:
             raise NotSolvableError(f"expectimax does not search the {rules.name} rules: chain_from_quad must be True")
-        self.node_limit = int(node_limit)
-        self._words = rules.words()
-        self._space = new_space(table_bits)
+        super().__init__(rules, node_limit, table_bits)
         self._sets: Sets | None = None
-        self._values = np.zeros(self._space.mains.size)
-
-    @property
-    def nodes(self) -> int:
-        """Positions that the last call visited."""
-        return int(self._space.counters[NODES])
 
     def move_values(
         self, rows: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], *, inferred: bool = False
@@ -364,29 +329,14 @@ class ExpectimaxSolver:
         """
         check_solvable(rows[0])
         root = _identity(rows, weights) if inferred else np.uint64(0)
-        found = _move_values(
-            self._space,
-            self._room(),
-            rows,
-            np.asarray(weights, np.float64),
-            int(rows[0, SEAT]),
-            root,
-            self.node_limit,
-            self._words,
-            self._values,
-        )
-        check_limits(self._space.counters, self.node_limit)
-        return moves_on_stack(self._space, found), self._values[:found].copy()
+        states = np.asarray(weights, np.float64)
+        return self._moves(_move_values(self._space, self._room(), rows, states, root, self._values), self._values)
 
     def _room(self) -> Sets:
         if self._sets is None:
-            self._sets = Sets(
-                np.zeros((MAX_SET_STATES, 3), np.uint64),
-                np.zeros(MAX_SET_STATES),
-                np.zeros(MAX_SET_STATES),
-                np.zeros(MAX_PLIES, np.int64),
-                np.zeros(MAX_PLIES, np.int64),
-            )
+            weights, best = np.zeros((2, MAX_SET_STATES))
+            hands, (first, size) = np.zeros((MAX_SET_STATES, 3), np.uint64), np.zeros((2, MAX_PLIES), np.int64)
+            self._sets = Sets(hands, weights, best, first, size)
         return self._sets
 
 

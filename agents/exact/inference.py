@@ -13,12 +13,16 @@ legal; where there are none either, inference begins anew from all deals that ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.exact.information_set import InformationSet, first_row, information_set
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.rules import rules_move
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import HANDS
 from ddz_env.engine.step import main_cards, play_move
@@ -26,12 +30,51 @@ from ddz_env.engine.words import U0, add_hand
 from ddz_env.notation import Move, counts_to_word
 from ddz_env.rules import Rules
 
-Story = tuple[tuple[int, Move], ...]
+History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""
-Model = Callable[[npt.NDArray[np.uint64], Story], Move]
-"""What a seat is believed to play in a state (a whole row, shape ``[32]``) after a story."""
 
 _MEMORY = 100_000
+
+
+@runtime_checkable
+class OpponentModel(Protocol):
+    """A policy without randomness: what it plays tells what it holds."""
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        ...
+
+    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+        """What the seat to act would play in a state.
+
+        Args:
+            row: The state, shape ``[32]``.
+            history: Every move so far.
+            rules: The rules.
+        """
+        ...
+
+
+class RulesOpponent:
+    """The rule agent as a model: it never looks at what its seat does not know, so the state may stand for its view.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1, rules="mini")
+        >>> RulesOpponent().choose_in(state.row, (), state.rules) in state.legal_moves()
+        True
+    """
+
+    name = "rules"
+
+    def __init__(self) -> None:
+        self._mind = new_mind()
+
+    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+        """What the rule agent plays in a state."""
+        main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
+        return Move.from_words(int(main), int(kickers))
 
 
 @kernel
@@ -52,63 +95,62 @@ def _play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.n
 
 
 class Inference:
-    """What one seat has inferred, game by game; stories that it has heard are remembered.
+    """What one seat has inferred, game by game; histories that it has heard are remembered.
 
     Args:
         rules: The rules.
         model: What the other seats are believed to play; None infers nothing from the choice of a move.
     """
 
-    def __init__(self, rules: Rules, model: Model | None) -> None:
-        self._words = rules.words()
-        self._players = rules.players
+    def __init__(self, rules: Rules, model: OpponentModel | None) -> None:
+        self._rules, self._words = rules, rules.words()
         self._model = model
-        self._heard: dict[tuple[bytes, Story], InformationSet] = {}
+        self._heard: dict[tuple[bytes, History], InformationSet] = {}
 
-    def states(self, row: npt.NDArray[np.uint64], seat: int, story: Story) -> InformationSet:
+    def states(self, row: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
         """The states that remain, with the prior number of deals of each.
 
         Args:
             row: The seat's view (not of open hands), shape ``[32]``.
             seat: The observer.
-            story: Every move so far.
+            history: Every move so far.
         """
         if len(self._heard) > _MEMORY:
             self._heard.clear()
-        return self._after(first_row(row, seat, self._players), seat, story)
+        return self._after(first_row(row, seat, self._rules.players), seat, history)
 
-    def _after(self, start: npt.NDArray[np.uint64], seat: int, story: Story) -> InformationSet:
-        key = (start.tobytes(), story)
+    def _after(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        key = (start.tobytes(), history)
         known = self._heard.get(key)
         if known is None:
-            if story:
-                known = self._hear(start, seat, story)
+            if history:
+                known = self._hear(start, seat, history)
             else:
                 known = information_set(start, seat)
             self._heard[key] = known
         return known
 
-    def _hear(self, start: npt.NDArray[np.uint64], seat: int, story: Story) -> InformationSet:
-        """The states after the last move of a story."""
-        mover, move = story[-1]
-        before = self._after(start, seat, story[:-1])
+    def _hear(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        """The states after the last move of a history."""
+        mover, move = history[-1]
+        before = self._after(start, seat, history[:-1])
         if mover != seat:
             possible = _select(before, _possible(before.rows, mover, *_move_words(move)))
             if len(possible) == 0:
-                return self._anew(start, seat, story)
-            before = self._consistent(possible, move, story[:-1])
+                return self._anew(start, seat, history)
+            before = self._consistent(possible, move, history[:-1])
         return self._played(before, move)
 
-    def _consistent(self, states: InformationSet, move: Move, story: Story) -> InformationSet:
+    def _consistent(self, states: InformationSet, move: Move, history: History) -> InformationSet:
         if self._model is None:
             return states
-        kept = _select(states, [self._model(row, story) == move for row in states.rows])
+        kept = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
         return kept if len(kept) else states
 
-    def _anew(self, start: npt.NDArray[np.uint64], seat: int, story: Story) -> InformationSet:
-        """Every deal in which all moves of a story were possible."""
+    def _anew(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        """Every deal in which all moves of a history were possible."""
         states = information_set(start, seat)
-        for mover, move in story:
+        for mover, move in history:
             if mover != seat:
                 states = _select(states, _possible(states.rows, mover, *_move_words(move)))
             states = self._played(states, move)

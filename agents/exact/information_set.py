@@ -17,7 +17,8 @@ from math import comb, prod
 import numpy as np
 import numpy.typing as npt
 
-from agents.exact.errors import InconsistentViewError, NotSolvableError, SearchLimitError
+from agents.exact.minimax import NotSolvableError, SearchLimitError
+from agents.worlds.consistency import InconsistentViewError
 from ddz_env import View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES

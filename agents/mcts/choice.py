@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.tree import ROOT, Tree, children
+from agents.mcts.tree import ROOT, Tree, child_of, children
 from ddz_env import Move
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
@@ -76,19 +76,6 @@ def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> _Totals:
     return _Totals(dict(sorted(visits.items())), rewards, priors)
 
 
-def _descend(trees: Sequence[Tree], nodes: Sequence[int], action: int) -> list[int]:
-    """The record of an action's child in every tree, -1 where it does not exist."""
-    found = []
-    for tree, node in zip(trees, nodes, strict=True):
-        record = -1
-        if node >= 0:
-            block = children(tree, node)
-            matches = np.flatnonzero(tree.action[block] == action)
-            record = block.start + int(matches[0]) if matches.size else -1
-        found.append(record)
-    return found
-
-
 def choose(
     trees: Sequence[Tree],
     root: npt.NDArray[np.uint64],
@@ -115,7 +102,7 @@ def choose(
         apply_action(row, np.uint64(action), rules)
         if int(row[STAGE]) != STAGE_KICKER:
             break
-        nodes = _descend(trees, nodes, action)
+        nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
         action = _next_action(_totals(trees, nodes), row, rules, by_value)
     values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-
-from agents.mcts.tree import ROOT, Tree, arrays, children, new_tree, replant
+from agents.mcts.tree import ROOT, Tree, child_of, new_tree, replant
 from ddz_env import Move, State, View
 from ddz_env.engine.layout import HANDS, PLAYED
 from ddz_env.engine.words import add_hand
@@ -45,8 +44,10 @@ class Memory:
         ):
             return False
         actions = [action for _, move in now[len(seen) :] for action in move.actions]
-        nodes = [_descend(tree, actions) for tree in trees]
-        if any(node < 0 for node in nodes):
+        nodes = [ROOT] * len(trees)
+        for action in actions:
+            nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
+        if min(nodes) < 0:
             return False
         for tree, node in zip(trees, nodes, strict=True):
             self._replant(tree, node)
@@ -56,7 +57,8 @@ class Memory:
         if self._spare is None or self._spare.action.size < tree.action.size:
             self._spare = new_tree(tree.action.size)
         replant(tree, node, self._spare)
-        for mine, copied in zip(arrays(tree), arrays(self._spare), strict=True):
+        pairs: list[tuple[Any, Any]] = list(zip(tree, self._spare, strict=True))
+        for mine, copied in pairs:
             mine[...] = copied[: mine.size]
 
 
@@ -64,15 +66,3 @@ def _game(view: View | State) -> tuple[int, bytes]:
     """All cards that the seat to act has had, and the rules: they stay the same from one move of a game to the next."""
     seat = int(view.seat)
     return int(add_hand(view.row[HANDS + seat], view.row[PLAYED + seat])), view.rule_words.tobytes()
-
-
-def _descend(tree: Tree, actions: Sequence[int]) -> int:
-    """The record that a line of actions leads to, -1 if the tree does not hold it."""
-    node = ROOT
-    for action in actions:
-        block = children(tree, node)
-        matches = np.flatnonzero(tree.action[block] == action)
-        if not matches.size:
-            return -1
-        node = block.start + int(matches[0])
-    return node

@@ -1,12 +1,12 @@
-"""The simulation guided by the rule agent: every seat plays as :mod:`agents.rule_agent.rules` does, to the end."""
+"""The rule agent in a search: the simulation in which it plays every seat, and the move that it would try first."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from agents.mcts.simulate import to_play_stage
-from agents.rule_agent.mind import Mind
-from agents.rule_agent.rules import rules_move
+from agents.rule_agent.mind import A_PLAN, Mind
+from agents.rule_agent.rules import next_action, rules_move
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import STAGE, STAGE_PLAY
@@ -42,3 +42,20 @@ def simulate_rules(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: 
         main, kickers = rules_move(row, rules, mind, WEIGHTS)
         play_whole_move(row, main, kickers, rules)
     return state
+
+
+@pure_kernel
+def guided_action(row: np.ndarray, rules: np.ndarray, mind: Mind) -> np.uint64:
+    """The rule agent's main group, bid, answer to doubling, or next kicker.
+
+    Args:
+        row: A view's row or a full row, not over.
+        rules: The rules array.
+        mind: The rule agent's memory; its prices are changed.
+
+    Returns:
+        An action id; one that is not legal where an earlier kicker was not the rule agent's (0, pass, if none is left).
+    """
+    plan = mind.about[A_PLAN:]
+    plan[0] = U0  # of another game, perhaps
+    return next_action(row, rules, mind, WEIGHTS, plan)

@@ -61,31 +61,16 @@ def new_tree(capacity: int, action: type[np.integer[Any]] = np.int16, count: typ
         action: Type of the actions, wider where they are more than action ids.
         count: Type of a node's number of children.
     """
-    tree = Tree(
-        np.empty(capacity, action),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, count),
-        np.empty(capacity, count),
-        np.empty(capacity, np.int8),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.float32),
-        np.empty(SIZE_CLASSES + 1, np.int32),
-    )
+    kinds = (action, np.int32, np.float32, np.int32, count, count, np.int8, np.int32, np.float32)
+    tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
     clear(tree)
     return tree
 
 
 def grown(tree: Tree) -> Tree:
     """A copy with twice the room."""
-    larger = [np.concatenate([array, np.empty_like(array)]) for array in arrays(tree)[:-1]]
+    larger = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
     return Tree._make([*larger, tree.free.copy()])
-
-
-def arrays(tree: Tree) -> list[npt.NDArray[np.generic]]:
-    """The arrays of a tree."""
-    return list(tree)
 
 
 @inline_kernel
@@ -223,3 +208,14 @@ def children(tree: Tree, node: int = ROOT) -> slice:
     """The records of a node's children."""
     first = int(tree.first[node])
     return slice(first, first + int(tree.used[node]))
+
+
+@pure_kernel
+def child_of(tree: Tree, node: int, action: int) -> int:
+    """The record of a node's child by action, -1 if there is none (or no node, which -1 stands for)."""
+    if node >= 0:
+        first = np.int64(tree.first[node])
+        for record in range(first, first + np.int64(tree.used[node])):
+            if tree.action[record] == action:
+                return np.int64(record)
+    return np.int64(-1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.errors import InvalidBudgetError, check_budget, check_choice, check_count
-from agents.mcts.settings import FINAL, SIMULATIONS
+from agents.mcts.options import SIMULATIONS
 from agents.neural.loading import load_policy
 from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.beliefs import believed_players
@@ -18,8 +18,8 @@ from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
 from agents.worlds.consistency import check_view
-from agents.worlds.inferred import MOST_PARTICLES, inferred_pool
-from agents.worlds.pool import Pool, uniform
+from agents.worlds.determinize import WorldPool, uniform
+from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
@@ -121,7 +121,7 @@ class ModelSearchAgent:
         self._believed = believed_players(model, inference)
         self.settled = float(settled)
         self.leaf = leaf_kind(model, leaf)
-        self._by_value = check_choice("final", final, FINAL) == 1
+        self._by_value = check_choice("final", final, ("visits", "value")) == 1
         simulated = check_choice("simulation", simulation, SIMULATIONS)
         self._forest = Forest(
             self.trees,
@@ -173,7 +173,7 @@ class ModelSearchAgent:
         has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
         return None if has_kickers else Move(action)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> Pool:
+    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
         """Inferred worlds: under a clock, only as many as half of the time pays for at the price of the last ones.
 
         The price falls by half at most, lest one decision with nothing to infer lets the next one take all the time;
@@ -191,7 +191,7 @@ class ModelSearchAgent:
         self._price = max(spent / (particles * moves), self._price / 2)
         return pool
 
-    def _search(self, view: View, pool: Pool, priors: Floats, began: float) -> int | None:
+    def _search(self, view: View, pool: WorldPool, priors: Floats, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
         forest, clock = self._forest, Clock(self.iterations, self.milliseconds, began)
         if self.root == "puct":

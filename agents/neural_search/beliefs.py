@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from agents.mcts.errors import check_choice
 from agents.neural.model import PolicyModel
-from agents.worlds.learned_player import LearnedModel
-from agents.worlds.player_model import PolicyModel as PlayerModel
-from agents.worlds.rules_player import RESPONSES, RulesModel
+from agents.worlds.learned_player import LearnedPlayer
+from agents.worlds.player_model import PlayerModel
+from agents.worlds.rules_player import RESPONSES, RulesPlayer
 
 INFERENCES = ("mixed", "policy", "rules")
 
@@ -23,8 +23,8 @@ def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, .
         InvalidSearchOptionError: If there is no such inference.
     """
     check_choice("inference", inference, INFERENCES)
-    rule_models = tuple(RulesModel(response) for response in RESPONSES)
+    rule_models = tuple(RulesPlayer(response) for response in RESPONSES)
     if inference == "rules":
         return rule_models
-    own = LearnedModel(model)
+    own = LearnedPlayer(model)
     return (own,) if inference == "policy" else (own, *rule_models)

@@ -16,13 +16,14 @@ import math
 
 import numpy as np
 
-from agents.mcts.search import simulate, take_tried
-from agents.mcts.settings import Settings
+from agents.mcts.options import Settings
+from agents.mcts.search import simulate
+from agents.mcts.select import take_tried
 from agents.mcts.simulate import reward_of
 from agents.mcts.simulate_planned import Plan, set_plan_prices
 from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
 from agents.neural_search.slots import Slots
-from agents.worlds.pool import Pool, draw_world
+from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
@@ -136,7 +137,7 @@ def descend(
     ring: np.ndarray,
     seat: int,
     rules: np.ndarray,
-    pool: Pool,
+    pool: WorldPool,
     exploration: float,
     skip: bool,
     slots: Slots,

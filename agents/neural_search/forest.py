@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.settings import plain
+from agents.mcts.options import plain
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.tree import Tree, clear, grown, new_tree
 from agents.neural.model import Floats
 from agents.neural_search.descent import absorb, descend, plant
 from agents.neural_search.leaves import Evaluator
 from agents.neural_search.slots import Slots, new_slots
-from agents.worlds.pool import Pool
+from agents.worlds.determinize import WorldPool
 from ddz_env import View
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation import write_mask, write_observation
@@ -30,7 +30,7 @@ class Forest:
         evaluator: The networks.
         exploration: PUCT's constant.
         trust: Share of the learned value in a leaf's; the rest is a simulation's.
-        simulation: Index into :data:`agents.mcts.settings.SIMULATIONS`.
+        simulation: Index into :data:`agents.mcts.options.SIMULATIONS`.
         shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
@@ -83,7 +83,7 @@ class Forest:
             plant(tree, priors[0])
         return priors[0], own[0]
 
-    def wave(self, view: View, pool: Pool, firsts: npt.NDArray[np.int16]) -> None:
+    def wave(self, view: View, pool: WorldPool, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.
 
         Args:
@@ -119,7 +119,7 @@ class Forest:
             if not room:
                 self.trees[index] = grown(self.trees[index])
 
-    def _descend(self, index: int, view: View, pool: Pool, part: Slots, firsts: npt.NDArray[np.int16]) -> None:
+    def _descend(self, index: int, view: View, pool: WorldPool, part: Slots, firsts: npt.NDArray[np.int16]) -> None:
         """Fill a tree's slots, growing the tree when it is full."""
         while True:
             count = len(firsts)

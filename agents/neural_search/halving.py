@@ -16,7 +16,7 @@ import numpy as np
 from agents.mcts.tree import ROOT, children
 from agents.neural.model import Floats
 from agents.neural_search.forest import Forest
-from agents.worlds.pool import Pool
+from agents.worlds.determinize import WorldPool
 from ddz_env import View
 
 
@@ -63,7 +63,7 @@ class Clock:
 def halve(
     forest: Forest,
     view: View,
-    pool: Pool,
+    pool: WorldPool,
     log_priors: Floats,
     clock: Clock,
     candidates: int,

@@ -5,11 +5,39 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.exact.errors import InconsistentViewError
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SIZES, STAGE, STAGE_KICKER
-from ddz_env.errors import IllegalMoveError
+from ddz_env.engine.layout import (
+    HANDS,
+    HIDDEN,
+    KNOWN,
+    LANDLORD,
+    NO_SEAT,
+    PLAYED,
+    SEAT,
+    SIZES,
+    STAGE,
+    STAGE_KICKER,
+)
+from ddz_env.errors import DouDizhuError, IllegalMoveError
 from ddz_env.notation import word_to_counts
 from ddz_env.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
+
+
+class InconsistentViewError(DouDizhuError):
+    """A view whose history does not account for the cards on the table, or that no deal agrees with."""
+
+
+def check_turn(row: npt.NDArray[np.uint64], seat: int) -> None:
+    """Raise unless it is a seat's turn.
+
+    Args:
+        row: A view's row or a full row, shape ``[32]``.
+        seat: The seat that is asked.
+
+    Raises:
+        IllegalMoveError: If it is another seat's.
+    """
+    if int(row[SEAT]) != seat:
+        raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(row[SEAT])}'s turn")
 
 
 def check_start(row: npt.NDArray[np.uint64]) -> None:

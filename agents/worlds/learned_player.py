@@ -1,4 +1,4 @@
-"""A learned policy as a policy model: what its probabilities say about the hands behind past moves.
+"""A learned policy as a player model: what its probabilities say about the hands behind past moves.
 
 A network costs some twenty microseconds a position, the rule agent's table a fifth of that: weigh few particles so.
 Where a particle leaves the seat no choice its move says nothing, and the network is not asked.
@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.model import Bytes
-from agents.neural.model import PolicyModel as LearnedPolicy
-from agents.worlds.errors import InvalidInferenceOptionError
+from agents.neural.model import Bytes, PolicyModel
+from agents.worlds.player_model import InvalidInferenceOptionError
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import HISTORY_MOVES
 from ddz_env.engine.step import apply_action
@@ -44,7 +43,7 @@ def _play(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None:
         apply_action(rows[index], action, rules)
 
 
-class LearnedModel:
+class LearnedPlayer:
     """Believes that a seat plays by a learned policy, or now and then anything.
 
     Args:
@@ -55,7 +54,7 @@ class LearnedModel:
         InvalidInferenceOptionError: If the share is not above 0 and at most 1.
     """
 
-    def __init__(self, policy: LearnedPolicy, uniform: float = 0.02) -> None:
+    def __init__(self, policy: PolicyModel, uniform: float = 0.02) -> None:
         if not 0 < uniform <= 1:
             raise InvalidInferenceOptionError(f"uniform={uniform!r} must be above 0 and at most 1")
         self.policy = policy
@@ -69,7 +68,7 @@ class LearnedModel:
         move: Move,
         ring: npt.NDArray[np.uint64] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PolicyModel`.
+        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PlayerModel`.
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64.

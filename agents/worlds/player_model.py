@@ -1,4 +1,4 @@
-"""What hand inference asks of a policy model, and the walk through a story that any model can take."""
+"""What hand inference asks of a player model, and the walk through a story that any model can take."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from agents.worlds.errors import InvalidInferenceOptionError
 from agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, first_rows, play_all
 from ddz_env.engine.layout import HISTORY_MOVES
 from ddz_env.engine.step import apply_and_record
+from ddz_env.errors import DouDizhuError
 from ddz_env.notation import Move
 from ddz_env.rules import Rules
 
 
+class InvalidInferenceOptionError(DouDizhuError):
+    """An option of hand inference outside its range, or a model that answers with something else than was asked."""
+
+
 @runtime_checkable
-class PolicyModel(Protocol):
+class PlayerModel(Protocol):
     """What a seat is believed to play: the plug-in of hand inference.
 
     A model whose ``log_likelihood`` takes ``ring`` as well is given the moves before, as observations show them.
@@ -44,7 +48,7 @@ class PolicyModel(Protocol):
 
 
 def story_log_likelihoods(
-    models: Sequence[PolicyModel],
+    models: Sequence[PlayerModel],
     story: Story,
     hands: npt.NDArray[np.uint64],
     weighed: npt.NDArray[np.bool_],
@@ -99,7 +103,7 @@ def _remember(
         apply_and_record(game, ring, np.uint64(action), rules)
 
 
-class UniformModel:
+class UniformPlayer:
     """Believes nothing: every move is as likely in one deal as in another, and particles keep equal weights."""
 
     def log_likelihood(

@@ -1,4 +1,4 @@
-"""The rule agent as a policy model: its move is the centre, a fitted response says how players stray from it.
+"""The rule agent as a player model: its move is the centre, a fitted response says how players stray from it.
 
 Three responses were fitted (:mod:`training.experiments.response_fit`) by counting how the true holder of the cards
 moved, in games of three kinds of players: the rule agent itself, information-set UCT, and uniformly random play.
@@ -18,7 +18,6 @@ import numpy.typing as npt
 from agents.rule_agent.mind import Mind, new_mind
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import WEIGHTS
-from agents.worlds.errors import InvalidInferenceOptionError
 from agents.worlds.likelihood import (
     FACTS,
     KINDS,
@@ -31,6 +30,7 @@ from agents.worlds.likelihood import (
     describe,
     log_likelihood,
 )
+from agents.worlds.player_model import InvalidInferenceOptionError
 from agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, set_back
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import ROW_WORDS
@@ -81,70 +81,48 @@ class Response:
 
 @pure_kernel
 def describe_decision(
-    row: np.ndarray,
-    rules: np.ndarray,
-    main: np.uint64,
-    kickers: np.uint64,
-    mind: Mind,
-    weights: np.ndarray,
-    facts: np.ndarray,
+    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: Mind, facts: np.ndarray
 ) -> None:
     """Ask the rule agent, and write what the likelihood of an observed move depends on.
 
     Args:
         row: The position before the move, shape ``[32]``, in the play stage.
         rules: The rules array.
-        main: The main group that was played.
-        kickers: Its kickers as a hand.
+        move: The main group that was played, and its kickers as a hand.
         mind: The rule agent's memory.
-        weights: The rule agent's weights.
         facts: Output, shape ``[FACTS]``, float64 (:func:`agents.worlds.likelihood.describe`).
     """
-    chosen = rules_move(row, rules, mind, weights)
-    describe(row, rules, mind.mask, (main, kickers), chosen, facts)
+    describe(row, rules, mind.mask, move, rules_move(row, rules, mind, WEIGHTS), facts)
 
 
 @kernel
 def _one_decision(
-    rows: np.ndarray,
-    rules: np.ndarray,
-    main: np.uint64,
-    kickers: np.uint64,
-    table: np.ndarray,
-    mind: Mind,
-    weights: np.ndarray,
+    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: Mind
 ) -> np.ndarray:
     """The log-likelihood of one move in every row, shape ``[n]``."""
     logs, facts = np.empty(rows.shape[0]), np.empty(FACTS)
     for index in range(rows.shape[0]):
-        describe_decision(rows[index], rules, main, kickers, mind, weights, facts)
+        describe_decision(rows[index], rules, move, mind, facts)
         logs[index] = log_likelihood(facts, table)
     return logs
 
 
 @kernel
 def _whole_story(
-    story: Story,
-    hands: np.ndarray,
-    weighed: np.ndarray,
-    rules: np.ndarray,
-    tables: np.ndarray,
-    mind: Mind,
-    weights: np.ndarray,
+    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, tables: np.ndarray, mind: Mind
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, tables, 3]``."""
     logs = np.zeros((hands.shape[0], tables.shape[0], 3))
     facts, row = np.empty(FACTS), np.empty(ROW_WORDS, np.uint64)
-    end = 0
-    for index in range(weighed.shape[0]):
-        if weighed[index]:
-            end = index + 1
+    end = weighed.shape[0]
+    while end > 0 and not weighed[end - 1]:
+        end -= 1
     for particle in range(hands.shape[0]):
         set_back(story, hands[particle], row)
         for index in range(end):
             main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
             if weighed[index]:
-                describe_decision(row, rules, main, kickers, mind, weights, facts)
+                describe_decision(row, rules, (main, kickers), mind, facts)
                 seat = np.int64(story.moves[index, S_SEAT])
                 for table in range(tables.shape[0]):
                     logs[particle, table, seat] += log_likelihood(facts, tables[table])
@@ -161,7 +139,7 @@ def describe_move(row: npt.NDArray[np.uint64], rules: Rules, move: Move) -> npt.
         move: What was played.
     """
     facts = np.empty(FACTS)
-    describe_decision(row, rules.words(), *_words_of(move), new_mind(), WEIGHTS, facts)
+    describe_decision(row, rules.words(), _words_of(move), new_mind(), facts)
     return facts
 
 
@@ -169,7 +147,7 @@ def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
     return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
 
-class RulesModel:
+class RulesPlayer:
     """Believes that a seat plays like the rule agent, up to a response.
 
     Args:
@@ -178,7 +156,7 @@ class RulesModel:
     Example:
         >>> from ddz_env import State
         >>> state = State.new(seed=1)
-        >>> move = RulesModel(SEARCHER).log_likelihood(state.row[None], state.rules, 0, state.legal_moves()[0])
+        >>> move = RulesPlayer(SEARCHER).log_likelihood(state.row[None], state.rules, 0, state.legal_moves()[0])
         >>> move.shape, bool(move[0] < 0)
         ((1,), True)
     """
@@ -189,18 +167,17 @@ class RulesModel:
         self._mind = new_mind()
 
     def __repr__(self) -> str:
-        return f"RulesModel({self.response!r})"
+        return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(
         self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
     ) -> npt.NDArray[np.float64]:
-        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PolicyModel`."""
-        main, kickers = _words_of(move)
-        return np.asarray(_one_decision(rows, rules.words(), main, kickers, self._table, self._mind, WEIGHTS))
+        """The log-probability of a move in each position: see :class:`agents.worlds.player_model.PlayerModel`."""
+        return np.asarray(_one_decision(rows, rules.words(), _words_of(move), self._table, self._mind))
 
 
 def rules_story_log_likelihoods(
-    models: Sequence[RulesModel],
+    models: Sequence[RulesPlayer],
     story: Story,
     hands: npt.NDArray[np.uint64],
     weighed: npt.NDArray[np.bool_],
@@ -221,7 +198,7 @@ def rules_story_log_likelihoods(
         Shape ``[n, models, 3]``, float64.
     """
     tables = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind(), WEIGHTS))
+    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

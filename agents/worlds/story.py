@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.worlds.errors import InconsistentHistoryError
 from ddz_env import View
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.layout import (
@@ -44,11 +43,16 @@ from ddz_env.engine.layout import (
 from ddz_env.engine.step import play_move
 from ddz_env.engine.tables import BID_ID
 from ddz_env.engine.words import add_hand
+from ddz_env.errors import DouDizhuError
 from ddz_env.notation import counts_to_word
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PUBLIC = (SEAT, TARGET, KEY, OWNER, PASSES, BOMBS, PLAYS, MOVES, KNOWN, PLAYED, PLAYED + 1, PLAYED + 2)
 """What a replay must arrive at."""
+
+
+class InconsistentHistoryError(DouDizhuError):
+    """A view whose history is missing, or does not lead to the position on the table."""
 
 
 class Story(NamedTuple):

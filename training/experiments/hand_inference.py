@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from agents.worlds.inference import DEFAULT_PARTICLES, infer
 from agents.worlds.particles import Particles
-from agents.worlds.rules_player import FAITHFUL, RulesModel
-from agents.worlds.sampler import DEFAULT_PARTICLES, infer
+from agents.worlds.rules_player import FAITHFUL, RulesPlayer
 from ddz_env import State, View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
@@ -192,7 +192,7 @@ def _watch_game(player: str, game: int, particles: int, seed: int) -> list[Watch
 def _watch(player: str, game: int, state: State, seat: int, particles: int, rng: np.random.Generator) -> WatchResult:
     view, truth = state.view(seat), hidden_counts(state.row, seat)
     default = infer(view, rng, particles)
-    rules = infer(view, rng, particles, RulesModel(FAITHFUL))
+    rules = infer(view, rng, particles, RulesPlayer(FAITHFUL))
     decisions = sum(mover != seat for mover, _ in view.history)
     scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
     plain = log_probability(truth, plain_splits(truth))
@@ -259,7 +259,7 @@ class Cost:
 
     Attributes:
         decision_us: Microseconds a deal and decision of a hidden seat, drawing the deal included.
-        look_ms: Milliseconds a call of :func:`agents.worlds.sampler.infer` as it is by default.
+        look_ms: Milliseconds a call of :func:`agents.worlds.inference.infer` as it is by default.
     """
 
     decision_us: float

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from agents.exact.agents import ExactAgent
-from agents.exact.inference import Story
+from agents.exact.inference import History
 from agents.exact.information_set import shares
 from ddz_env.engine.deal import start_game
 from ddz_env.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
@@ -61,14 +62,14 @@ def mini_deals() -> tuple[MiniDeal, ...]:
     return tuple(deals)
 
 
-def play_exact(deal: MiniDeal, agents: Sequence[ExactAgent]) -> tuple[int, Story]:
+def play_exact(deal: MiniDeal, agents: Sequence[ExactAgent[Any]]) -> tuple[int, History]:
     """Play a deal with one exact agent a seat.
 
     Returns:
         The winning seat and the moves.
     """
     row, words = deal.row.copy(), MINI.words()
-    story: Story = ()
+    story: History = ()
     while int(row[STAGE]) != STAGE_OVER:
         seat = int(row[SEAT])
         move = agents[seat].choose_in(row, story, MINI)

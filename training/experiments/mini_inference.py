@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.exact.agents import DeterminizedMinimaxAgent, InformationSetExpectimaxAgent, Solvers
-from agents.exact.inference import Inference, Story
+from agents.exact.inference import History, Inference
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.view import write_view
 from training.experiments.comparison import Comparison, OnProgress, no_progress
@@ -53,7 +53,7 @@ class Watcher:
         expectimax = InformationSetExpectimaxAgent(solvers=solvers)
         self._expectimax = expectimax
         self._agent = DeterminizedMinimaxAgent("correct", expectimax, solvers)
-        self._inference = Inference(MINI, lambda row, past: expectimax.choose_in(row, past, MINI))
+        self._inference = Inference(MINI, expectimax)
 
     def watch(self, deal: MiniDeal, player: int) -> KnownResult:
         """Play one deal with the agent as player 1 or 2."""
@@ -61,7 +61,7 @@ class Watcher:
         _, story = play_exact(deal, agents)
         return KnownResult(player, deal.number, len(story), self._known_after(deal, player - 1, story))
 
-    def _known_after(self, deal: MiniDeal, seat: int, story: Story) -> int:
+    def _known_after(self, deal: MiniDeal, seat: int, story: History) -> int:
         view = np.empty(ROW_WORDS, np.uint64)
         write_view(deal.row, seat, MINI.words(), view)
         for moves in range(len(story) + 1):

@@ -11,25 +11,29 @@ makes the searcher forget its own hand; two trees need not.)
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.agent import TreeSearchAgent
+from agents.mcts.agent import IsUctAgent, SearchAgent
 from agents.mcts.choice import choose
-from agents.mcts.search import MAX_DEPTH, best_of, take_tried, ucb
-from agents.mcts.simulate import reward_of, simulate_random
-from agents.mcts.tree import FULL, ROOT, Tree, add_child, clear, grown, new_tree
+from agents.mcts.options import MOST_ITERATIONS
+from agents.mcts.search import Position, backpropagate, new_line, spend
+from agents.mcts.select import best_of, take_tried, ucb
+from agents.mcts.simulate import simulate_random
+from agents.mcts.tree import FULL, ROOT, Tree, add_child, child_of, clear, new_tree
 from agents.worlds.determinize import determinize
-from ddz_env import State, View
+from ddz_env import View
 from ddz_env.agent import Decision
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
-from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, add_hand, remove_hand
+from ddz_env.options import Options, Range, takes
 from ddz_env.rules import R_OPEN_HANDS
 
 _NOBODY = np.uint64(3)
@@ -53,18 +57,6 @@ def public_row(view: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64
 
 
 @inline_kernel
-def _child(tree: Tree, node: int, action: int) -> int:
-    """The record of a node's child by action, -1 if there is none."""
-    if node < 0:
-        return np.int64(-1)
-    first = np.int64(tree.first[node])
-    for record in range(first, first + np.int64(tree.used[node])):
-        if tree.action[record] == action:
-            return np.int64(record)
-    return np.int64(-1)
-
-
-@inline_kernel
 def _best_in_public(
     tree: Tree, public: Tree, public_node: int, usable: np.ndarray, found: int, exploration: float
 ) -> int:
@@ -74,7 +66,7 @@ def _best_in_public(
     log_parent = math.log(float(max(public.visits[public_node], 1)))
     best, best_value = np.int64(-1), np.float32(-1.0)
     for index in range(found):
-        record = _child(public, public_node, tree.action[usable[index]])
+        record = child_of(public, public_node, tree.action[usable[index]])
         if record < 0 or public.visits[record] == 0:
             return np.int64(-1)
         value = ucb(public, record, log_parent, exploration)
@@ -87,10 +79,8 @@ def _best_in_public(
 def search_redetermined(
     tree: Tree,
     public: Tree,
-    view: np.ndarray,
+    position: Position,
     everybody: np.ndarray,
-    seat: int,
-    rules: np.ndarray,
     iterations: int,
     exploration: float,
     state: np.uint64,
@@ -100,10 +90,8 @@ def search_redetermined(
     Args:
         tree: The searcher's tree, changed in place.
         public: The public tree, changed in place.
-        view: The searcher's view row after the auction, shape ``[32]``.
+        position: Where the searcher stands, after the auction.
         everybody: The public row (:func:`public_row`).
-        seat: The searcher's seat.
-        rules: The rules array.
         iterations: How many, both trees together.
         exploration: The constant ``k``.
         state: The generator's state.
@@ -111,17 +99,14 @@ def search_redetermined(
     Returns:
         Iterations done (fewer only when a tree is full) and the generator's state after them.
     """
-    row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
-    usable, path = np.empty(512, np.int32), np.empty(MAX_DEPTH, np.int32)
-    movers = np.empty(MAX_DEPTH, np.uint64)
-    searcher = np.uint64(seat)
+    line, rules, searcher = new_line(), position.rules, np.uint64(position.seat)
+    row, mask, usable = line.row, line.mask, line.usable
     for iteration in range(iterations):
         begun = state
         own = (tree.visits[ROOT] + public.visits[ROOT]) % 2 == 1
         grow = tree if own else public
-        state = determinize(view if own else everybody, searcher if own else _NOBODY, rules, state, row)
+        state = determinize(position.row if own else everybody, searcher if own else _NOBODY, rules, state, row)
         node, beside, depth = ROOT, ROOT, 0
-        path[0] = ROOT
         expanded = False
         while not expanded and row[STAGE] != STAGE_OVER:
             mover = row[SEAT]
@@ -142,56 +127,63 @@ def search_redetermined(
                     child = best_of(grow, usable, found, math.log(float(max(grow.visits[node], 1))), exploration)
             node = child
             if own:
-                beside = _child(public, beside, grow.action[node])
+                beside = child_of(public, beside, grow.action[node])
             apply_action(row, np.uint64(grow.action[node]), rules)
             depth += 1
-            path[depth] = node
-            movers[depth] = mover
+            line.nodes[depth] = node
+            line.movers[depth] = mover
         state = simulate_random(row, rules, mask, state, _FINISH)
-        grow.visits[ROOT] += 1
-        for level in range(1, depth + 1):
-            grow.visits[path[level]] += 1
-            grow.reward[path[level]] += reward_of(row, movers[level])
+        backpropagate(grow, line, depth)
     return iterations, state
 
 
-class RedeterminizedUctAgent(TreeSearchAgent):
+@dataclass(frozen=True)
+class RedeterminizedOptions(Options):
+    """How long to search, and how widely.
+
+    Attributes:
+        iterations: Iterations a decision, both trees together.
+        exploration: The constant ``k`` of figure 2, on rewards 0 (loss) to 1 (win).
+    """
+
+    iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
+    exploration: Annotated[float, Range(0)] = 1.0
+
+
+@takes(RedeterminizedOptions)
+class RedeterminizedUctAgent(SearchAgent[View]):
     """Information-set UCT whose opponents do not know the searcher's hand.
 
     Before the auction has ended, and where hands are open, it is plain information-set UCT.
 
-    Args:
-        iterations: Iterations a decision, both trees together.
-        exploration: The constant ``k`` of figure 2.
-
     Example:
+        >>> from ddz_env import State
         >>> state = State.new(seed=1)
         >>> agent = RedeterminizedUctAgent(iterations=200)
         >>> agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
         True
     """
 
-    _fixed = False
-    _trees = 1
-    _iterations = 10_000
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = RedeterminizedOptions.of(*values, **named)
+        self._plain = IsUctAgent(self.options.iterations, exploration=self.options.exploration)
+        self._trees = [new_tree(2 * self.options.iterations + 256) for _ in range(2)]
 
-    def __init__(self, iterations: int | None = None, *, exploration: float = 1.0) -> None:
-        super().__init__(iterations, exploration=exploration)
-        self._own, self._public = new_tree(2 * self.iterations + 256), new_tree(2 * self.iterations + 256)
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        return f"{type(self).__name__}(1x{self.options.iterations})"
 
-    def _search(self, view: View | State, rng: np.random.Generator) -> Decision:
-        if int(view.row[LANDLORD]) == NO_SEAT or view.rule_words[R_OPEN_HANDS]:
-            return super()._search(view, rng)
-        for tree in (self._own, self._public):
+    def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
+        if int(position.row[LANDLORD]) == NO_SEAT or position.rules[R_OPEN_HANDS]:
+            return self._plain.decide(view, rng)
+        everybody, exploration = public_row(position.row, position.seat), self.options.exploration
+
+        def run(trees: list[Tree], iterations: int, state: np.uint64) -> tuple[int, np.uint64]:
+            return search_redetermined(trees[0], trees[1], position, everybody, iterations, exploration, state)
+
+        for tree in self._trees:
             clear(tree)
-        seat, rules = int(view.seat), view.rule_words
         state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
-        left, exploration, everybody = self.iterations, float(self.settings.exploration), public_row(view.row, seat)
-        while left > 0:
-            done, state = search_redetermined(
-                self._own, self._public, view.row, everybody, seat, rules, left, exploration, np.uint64(state)
-            )
-            left -= done
-            if left:
-                self._own, self._public = grown(self._own), grown(self._public)
-        return choose([self._own], view.row, rules)
+        spend(run, self._trees, state, self.options.iterations)
+        return choose(self._trees[:1], position.row, position.rules)

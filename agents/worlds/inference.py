@@ -6,29 +6,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.worlds.annealing import anneal, fixed_cards
-from agents.worlds.determinize import determinize
-from agents.worlds.errors import InvalidInferenceOptionError
-from agents.worlds.particles import Particles, distinct, tempered
-from agents.worlds.player_model import PolicyModel, story_log_likelihoods
-from agents.worlds.rules_player import RESPONSES, RulesModel, rules_story_log_likelihoods
-from agents.worlds.story import S_SEAT, Story, check_story, read_story
+from agents.worlds.determinize import WorldPool, determinize, uniform
+from agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
+from agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
+from agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
+from agents.worlds.story import S_SEAT, InconsistentHistoryError, Story, check_story, read_story
 from ddz_env import View
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_WORDS
+from ddz_env.options import Options, Range
 from ddz_env.rules import Rules
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_ROUNDS = 4
-DEFAULT_TEMPER = 1.0
-DEFAULT_LEAST_ESS = 0.02
-"""Share of the different deals drawn."""
+MOST_PARTICLES = 100_000
+"""The most that an agent may ask for: with so many a decision begins with about half a second of inference, with
+minutes of it where a learned policy is asked."""
 
 _NO_SEAT = np.uint64(NO_SEAT)
+
+
+@dataclass(frozen=True)
+class _InferenceOptions(Options):
+    """What :func:`infer` may be told."""
+
+    error = InvalidInferenceOptionError
+    particles: Annotated[int, Range(1)]
+    rounds: Annotated[int, Range(0)]
+    temper: Annotated[float, Range(0)]
+    window: Annotated[int, Range(0)] | None
+    least_ess: Annotated[float, Range(0, 1)]
 
 
 @kernel
@@ -82,20 +95,16 @@ def weighed_decisions(story: Story, seat: int, window: int | None, rules: Rules)
     return weighed
 
 
-def _rules_models() -> tuple[RulesModel, ...]:
-    return tuple(RulesModel(response) for response in RESPONSES)
-
-
 def infer(
     view: View,
     rng: np.random.Generator,
     particles: int = DEFAULT_PARTICLES,
-    models: PolicyModel | Sequence[PolicyModel] | None = None,
+    models: PlayerModel | Sequence[PlayerModel] | None = None,
     *,
     rounds: int = DEFAULT_ROUNDS,
-    temper: float = DEFAULT_TEMPER,
+    temper: float = 1.0,
     window: int | None = None,
-    least_ess: float = DEFAULT_LEAST_ESS,
+    least_ess: float = 0.02,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
 
@@ -107,7 +116,7 @@ def infer(
         view: What the observer knows; its history must be complete.
         rng: The only source of randomness.
         particles: How many determinizations.
-        models: Policy model(s) of the hidden seats; None for the fitted rule models.
+        models: Player model(s) of the hidden seats; None for the fitted rule models.
         rounds: At most so many times the particles are drawn anew by weight and may swap cards
             (:mod:`agents.worlds.annealing`); with 0 they stay as drawn, and the weights say everything.
         temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
@@ -128,10 +137,10 @@ def infer(
         >>> known.hands.shape, round(float(known.weights.sum()), 9)
         ((100, 4), 1.0)
     """
-    _check_options(particles, rounds, temper, window, least_ess)
+    options = _InferenceOptions(particles, rounds, temper, window, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
-    hands = draw_hands(view, rng, particles)
+    hands = draw_hands(view, rng, options.particles)
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
 
@@ -144,21 +153,20 @@ def infer(
 
 
 def _log_likelihoods(
-    models: Sequence[PolicyModel],
+    models: Sequence[PlayerModel],
     story: Story,
     deals: npt.NDArray[np.uint64],
     weighed: npt.NDArray[np.bool_],
     rules: Rules,
 ) -> npt.NDArray[np.float64]:
     """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
-    ruled = np.array([isinstance(model, RulesModel) for model in models])
     logs = np.empty((len(deals), len(models), 3))
-    rule_models = [model for model in models if isinstance(model, RulesModel)]
-    if rule_models:
-        logs[:, ruled] = rules_story_log_likelihoods(rule_models, story, deals, weighed, rules)
-    if not ruled.all():
-        others = [model for model in models if not isinstance(model, RulesModel)]
-        logs[:, ~ruled] = story_log_likelihoods(others, story, deals, weighed, rules)
+    ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
+    others = {number: model for number, model in enumerate(models) if number not in ruled}
+    if ruled:
+        logs[:, list(ruled)] = rules_story_log_likelihoods(list(ruled.values()), story, deals, weighed, rules)
+    if others:
+        logs[:, list(others)] = story_log_likelihoods(list(others.values()), story, deals, weighed, rules)
     return logs
 
 
@@ -169,23 +177,35 @@ def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(mean.sum(axis=1))
 
 
-def _as_models(models: PolicyModel | Sequence[PolicyModel] | None) -> tuple[PolicyModel, ...]:
+def _as_models(models: PlayerModel | Sequence[PlayerModel] | None) -> tuple[PlayerModel, ...]:
     if models is None:
-        return _rules_models()
-    listed = (models,) if isinstance(models, PolicyModel) else tuple(models)
-    if not listed or not all(isinstance(model, PolicyModel) for model in listed):
-        raise InvalidInferenceOptionError(f"models={models!r} must be one or more policy models with log_likelihood()")
+        return tuple(RulesPlayer(response) for response in RESPONSES)
+    listed = (models,) if isinstance(models, PlayerModel) else tuple(models)
+    if not listed or not all(isinstance(model, PlayerModel) for model in listed):
+        raise InvalidInferenceOptionError(f"models={models!r} must be one or more player models with log_likelihood()")
     return listed
 
 
-def _check_options(particles: int, rounds: int, temper: float, window: int | None, least_ess: float) -> None:
-    for name, count, least in (("particles", particles, 1), ("rounds", rounds, 0), ("window", window, 0)):
-        if name == "window" and count is None:
-            continue
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-            raise InvalidInferenceOptionError(f"{name}={count!r} must be an integer of at least {least}")
-    for name, value, most in (("temper", temper, float("inf")), ("least_ess", least_ess, 1.0)):
-        number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
-        if not number or not 0 <= value <= most or value == float("inf"):
-            limit = "" if most == float("inf") else f" and at most {most:g}"
-            raise InvalidInferenceOptionError(f"{name}={value!r} must be a number of at least 0{limit}")
+def inferred_pool(
+    view: View,
+    rng: np.random.Generator,
+    particles: int,
+    models: Sequence[PlayerModel] | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+) -> WorldPool:
+    """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
+
+    Args:
+        view: What the searcher knows.
+        rng: The generator.
+        particles: How many; 0 for uniform determinizations, drawn afresh each time.
+        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
+        rounds: Of annealing (:func:`infer`).
+    """
+    if not particles:
+        return uniform()
+    try:
+        known = infer(view, rng, particles=particles, models=models, rounds=rounds)
+    except InconsistentHistoryError:  # a bare row: there is nothing to infer from
+        return uniform()
+    return WorldPool(known.hands, known.cumulative)

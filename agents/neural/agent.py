@@ -38,8 +38,9 @@ class PolicyFile(Options):
     trust_file: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.path, (int, float)):  # a file's name may look like a number
-            object.__setattr__(self, "path", str(self.path))
+        path: Any = self.path
+        if isinstance(path, (int, float)):  # a file's name may look like a number
+            object.__setattr__(self, "path", str(path))
         super().__post_init__()
 
     def load(self) -> PolicyModel:

@@ -46,7 +46,7 @@ SEARCHES = (
     "neural-ismcts:ahead=0",
     "neural-ismcts:prior_weight=0.6",
 )
-"""The default and what it would be with one option changed.  Results played before ``prior_weight`` had its name call it
+"""The default and what it would be with one option changed.  Results from before ``prior_weight`` had its name call it
 ``caution``."""
 SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""

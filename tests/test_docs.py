@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import inspect
 import re
 import runpy
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from agents.neural.shipped import shipped_policy_path
 from ddz_env.errors import DouDizhuError
+from ddz_env.registry import agent_options
 from training.documentation import (
     EXPERIMENT_TABLES,
     MODEL_CARD,
@@ -75,12 +75,19 @@ def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> N
     assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
 
 
-def test_the_options_of_the_neural_search_are_those_of_its_page() -> None:
-    agent = pytest.importorskip("agents.neural_search.agent").NeuralSearchAgent
-    page = (REPOSITORY / "docs" / "learning.md").read_text(encoding="utf-8").partition("| option | default |")[2]
-    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page, re.MULTILINE))
-    has = {name: str(option.default).lower() for name, option in inspect.signature(agent).parameters.items()}
-    assert told == has
+@pytest.mark.parametrize("agent", ["neural-ismcts", "policy"])
+def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> None:
+    page = (REPOSITORY / "docs" / "neural-search.md").read_text(encoding="utf-8").partition(f"table: agent-{agent}")[2]
+    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page.partition("<!-- end")[0], re.MULTILINE))
+    assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
+
+
+@pytest.mark.parametrize("table", ["POLICY_INPUTS", "REST_INPUTS", "CRITIC_INPUTS"])
+def test_the_inputs_of_the_networks_are_those_of_their_page(table: str) -> None:
+    """A table each, rows in order."""
+    rows = getattr(pytest.importorskip("agents.neural.columns"), table).rows()
+    page = (REPOSITORY / "docs" / "learning.md").read_text(encoding="utf-8")
+    assert "".join(f"| {' | '.join(row)} |\n" for row in (("input", "columns", "what"), ("---",) * 3, *rows)) in page
 
 
 def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:

@@ -8,10 +8,12 @@ weights, have those of the checkout's ``docs/``.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ddz_env.actions import (
     BID_BASE,
@@ -26,6 +28,8 @@ from ddz_env.actions import (
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError
 from ddz_env.observation import OBSERVATION, STATE, Layout
+from ddz_env.options import _meanings
+from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
 from training.experiments.full_games import points, points_range
 from training.experiments.full_reports import REPORTS
@@ -112,6 +116,42 @@ def option_table() -> str:
     text = (Rules.__doc__ or "").split("Attributes:")[1]
     entries = re.findall(r"^ {8}(\w+): (.*?)(?=^ {8}\w+: |\Z)", text, re.DOTALL | re.MULTILINE)
     return _table(("option", "meaning"), ((f"`{name}`", " ".join(what.split())) for name, what in entries))
+
+
+def agent_table(name: str) -> str:
+    """The options of an agent."""
+    lines = (
+        (f"`{option.name}`", _default(option.default), option.values, option.meaning) for option in agent_options(name)
+    )
+    return _table(("option", "default", "values", "meaning"), lines)
+
+
+def config_table(config: type[Any]) -> str:
+    """The settings of a training, those of a part of them behind its name."""
+    return _table(("setting", "default", "meaning"), _settings(config))
+
+
+def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
+    told = _meanings(config)
+    for field in dataclasses.fields(config):
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if dataclasses.is_dataclass(default):
+            yield from _settings(type(default), f"{before}{field.name}.")
+        else:
+            yield f"`{before}{field.name}`", _default(default), told.get(field.name, "")
+
+
+def _default(value: object) -> str:
+    """A default as the command line takes it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _selfplay_table() -> str:
+    from training.ppo.config import SelfPlayConfig
+
+    return config_table(SelfPlayConfig)
 
 
 def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
@@ -250,6 +290,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "state": state_table,
     "presets": preset_table,
     "options": option_table,
+    "config-selfplay": _selfplay_table,
+    **{f"agent-{name}": functools.partial(agent_table, name) for name in ("neural-ismcts", "policy")},
 }
 """Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
 

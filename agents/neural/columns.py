@@ -57,14 +57,14 @@ TAIL = OBSERVATION.offsets["role"]
 HAND, UNSEEN, TARGET, KEY, PENDING, KICKERS = (
     OBSERVATION.offsets[name] for name in ("hand", "unseen", "target", "target_key", "pending_body", "kickers")
 )
-LEFT: tuple[int, ...] = tuple(OBSERVATION.offsets[f"cards_left_{seat}"] for seat in ("self", "next", "previous"))
+LEFT_FIELDS = ("cards_left_self", "cards_left_next", "cards_left_previous")
+_LEFT = np.array([OBSERVATION.offsets[name] for name in LEFT_FIELDS], np.int64)
 _AFTER_PENDING = OBSERVATION.offsets["hand_next"]
 _COUNTS = np.array([OBSERVATION.offsets[name] for name in ("bombs", "highest_bid", "passes")], np.int64)
 _HAND_NEXT, _HAND_PREVIOUS, _UNDEALT = (CONCEALED.offsets[name] for name in ("hand_next", "hand_previous", "undealt"))
 
 OBSERVATION_SCALES: npt.NDArray[np.float32] = (1.0 / OBSERVATION.high).astype(np.float32)
 _CONCEALED_SCALES: npt.NDArray[np.float32] = (1.0 / CONCEALED.high).astype(np.float32)
-_LEFT = np.array(LEFT, np.int64)
 
 # Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
 READING_RULES = Rules().words()
@@ -101,7 +101,8 @@ class Columns:
     def __init__(self, *inputs: Input) -> None:
         self.inputs = inputs
         *starts, self.size = accumulate((entry.columns for entry in inputs), initial=0)
-        self.at: Any = namedtuple("at", [entry.name for entry in inputs])._make(starts)  # names are data
+        places: Any = namedtuple("places", [entry.name for entry in inputs])
+        self.at = places(*starts)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """The rows of the docs table: name, columns, meaning."""
@@ -111,7 +112,11 @@ class Columns:
 
 _BESIDE = (
     Input("target", PLANES, "thresholds of the move to beat"),
-    Input("sizes", len(LEFT) * MOST_CARDS, f"hand sizes of self, next and previous: thresholds 1 to {MOST_CARDS}"),
+    Input(
+        "sizes",
+        len(LEFT_FIELDS) * MOST_CARDS,
+        f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
+    ),
     Input("key", NUM_RANKS, f"the rank to exceed: thresholds 1 to {NUM_RANKS}"),
 )
 

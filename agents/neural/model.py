@@ -6,7 +6,6 @@ agents are known without any of it, and an ONNX policy is played where there is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -85,35 +84,22 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    chosen = shipped_policy_path() if path is None else Path(path)
-    return _READERS.get(chosen.suffix.lower(), _read_weights)(chosen, usable_threads(threads), trust_file)
+    chosen, cores = shipped_policy_path() if path is None else Path(path), usable_threads(threads)
+    suffix = chosen.suffix.lower()
+    if suffix == ".onnx":
+        from agents.neural.onnx_policy import OnnxPolicy
 
-
-def _read_weights(path: Path, threads: int, trust_file: bool) -> PolicyModel:
+        return OnnxPolicy(chosen, cores)
     try:
-        from agents.neural.network import NetworkPolicy
-        from agents.neural.weights import load_weights
+        if suffix == ".zip":
+            from agents.neural.sb3_policy import load_sb3_policy
+        else:
+            from agents.neural.network import NetworkPolicy
+            from agents.neural.weights import load_weights
     except ImportError as error:
-        raise MissingTorchError(
-            f'these policies need PyTorch and safetensors ({error}): pip install "ddz-env[train]"'
-        ) from error
-    weights = load_weights(path)
-    return NetworkPolicy(weights.policy, weights.critic, threads, weights.objective, weights.values_trained)
-
-
-def _read_onnx(path: Path, threads: int, trust_file: bool) -> PolicyModel:
-    from agents.neural.onnx_policy import OnnxPolicy
-
-    return OnnxPolicy(path, threads)
-
-
-def _read_zip(path: Path, threads: int, trust_file: bool) -> PolicyModel:
-    try:
-        from agents.neural.sb3_policy import load_sb3_policy
-    except ImportError as error:
-        raise MissingTorchError(f'these policies need PyTorch ({error}): pip install "ddz-env[train]"') from error
-    return load_sb3_policy(path, trust_file=trust_file, threads=threads)
-
-
-_READERS: dict[str, Callable[[Path, int, bool], PolicyModel]] = {".onnx": _read_onnx, ".zip": _read_zip}
-"""Reader of each suffix that is not the weights' own."""
+        needed = "PyTorch" if suffix == ".zip" else "PyTorch and safetensors"
+        raise MissingTorchError(f'these policies need {needed} ({error}): pip install "ddz-env[train]"') from error
+    if suffix == ".zip":
+        return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
+    found = load_weights(chosen)
+    return NetworkPolicy(found.policy, found.critic, cores, found.objective, found.values_trained)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,13 +31,14 @@ from agents.neural.leavings import Appraisals, describe_leavings
 from agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import CONCEALED, HISTORY
+from ddz_env.options import Options, Range
 
-_LARGEST = 8192
-_MOST_BLOCKS = 64
+_Width = Annotated[int, Range(1, 8192)]
+_Blocks = Annotated[int, Range(0, 64)]
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(Options):
     """The sizes of the networks.
 
     Attributes:
@@ -47,27 +48,21 @@ class Architecture:
         rest_features: How many numbers it makes of it; the state weighs them.
         critic_width: Units of the critic's layers.
         critic_blocks: Residual blocks of the critic.
-        history: Completed moves that the policy sees, 0 to 15.
+        history: Completed moves that the policy sees.
 
     Raises:
         InvalidArchitectureError: If a size is out of range.
     """
 
-    width: int = 256
-    blocks: int = 2
-    rest_width: int = 64
-    rest_features: int = 32
-    critic_width: int = 256
-    critic_blocks: int = 2
-    history: int = 15
+    error = InvalidArchitectureError
 
-    def __post_init__(self) -> None:
-        limits = {"blocks": (0, _MOST_BLOCKS), "critic_blocks": (0, _MOST_BLOCKS), "history": (0, HISTORY)}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            low, high = limits.get(field.name, (1, _LARGEST))
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise InvalidArchitectureError(f"{field.name}={value!r} must be an integer in {low}..{high}")
+    width: _Width = 256
+    blocks: _Blocks = 2
+    rest_width: _Width = 64
+    rest_features: _Width = 32
+    critic_width: _Width = 256
+    critic_blocks: _Blocks = 2
+    history: Annotated[int, Range(0, HISTORY)] = 15
 
     def as_dict(self) -> dict[str, int]:
         """Plain values, for files."""
@@ -80,7 +75,7 @@ class Architecture:
         Raises:
             InvalidArchitectureError: If fields are missing, unknown or out of range.
         """
-        names = {field.name for field in dataclasses.fields(cls)}
+        names = {option.name for option in cls.options()}
         if not isinstance(values, dict) or set(values) != names:
             raise InvalidArchitectureError(f"an architecture has the fields {', '.join(sorted(names))}; got {values!r}")
         return cls(**values)

@@ -20,44 +20,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.neural.columns import (
-    HAND,
-    HEAD,
-    KEY,
-    KICKERS,
-    LEFT,
-    MOST_CARDS,
-    OBSERVATION_SCALES,
-    PENDING,
-    POLICY_INPUTS,
-    TAIL,
-    TARGET,
-    UNSEEN,
-)
+from agents.neural.columns import HEAD, LEFT_FIELDS, MOST_CARDS, OBSERVATION_SCALES, POLICY_INPUTS, TAIL
 from agents.neural.errors import MissingOnnxError, OnnxExportError
-from agents.neural.features import CHAINS, FIRST_MOVE, LEFT_PREVIOUS, MOST, MOVE_BYTES, PLANES, ROLE
+from agents.neural.features import CHAINS, MOST, MOVE_BYTES, PLANES
 from agents.neural.heading import heading
-from agents.neural.leavings import KICKER_SIZE, SPENT, describe_prospects
+from agents.neural.leavings import SPENT, describe_prospects
 from agents.neural.network import PolicyNetwork, masked_log_probabilities
-from agents.neural.onnx_policy import (
-    KIND,
-    LOG_PROBABILITIES,
-    MASKS,
-    NO_DIGEST,
-    OBSERVATIONS,
-    OWN,
-    RESTS,
-    VALUES,
-    VERSION,
-    digest_of,
-)
+from agents.neural.onnx_policy import INPUTS, KIND, NO_DIGEST, OUTPUTS, VERSION, digest_of
 from agents.neural.tensor_file import replace_file
 from agents.neural.weights import Weights
 from ddz_env import State, __version__
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
-from ddz_env.observation import HISTORY, action_mask, observe
+from ddz_env.observation import HISTORY, OBSERVATION, action_mask, observe
 
+_SIZES = {feature.name: feature.size for feature in OBSERVATION.features}
 _OLDEST = "2.6"
 """The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
 
@@ -114,9 +91,9 @@ def _converted(network: PolicyNetwork) -> Any:
             example,
             dynamo=True,
             verbose=False,
-            input_names=[OBSERVATIONS, MASKS, OWN, RESTS],
-            output_names=[LOG_PROBABILITIES, VALUES],
-            dynamic_shapes=({0: rows},) * 4,
+            input_names=list(INPUTS),
+            output_names=list(OUTPUTS),
+            dynamic_shapes=({0: rows},) * len(INPUTS),
         )
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")
@@ -139,9 +116,10 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def cards_at(vectors: Tensor, offset: int) -> Tensor:
-    """The fifteen counts of a field, shape ``[n, 15]``."""
-    return vectors[:, offset : offset + NUM_RANKS]
+def field(observations: Tensor, name: str) -> Tensor:
+    """A field of the observation, shape ``[n, size]``."""
+    first = OBSERVATION.offsets[name]
+    return observations[:, first : first + _SIZES[name]]
 
 
 def thresholds(counts: Tensor, most: int = MOST) -> Tensor:
@@ -187,7 +165,7 @@ def read_signs(observations: Tensor) -> Tensor:
     """
     landlord = _landlord_of(observations)
     ranks, moves = (torch.arange(count, device=observations.device) for count in (NUM_RANKS, HISTORY))
-    shown = observations[:, FIRST_MOVE : FIRST_MOVE + MOVE_BYTES * HISTORY].reshape(-1, HISTORY, MOVE_BYTES)
+    shown = observations[:, HEAD:TAIL].reshape(-1, HISTORY, MOVE_BYTES)
     cards, seat = shown[:, :, :NUM_RANKS].to(torch.int64), shown[:, :, NUM_RANKS].to(torch.int64)
     count, there = cards.sum(2), (seat >= 1) & (seat <= 3)
     # The latest move stands first: what was passed on is the nearest one behind in which cards were played, if any.
@@ -208,8 +186,9 @@ def read_signs(observations: Tensor) -> Tensor:
 
 def _landlord_of(observations: Tensor) -> Tensor:
     """The landlord's seat, counted from the observer: 1 self, 2 next, 3 previous; shape ``[n, 1]``."""
-    peasant = observations[:, ROLE] != 1
-    down = (observations[:, ROLE + 1] == 1) & (observations[:, LEFT_PREVIOUS] > 0)
+    role = field(observations, "role")
+    peasant = role[:, 0] != 1
+    down = (role[:, 1] == 1) & (field(observations, "cards_left_previous")[:, 0] > 0)
     return torch.where(peasant, torch.where(down, 3, 2), 1).unsqueeze(1)
 
 
@@ -267,18 +246,18 @@ class StandalonePolicy(nn.Module):
             "table": scaled[:, :HEAD],
             "history": scaled[:, HEAD : HEAD + MOVE_BYTES * self.network.architecture.history],
             "state": scaled[:, TAIL:],
-            "hand": self.describe_hands(cards_at(observations, HAND)),
+            "hand": self.describe_hands(field(observations, "hand")),
             "prospects": prospects,
-            "unseen": thresholds(cards_at(observations, UNSEEN)),
-            "target": thresholds(cards_at(observations, TARGET)),
-            "sizes": torch.cat([thresholds(observations[:, place : place + 1], MOST_CARDS) for place in LEFT], 1),
-            "key": thresholds(observations[:, KEY : KEY + 1], NUM_RANKS),
+            "unseen": thresholds(field(observations, "unseen")),
+            "target": thresholds(field(observations, "target")),
+            "sizes": torch.cat([thresholds(field(observations, name), MOST_CARDS) for name in LEFT_FIELDS], 1),
+            "key": thresholds(field(observations, "target_key"), NUM_RANKS),
             "signs": read_signs(observations),
         }
         return torch.cat([inputs[entry.name] for entry in POLICY_INPUTS.inputs], 1)
 
     def leave(self, observations: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
         """The hand that each legal action leaves, shape ``[pairs, 15]``, int8."""
-        hands = cards_at(observations, HAND) - cards_at(observations, PENDING) - cards_at(observations, KICKERS)
-        pair_kickers = (observations[:, KICKER_SIZE] == 2).to(torch.int64) * NUM_ACTIONS
+        hands = field(observations, "hand") - field(observations, "pending_body") - field(observations, "kickers")
+        pair_kickers = (field(observations, "kicker_size")[:, 0] == 2).to(torch.int64) * NUM_ACTIONS
         return hands[rows] - self.spent[actions + pair_kickers[rows]]

@@ -26,19 +26,17 @@ from ddz_env.observation import OBSERVATION_SIZE
 KIND = "ddz-policy-onnx"
 VERSION = 1
 
-OBSERVATIONS, MASKS, OWN, RESTS = "observations", "masks", "prospects", "rest_prospects"
-LOG_PROBABILITIES, VALUES = "log_probabilities", "values"
-
 NO_DIGEST = "0" * 64
 """What stands in the digest's place while it is computed."""
 
-_INPUTS = {
-    OBSERVATIONS: ("tensor(int8)", [OBSERVATION_SIZE]),
-    MASKS: ("tensor(int8)", [NUM_ACTIONS]),
-    OWN: ("tensor(float)", [PROSPECTS]),
-    RESTS: ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
+INPUTS = {
+    "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
+    "masks": ("tensor(int8)", [NUM_ACTIONS]),
+    "prospects": ("tensor(float)", [PROSPECTS]),
+    "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
 }
-_OUTPUTS = {LOG_PROBABILITIES: ("tensor(float)", [NUM_ACTIONS]), VALUES: ("tensor(float)", [])}
+OUTPUTS = {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])}
+"""Types and sizes behind the batch, in the order in which the network takes and gives them."""
 
 
 def digest_of(data: bytes, digest: str) -> str:
@@ -78,8 +76,8 @@ class OnnxPolicy:
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
-        _check_nodes(path, "inputs", self._session.get_inputs(), _INPUTS)
-        _check_nodes(path, "outputs", self._session.get_outputs(), _OUTPUTS)
+        _check_nodes(path, "inputs", self._session.get_inputs(), INPUTS)
+        _check_nodes(path, "outputs", self._session.get_outputs(), OUTPUTS)
         self.rules, self.objective = metadata["rules"], metadata["objective"]
         self.notes: dict[str, Any] = json.loads(metadata["notes"])
         self.values_trained = bool(json.loads(metadata.get("values_trained", "true")))  # earlier files do not say
@@ -91,11 +89,9 @@ class OnnxPolicy:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
         """
         check_batch(observations, masks)
-        own, rests = describe_prospects(observations, masks)
-        given = {OBSERVATIONS: observations, MASKS: masks, OWN: own, RESTS: rests}
-        found = self._session.run([LOG_PROBABILITIES, VALUES], given)
-        log_probabilities: Floats = found[0]
-        values: Floats = found[1]
+        given = (observations, masks, *describe_prospects(observations, masks))
+        log_probabilities: Floats
+        log_probabilities, values = self._session.run(list(OUTPUTS), dict(zip(INPUTS, given, strict=True)))
         return log_probabilities, values
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,20 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A name beside a file, in a folder that exists.
+
+    Raises:
+        TensorFileError: If anything that is done there fails.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield path.with_name(path.name + ".tmp")
+    except OSError as error:
+        raise TensorFileError(f"cannot write {path}: {error}") from error
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file atomically: a reader, or a kill, sees the old one or the new one.
 
@@ -44,16 +59,12 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         TensorFileError: If the file cannot be written.
     """
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(path) as temporary:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError as error:
-        raise TensorFileError(f"cannot write {path}: {error}") from error
 
 
 def check_writable(path: str | Path) -> None:
@@ -68,13 +79,9 @@ def check_writable(path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise TensorFileError(f"cannot write {path}: it is a folder; name a file")
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(path) as temporary:
         temporary.touch()
         temporary.unlink()
-    except OSError as error:
-        raise TensorFileError(f"cannot write {path}: {error}") from error
 
 
 def write_tensor_file(

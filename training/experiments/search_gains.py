@@ -46,8 +46,8 @@ SEARCHES = (
     "neural-ismcts:ahead=0",
     "neural-ismcts:prior_weight=0.6",
 )
-"""The default and what it would be with one option changed.  In results of before ``prior_weight`` was renamed it is
-called ``caution``."""
+"""The default and what it would be with one option changed.  Results from before ``prior_weight`` had its name call it
+``caution``."""
 SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""
 DEFAULT_GAMES, DEFAULT_PLAYOUTS = 100, 64

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import types
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from agents.random import RandomAgent
+from ddz_env import registry
 from ddz_env.agent import Agent
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.registry import BUILT_IN, agent_names, make_agent, parse_options
+from ddz_env.registry import agent_names, agent_options, make_agent, parse_options
+from training.cli import app
 
 
-@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "rlcard-rule"])
+@pytest.mark.parametrize("name", [name for name in agent_names() if name != "rlcard-rule"])
 def test_every_built_in_name_makes_an_agent(name: str) -> None:
     if name in ("policy", "neural-ismcts"):
         pytest.importorskip("torch")
@@ -54,7 +61,7 @@ def test_bad_options_have_a_named_error(spec: str) -> None:
 
 
 def test_the_message_for_a_bad_option_says_which_there_are() -> None:
-    with pytest.raises(InvalidAgentOptionError, match=r"exploration=1\.0"):
+    with pytest.raises(InvalidAgentOptionError, match=r"did you mean 'iterations'\?\); there are .*exploration"):
         make_agent("isuct:iteration=5")
 
 
@@ -94,9 +101,108 @@ def test_an_error_inside_the_users_module_is_not_hidden(tmp_path: Path, monkeypa
         make_agent("my_broken_agent:Mine")
 
 
-def test_the_distribution_declares_every_built_in_agent() -> None:
-    """Environments know opponents by the entry points alone."""
-    text = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
-    section = text.partition('[project.entry-points."ddz_env.agents"]\n')[2].partition("\n\n")[0]
-    declared = dict(line.replace('"', "").split(" = ") for line in section.splitlines())
-    assert declared == BUILT_IN
+class _Bare:
+    def act(self, view: Any, rng: Any) -> None: ...
+
+
+def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> None:
+    named = RandomAgent()
+    assert make_agent(named) is named
+    assert make_agent(_Bare()).name == "_Bare"
+    for wrong in (3, None, RandomAgent, object()):
+        with pytest.raises(UnknownAgentError, match="needs a method act"):
+            make_agent(wrong)
+
+
+def test_the_options_of_an_agent_are_declared_or_read_off_its_signature() -> None:
+    assert {option.name for option in agent_options("isuct")} > {"iterations", "exploration"}
+    assert agent_options("rules") == ()
+    with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):
+        agent_options("isuctt")
+
+
+def test_agents_list_and_the_options_of_one() -> None:
+    listed = CliRunner().invoke(app, ["agents"])
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in agent_names())
+    one = CliRunner().invoke(app, ["agents", "isuct"])
+    assert (one.exit_code, "exploration" in one.output) == (0, True)
+    assert "rules has no options" in CliRunner().invoke(app, ["agents", "rules"]).output
+    assert "did you mean 'rules'" in CliRunner().invoke(app, ["agents", "ruels"]).output
+
+
+def _installed(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    """Let nothing but these entry points be installed."""
+    found = [metadata.EntryPoint(name, value, registry.GROUP) for name, value in points.items()]
+    monkeypatch.setattr(metadata, "entry_points", lambda group: found if group == registry.GROUP else [])
+
+
+def test_the_installation_knows_every_agent_that_the_checkout_declares() -> None:
+    declared = registry._declared()
+    assert "neural-ismcts" in declared
+    assert set(declared) <= set(agent_names())
+
+
+def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    _installed(monkeypatch)
+    with pytest.raises(UnknownAgentError, match=r"'rules' is not installed.*run `pip install -e \.` in "):
+        make_agent("rules")
+    with pytest.raises(UnknownAgentError, match=r"'nobody'.*pip install -e"):
+        make_agent("nobody")
+
+
+def test_metadata_older_than_the_checkout_has_an_error_that_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    _installed(monkeypatch, rules="agents.baselines.rules:RulesAgent", random="agents.random:Renamed")
+    for name in ("rules", "random", "isuct"):  # a module that has moved, a class of another name, a name that is new
+        with pytest.raises(UnknownAgentError, match=r"older than this checkout; run `pip install -e \.`"):
+            make_agent(name)
+
+
+def test_outside_a_checkout_the_error_names_another_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _installed(monkeypatch)
+    monkeypatch.setattr(registry, "_ROOT", tmp_path)
+    with pytest.raises(UnknownAgentError, match="pip install --force-reinstall ddz-env"):
+        make_agent("rules")
+
+
+def test_ours_go_before_those_of_other_distributions(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = metadata.entry_points(group=registry.GROUP)
+    theirs = metadata.EntryPoint("rules", "json:JSONDecoder", registry.GROUP)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [*real, theirs])
+    assert make_agent("rules").name == "rules"
+
+
+@pytest.mark.parametrize("shape", ["agents.py", "agents/__init__.py"])
+def test_a_users_own_package_that_shadows_ours_is_named(shape: str, tmp_path: Path) -> None:
+    (tmp_path / shape).parent.mkdir(exist_ok=True)
+    (tmp_path / shape).write_text("")
+    script = (
+        "from ddz_env.registry import make_agent\ntry:\n    make_agent('rules')\nexcept Exception as e:\n    print(e)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert str(tmp_path / shape) in done.stdout
+    assert "shadows the package 'agents'" in done.stdout
+    assert "rename it" in done.stdout
+
+
+def test_a_users_own_package_that_ours_shadows_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "mine.py").write_text("class Mine: ...")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    with pytest.raises(UnknownAgentError, match=r"shadows your own .*agents.*rename yours"):
+        make_agent("agents.mine:Mine")
+
+
+def test_required_and_free_options_of_a_factory(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Needs(_Bare):
+        def __init__(self, depth: int, **rest: Any) -> None:
+            self.depth, self.rest = depth, rest
+
+    module = types.ModuleType("factories_of_a_test")
+    module.Needs = Needs  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "factories_of_a_test", module)
+    agent: Any = make_agent("factories_of_a_test:Needs:depth=3,any=thing")
+    assert (agent.depth, agent.rest) == (3, {"any": "thing"})
+    with pytest.raises(InvalidAgentOptionError, match="'depth' has no default"):
+        make_agent("factories_of_a_test:Needs")

@@ -22,8 +22,6 @@ import torch
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
-from training.sb3.model_file import save_model
-from training.sb3.split import TimeSplit
 from typer.testing import CliRunner
 
 from agents.neural.agent import ModelAgent
@@ -44,7 +42,7 @@ from ddz_env.gym import DouDizhuEnv
 from ddz_env.playing import play_game, seat_generators
 from ddz_env.registry import make_agent
 from training.cli import app
-from training.sb3.checkpoint import load_run, save_run
+from training.sb3.checkpoint import load_run, save_model, save_run
 from training.sb3.config import Sb3Config
 from training.sb3.run import new_run
 from training.sb3.vec_env import MaskedVecEnv, make_games
@@ -121,7 +119,7 @@ def test_it_guides_a_search(saved: Path, model: MaskablePPO) -> None:
 def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     """From the zip alone, wherever it was copied to; Stable-Baselines3 reads the same file."""
     run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="rlcard", objective="stake"), 1)
-    save_run(tmp_path / "run", run, TimeSplit())
+    save_run(tmp_path / "run", run)
     path = shutil.copy(tmp_path / "run" / "model.zip", tmp_path / "elsewhere.zip")
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
@@ -217,7 +215,7 @@ def test_trust_means_that_the_code_in_the_file_runs(saved: Path, tmp_path: Path)
 
 def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
     run = new_run(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini"), 1)
-    save_run(tmp_path / "run", run, TimeSplit())
+    save_run(tmp_path / "run", run)
     mark, path = tmp_path / "mark", tmp_path / "run" / "model.zip"
     poison(path, tmp_path / "gift.zip", mark)
     shutil.move(tmp_path / "gift.zip", path)

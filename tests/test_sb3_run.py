@@ -17,8 +17,6 @@ pytest.importorskip("sb3_contrib")
 pytest.importorskip("safetensors")
 
 import torch
-from training.sb3.players import PastSelf
-from training.sb3.split import Stopwatch, TimeSplit
 
 from agents.neural.sb3_policy import SB3Policy
 from ddz_env.batch import SelfPlayBatch
@@ -28,9 +26,10 @@ from training.ppo.errors import CheckpointError, CheckpointMismatchError, Invali
 from training.ppo.run import Evaluation
 from training.ppo.strength import measure_strength
 from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
-from training.sb3.config import Sb3Config, parse_sb3_settings
-from training.sb3.run import Sb3Run, new_run
-from training.sb3.train import Sb3Progress, train
+from training.sb3.config import Sb3Config
+from training.sb3.past_self import PastSelf
+from training.sb3.run import Sb3Run, TimeSplit, new_run
+from training.sb3.train import Sb3Progress, Stopwatch, train
 
 SMALL: dict[str, Any] = {
     "num_envs": 4,
@@ -66,7 +65,8 @@ def test_gamma_is_one_so_that_the_halves_of_a_move_are_not_discounted() -> None:
 def test_a_run_writes_its_curves_its_evaluations_and_its_model(tmp_path: Path) -> None:
     run = small(evaluate_every=2 * UPDATE, evaluate_deals=1, baselines=("random", "rules"), checkpoint_every=0)
     seen: list[Sb3Progress] = []
-    split = train(run, tmp_path, 5 * UPDATE - 1, on_update=seen.append)
+    train(run, tmp_path, 5 * UPDATE - 1, on_update=seen.append)
+    split = run.split
     assert (run.timesteps, run.update) == (5 * UPDATE, 5)  # whole updates
     curve = lines(tmp_path / "curves.csv")
     assert [int(line["update"]) for line in curve] == [1, 2, 3, 4, 5]
@@ -105,7 +105,7 @@ def test_a_stopped_run_goes_on_where_it_was_with_other_games(opponents: str, tmp
     run = small(opponents=opponents, checkpoint_every=100)
     train(run, tmp_path, 50 * UPDATE, stop=lambda: run.update == 3)
     assert run.timesteps == 3 * UPDATE
-    resumed, split = load_run(tmp_path, trust=True, threads=1, wanted={"num_envs": 4})
+    resumed = load_run(tmp_path, trust=True, threads=1, wanted={"num_envs": 4})
     assert (resumed.timesteps, resumed.update, resumed.games) == (3 * UPDATE, 3, run.games)
     before = weights(run)
     assert all(torch.equal(weight, before[name]) for name, weight in weights(resumed).items())
@@ -118,9 +118,9 @@ def test_a_stopped_run_goes_on_where_it_was_with_other_games(opponents: str, tmp
         saved = run.past.pool.arrays()
         assert all((array == saved[name]).all() for name, array in resumed.past.pool.arrays().items())
     assert (resumed.env.reset() != small(opponents=opponents).env.reset()).any()
-    spent = split.total
-    train(resumed, tmp_path, 5 * UPDATE, split=split)
-    assert split.total > spent
+    spent = resumed.split.total
+    train(resumed, tmp_path, 5 * UPDATE)
+    assert resumed.split.total > spent
     curve = lines(tmp_path / "curves.csv")
     assert [int(line["update"]) for line in curve] == [1, 2, 3, 4, 5]
     assert int(curve[-1]["games"]) > run.games
@@ -138,7 +138,7 @@ def test_a_run_that_is_asked_to_stop_is_saved_before_it_is_measured(tmp_path: Pa
     run = small(evaluate_every=10**9, evaluate_deals=1, baselines=("random",))
     with pytest.raises(Killed):
         train(run, tmp_path, 50 * UPDATE, on_evaluation=kill, stop=lambda: True)
-    assert load_run(tmp_path, trust=True, threads=1)[0].timesteps == UPDATE
+    assert load_run(tmp_path, trust=True, threads=1).timesteps == UPDATE
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train(small(), tmp_path, 5 * UPDATE, on_update=kill)
     assert len(lines(tmp_path / "curves.csv")) == 3
-    resumed, split = load_run(tmp_path, trust=True)
+    resumed = load_run(tmp_path, trust=True)
     assert resumed.update == 2
-    train(resumed, tmp_path, 4 * UPDATE, split=split)
+    train(resumed, tmp_path, 4 * UPDATE)
     assert [int(line["update"]) for line in lines(tmp_path / "curves.csv")] == [1, 2, 3, 4]
 
 
@@ -207,7 +207,7 @@ def test_times_are_shared_out_and_nothing_is_counted_twice(monkeypatch: pytest.M
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     run = small(opponents="self")
     assert run.past is not None
-    watch = Stopwatch(run.env, run.past)
+    watch = Stopwatch(run)
     watch.rollout_begins()
     now[0], run.env.seconds, run.past.seconds = 10.0, 4.0, 3.0
     watch.rollout_ends()
@@ -217,14 +217,14 @@ def test_times_are_shared_out_and_nothing_is_counted_twice(monkeypatch: pytest.M
     watch.rollout_begins()
     now[0], run.env.seconds = 102.0, 5.0
     watch.rollout_ends()
-    assert watch.split == TimeSplit(games=2.0, past_self=3.0, rollout=7.0, learning=5.0)
-    assert watch.split.total == 17.0
+    assert run.split == TimeSplit(games=2.0, past_self=3.0, rollout=7.0, learning=5.0)
+    assert run.split.total == 17.0
 
 
 def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such file"):
         load_run(tmp_path, trust=True)
-    save_run(tmp_path, small(opponents="self"), TimeSplit())
+    save_run(tmp_path, small(opponents="self"))
     with pytest.raises(CheckpointError, match="add --resume"):
         refuse_to_overwrite(tmp_path)
     with pytest.raises(CheckpointMismatchError, match="num_envs: the run has 4, not 8"):
@@ -246,11 +246,11 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "elo"}, "unknown objective 'elo'"),
-        ({"num_envs": 0}, "num_envs=0 must be an integer of at least 1"),
-        ({"gamma": 1.1}, r"gamma=1.1 must be a number in 0\.\.1"),
+        ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
+        ({"num_envs": 0}, "num_envs=0 must be a whole number of at least 1"),
+        ({"gamma": 1.1}, "gamma=1.1 must be a number from 0 to 1"),
         ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
-        ({"seed": 2**32}, "seed=4294967296 must be at most"),
+        ({"seed": 2**32}, "seed=4294967296 must be a whole number from 0 to"),
         ({"evaluate_deals": 0}, "evaluate_deals=0 measures nothing"),
         ({"num_envs": 1, "n_steps": 1}, "at least 2"),
     ],
@@ -261,11 +261,11 @@ def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], mess
 
 
 def test_settings_are_read_as_they_are_written() -> None:
-    config = Sb3Config(**parse_sb3_settings(["gamma=0.9", "n_steps=32", "baselines=rules", "role=landlord"]))
+    config = Sb3Config(**Sb3Config.read(["gamma=0.9", "n_steps=32", "baselines=rules", "role=landlord"]))
     assert (config.gamma, config.n_steps, config.baselines, config.role) == (0.9, 32, ("rules",), "landlord")
     assert Sb3Config.from_dict(config.as_dict()) == config
     with pytest.raises(InvalidTrainingError, match="did you mean 'gamma'"):
-        parse_sb3_settings(["gama=1"])
+        Sb3Config.read(["gama=1"])
     with pytest.raises(InvalidRulesError):
         Sb3Config(rules="texas")
 
@@ -297,7 +297,7 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
         (("--opponents", "nobody"), "no agent is called 'nobody'"),
         (("--rules", "texas"), "InvalidRulesError"),
         (("--set", "role=king"), "unknown role 'king'"),
-        (("--set", "learning=1"), "there is no setting 'learning'"),
+        (("--set", "learning=1"), "there is no option 'learning'"),
         (("--num-envs", "0"), "num_envs=0"),
         (("--threads", "0"), "threads=0"),
         (("--resume",), "there is no such file"),

@@ -13,6 +13,7 @@ from agents.random import RandomAgent
 from ddz_env import Move, View
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.registry import make_agent
 
 N = 7
 ID = "ddz_env/DouDizhu-v0"
@@ -182,6 +183,94 @@ def test_batched_opponents_are_asked_once_a_turn() -> None:
     vector = DouDizhuVectorEnv(N, opponents=opponent, role="peasant_up")
     vector.reset(seed=1)
     assert opponent.calls[0] == N
+
+
+class OneByOne:
+    """An agent that is asked game by game, whatever it offers."""
+
+    name = "one by one"
+
+    def __init__(self, agent: Any) -> None:
+        self.act = agent.act
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+@pytest.mark.parametrize(
+    ("agent", "rules", "role"),
+    [
+        ("rules", "standard", "landlord"),
+        ("rules", "standard", "random"),
+        ("rules", "mini", "peasant_down"),
+        ("rules", "botzone", "peasant_up"),
+        ("rules", "bidding", "random"),
+        ("policy", "standard", "random"),
+        ("policy:temperature=1.0", "bidding", "random"),
+    ],
+)
+def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
+    agent: str, rules: str, role: str, mode: str
+) -> None:
+    if agent != "rules":
+        pytest.importorskip("safetensors")
+    asked = OneByOne(make_agent(agent))
+    settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
+    ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)
+    theirs = DouDizhuVectorEnv(N, opponents=asked, **settings, threads=1)
+    one, other = ours.reset(seed=5)[0], theirs.reset(seed=5)[0]
+    rng, ended = np.random.default_rng(1), 0
+    for _ in range(120):
+        assert (one == other).all()
+        masks = ours.action_masks()
+        assert (masks == theirs.action_masks()).all()
+        actions = choose(masks, rng)
+        (one, *our_rest, our_infos), (other, *their_rest, their_infos) = ours.step(actions), theirs.step(actions)
+        assert_same(our_rest, their_rest)
+        ended += int(our_rest[1].sum())
+        for index in np.flatnonzero(our_rest[1]) if mode == "SameStep" else ():
+            assert (our_infos["final_obs"][index] == their_infos["final_obs"][index]).all()
+            assert our_infos["final_info"]["role"][index] == their_infos["final_info"]["role"][index]
+    assert ended > N
+    assert (ours.reset()[0] == theirs.reset()[0]).all()
+
+
+def test_a_batched_opponent_is_asked_once_for_all_games_and_its_answers_are_checked() -> None:
+    class First:
+        name, calls, wrong = "first", 0, False
+
+        def act(self, view: View, rng: np.random.Generator) -> Move:
+            raise AssertionError("its batch goes first")
+
+        def batched(self, num_games: int, rules: Any) -> Any:
+            assert (num_games, rules.name) == (N, "standard")
+            return self
+
+        def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
+            First.calls += 1
+            assert len(games) == len(rows) == len(observations) == len(masks)
+            assert rngs(int(games[0])) is rngs(int(games[0]))
+            return np.full(len(games), 399) if First.wrong else masks.argmax(axis=1)
+
+    vector = DouDizhuVectorEnv(N, opponents=First(), role="peasant_up")
+    vector.reset(seed=1)
+    assert 2 <= First.calls <= 8  # two seats, each a move of at most four stages
+    First.wrong = True
+    with pytest.raises(IllegalMoveError, match="agent 'first' in game 0: action 399 "):
+        vector.reset()
+
+
+def test_the_same_step_passes_over_games_that_end_before_the_learner_may_act() -> None:
+    vector = DouDizhuVectorEnv(200, "half-deck", autoreset_mode="SameStep")
+    waiting = DouDizhuVectorEnv(200, "half-deck", autoreset_mode="Disabled")
+    vector.reset(seed=3)
+    waiting.reset(seed=3)
+    over = ~waiting.action_masks().any(axis=1)
+    assert over.any()  # a landlord has gone out at once
+    assert vector.action_masks().any(axis=1).all()
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        _, _, ended, _, infos = vector.step(choose(vector.action_masks(), rng))
+        assert vector.action_masks().any(axis=1).all()
+        assert (infos.get("_final_obs", ended) == ended).all()
 
 
 def test_rendering() -> None:

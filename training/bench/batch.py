@@ -1,4 +1,4 @@
-"""The self-play batch: 4,096 games stepped in one call by two threads."""
+"""Many games in one call, by two threads: the self-play batch, and a learner against three kinds of opponents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from training.bench.benchmark import Contender, Part, Prepare, Repeat
 
 GAMES = 4096
 THREADS = 2
+LEARNERS = 1024
 
 
 def stepping(observation: bool, sampling: bool) -> Prepare:
@@ -44,6 +45,53 @@ def stepping(observation: bool, sampling: bool) -> Prepare:
 
     return prepare
 
+
+def learning(opponents: str) -> Prepare:
+    """Decisions a second of a learner against opponents who answer inside ``step``, theirs not counted."""
+
+    def prepare(seconds: float) -> Repeat:
+        import os
+
+        import gymnasium
+        import numpy as np
+
+        import ddz_env  # noqa: F401  # registers the environment
+
+        if opponents == "policy":
+            import safetensors.torch  # noqa: F401  # without it there is no policy to play against
+        threads = min(THREADS, os.cpu_count() or 1)
+        kind = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
+        games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
+        rng = np.random.default_rng(0)
+        _, infos = games.reset(seed=0)
+
+        def actions() -> np.ndarray:
+            mask = infos["action_mask"]
+            return (rng.random(mask.shape, np.float32) * mask).argmax(axis=1)
+
+        def repeat() -> float:
+            nonlocal infos
+            spent, decisions = 0.0, 0
+            while spent < seconds:
+                chosen = actions()
+                start = time.perf_counter()
+                *_, infos = games.step(chosen)
+                spent += time.perf_counter() - start
+                decisions += LEARNERS
+            return decisions / spent
+
+        repeat()  # games at every age
+        return repeat
+
+    return prepare
+
+
+LEARNER = Part(
+    "learner",
+    "a learner's vector environment, two threads, 1,024 games",
+    "decisions/s",
+    tuple(Contender(f"make_vec, opponents={name}", learning(name)) for name in ("random", "rules", "policy")),
+)
 
 PART = Part(
     "batch",

@@ -12,6 +12,7 @@ PARTS: dict[str, Part] = {
         search.PART,
         aec.PART,
         batch.PART,
+        batch.LEARNER,
         start.PART,
         memory.PART,
         training.PART,

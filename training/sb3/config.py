@@ -14,8 +14,8 @@ from training.ppo.errors import InvalidTrainingError
 SELF = "self"
 """The name of the opponents that are frozen past selves."""
 
-_Count = Annotated[int, Range(1, 2**63 - 1)]
-_Natural = Annotated[int, Range(0, 2**63 - 1)]
+_Count = Annotated[int, Range(1)]
+_Natural = Annotated[int, Range(0)]
 _Share = Annotated[float, Range(0, 1)]
 _Positive = Annotated[float, Range(0, above=True)]
 _NotNegative = Annotated[float, Range(0)]

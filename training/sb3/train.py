@@ -21,6 +21,16 @@ from training.sb3.run import Sb3Run, make_logger
 
 TENSORBOARD = "tensorboard"
 
+_LEARNED = {
+    "entropy": "entropy_loss",
+    "policy_loss": "policy_gradient_loss",
+    "value_loss": "value_loss",
+    "divergence": "approx_kl",
+    "clipped": "clip_fraction",
+    "explained": "explained_variance",
+}
+"""What SB3's logger calls the columns of the curves."""
+
 
 @dataclass
 class Sb3Progress:
@@ -128,7 +138,6 @@ class RunCallback(BaseCallback):
         self._evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
         self._learned = self._stopped = False
         self._ended, self._won = run.env.ended, run.env.won
-        self._counted = run.env.ended
         self._evaluated = run.timesteps
 
     def _on_rollout_start(self) -> None:
@@ -159,8 +168,6 @@ class RunCallback(BaseCallback):
         """Write down what the update brought, and do what is due after it."""
         self._learned = False
         run, config = self._run, self._run.config
-        run.games += run.env.ended - self._counted
-        self._counted = run.env.ended
         progress = self._progress()
         self._curves.append(vars(progress))
         if self._on_update:
@@ -179,25 +186,18 @@ class RunCallback(BaseCallback):
             save_run(self._folder, run)
 
     def _progress(self) -> Sb3Progress:
-        run, split = self._run, self._run.split
+        run = self._run
         ended, won = run.env.ended - self._ended, run.env.won - self._won
         self._ended, self._won = run.env.ended, run.env.won
-        learned = run.model.logger.name_to_value
+        run.games += ended
+        learned = {name: float(run.model.logger.name_to_value[f"train/{key}"]) for name, key in _LEARNED.items()}
         return Sb3Progress(
             update=run.update,
             timesteps=run.timesteps,
             games=run.games,
             wins=won / ended if ended else math.nan,
-            entropy=-float(learned["train/entropy_loss"]),
-            policy_loss=float(learned["train/policy_gradient_loss"]),
-            value_loss=float(learned["train/value_loss"]),
-            divergence=float(learned["train/approx_kl"]),
-            clipped=float(learned["train/clip_fraction"]),
-            explained=float(learned["train/explained_variance"]),
-            games_seconds=split.games,
-            past_self_seconds=split.past_self,
-            rollout_seconds=split.rollout,
-            learning_seconds=split.learning,
+            **learned | {"entropy": -learned["entropy"]},
+            **{f"{part}_seconds": seconds for part, seconds in vars(run.split).items()},
         )
 
     def _evaluate(self) -> None:

@@ -1,0 +1,244 @@
+"""Options as data: what a field may be, what it becomes, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, InvalidOptionError
+from ddz_env.options import Option, Options, Range, did_you_mean, plain_value, takes
+
+HUGE = 10**400
+
+
+@dataclasses.dataclass(frozen=True)
+class Everything(Options):
+    """One option of every kind.
+
+    Attributes:
+        count: A whole number,
+            on two lines.
+        share: A number.
+        free: Any number.
+        switch: Yes or no.
+        form: One of several.
+        name: A text.
+        path: A file, if there is one.
+        names: Texts.
+        make: A function.
+        mixed: A number, or a word.
+        anything: Whatever it is.
+    """
+
+    count: Annotated[int, Range(1, 1_000_000)] = 5
+    share: Annotated[float, Range(0, 1, above=True)] = 0.5
+    free: float = 0.0
+    switch: bool = False
+    form: Literal["tree", "flat", 3] = "tree"
+    name: str = "x"
+    path: str | Path | None = None
+    names: tuple[str, ...] = ()
+    make: Callable[[], int] | None = None
+    mixed: Literal["auto"] | Annotated[int, Range(0)] = "auto"
+    anything: Any = None
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "becomes"),
+    [
+        ("count", 1e4, 10_000),
+        ("count", np.int16(7), 7),
+        ("count", np.uint64(7), 7),
+        ("count", np.float32(8), 8),
+        ("share", 1, 1.0),
+        ("share", np.float32(0.5), 0.5),
+        ("free", HUGE // 10**390, 1e10),
+        ("free", -3, -3.0),
+        ("switch", True, True),
+        ("switch", np.bool_(True), True),
+        ("form", "flat", "flat"),
+        ("form", 3, 3),
+        ("name", "", ""),
+        ("path", None, None),
+        ("path", Path("a"), Path("a")),
+        ("names", ["a", "b"], ("a", "b")),
+        ("names", ("a",), ("a",)),
+        ("make", dict, dict),
+        ("make", None, None),
+        ("mixed", "auto", "auto"),
+        ("mixed", 4.0, 4),
+        ("mixed", HUGE, HUGE),
+        ("anything", b"x", b"x"),
+    ],
+)
+def test_values_become_what_the_option_is(name: str, given: Any, becomes: Any) -> None:
+    found = getattr(Everything(**{name: given}), name)
+    assert found == becomes
+    assert type(found) is type(becomes)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("count", 0, "count=0 must be a whole number from 1 to 1,000,000"),
+        ("count", 1.5, "whole number from 1"),
+        ("count", True, "whole number"),
+        ("count", "3", "whole number"),
+        ("count", None, "whole number"),
+        ("count", float("nan"), "whole number"),
+        ("count", np.float64("inf"), "whole number"),
+        ("count", HUGE, "whole number"),
+        ("count", 3 + 0j, "whole number"),
+        ("share", 0, "a number above 0, at most 1"),
+        ("share", 1.01, "above 0, at most 1"),
+        ("share", False, "a number above 0"),
+        ("free", float("inf"), "must be a number"),
+        ("free", float("nan"), "must be a number"),
+        ("free", HUGE, "must be a number"),
+        ("switch", 1, "switch=1 must be true or false"),
+        ("switch", "true", "true or false"),
+        ("form", "tre", "form='tre' must be one of tree, flat, 3"),
+        ("form", True, "one of tree, flat, 3"),
+        ("name", None, "name=None must be text"),
+        ("name", 3, "must be text"),
+        ("path", 3, "path=3 must be text, or none"),
+        ("names", "a", "must be a list, separated by commas"),
+        ("make", 3, "must be Callable, or none"),
+        ("mixed", "never", "auto, or a whole number of at least 0"),
+        ("mixed", -1, "auto, or a whole number of at least 0"),
+    ],
+)
+def test_what_an_option_may_not_be_has_a_named_error(name: str, given: Any, message: str) -> None:
+    with pytest.raises(InvalidAgentOptionError) as caught:
+        Everything(**{name: given})
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{name}=")
+
+
+def test_texts_are_read_as_the_option_is() -> None:
+    texts = ["count=1e4", "share=.5", "switch=true", "name=none-such", "path=none", "names=a, b", "mixed=3", "form=3"]
+    assert Everything.read(texts) == {
+        "count": 10_000,
+        "share": 0.5,
+        "switch": True,
+        "name": "none-such",
+        "path": None,
+        "names": ("a", "b"),
+        "mixed": 3,
+        "form": 3,
+    }
+    assert Everything.read(["path=12"]) == {"path": "12"}
+    for wrong, message in (
+        ("count", "is not name=value"),
+        ("=3", "is not name=value"),
+        ("count=", "is not name=value"),
+        ("count=many", "must be a whole number"),
+        ("cuont=3", "did you mean 'count'"),
+    ):
+        with pytest.raises(InvalidAgentOptionError, match=message):
+            Everything.read([wrong])
+    with pytest.raises(InvalidAgentOptionError, match="'count' is given twice"):
+        Everything.read(["count=1", "count=2"])
+    assert [plain_value(text) for text in ("1", "1e3", "True", "none", "a")] == [1, 1000.0, True, None, "a"]
+
+
+def test_objects_can_be_given_and_changed() -> None:
+    first = Everything.of(7, share=0.25)
+    assert (first.count, first.share) == (7, 0.25)
+    assert Everything.of(first) == first
+    changed = Everything.of(first, count=8)
+    assert (changed.count, changed.share, first.count) == (8, 0.25, 7)
+    for values, named, message in (
+        ((first,), {"cuont": 8}, "there is no option 'cuont' \\(did you mean 'count'\\?\\); there are count, share"),
+        ((first,), {"count": 0}, "count=0 must be"),
+        ((7,), {"count": 8}, "'count' is given twice"),
+        (tuple(range(12)), {}, "12 values are too many"),
+    ):
+        with pytest.raises(InvalidAgentOptionError, match=message):
+            Everything.of(*values, **named)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.count = 3  # type: ignore[misc]
+
+
+class OfATestError(DouDizhuError):
+    """Another error."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Base(Options):
+    """What all have.
+
+    Attributes:
+        first: Of the base.
+        second: Of the base, too.
+    """
+
+    error: ClassVar[type[DouDizhuError]] = OfATestError
+
+    first: int
+    second: int = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived(Base):
+    """What some have besides.
+
+    Attributes:
+        second: Said anew.
+        third: Of its own.
+
+    Raises:
+        OfATestError: If third is second.
+    """
+
+    third: int = 3
+
+    def check(self) -> None:
+        if self.third == self.second:
+            raise self.error("third is second")
+
+
+def test_a_derived_class_has_all_options_with_their_meanings_and_its_error() -> None:
+    meanings = {option.name: option.meaning for option in Derived.options()}
+    assert meanings == {"first": "Of the base.", "second": "Said anew.", "third": "Of its own."}
+    assert Everything.options()[0].meaning == "A whole number, on two lines."
+    for make in (lambda: Derived.of(), lambda: Derived.of(1, forth=2), lambda: Derived(1, 3), lambda: Derived("1")):  # type: ignore[arg-type]
+        with pytest.raises(OfATestError):
+            make()
+    assert Derived.of(1, third=4) == Derived(1, 2, 4)
+    with pytest.raises(OfATestError, match="'first' has no default: it must be a whole number"):
+        Derived.of(second=3)
+    assert issubclass(InvalidAgentOptionError, InvalidOptionError)
+
+
+def test_the_signature_of_a_constructor_follows_its_options() -> None:
+    @takes(Derived)
+    class Agent:
+        def __init__(self, *values: Any, **named: Any) -> None:
+            self.options = Derived.of(*values, **named)
+
+    assert list(inspect.signature(Agent).parameters) == ["first", "second", "third"]
+    assert Agent(1, third=5).options == Derived(1, 2, 5)
+
+
+def test_ranges_in_words_and_the_nearest_name() -> None:
+    for bounds, words in (
+        (Range(1, 1000), "from 1 to 1,000"),
+        (Range(0, 1, above=True), "above 0, at most 1"),
+        (Range(0.5), "of at least 0.5"),
+        (Range(0, above=True), "above 0"),
+        (Range(most=3), "of at most 3"),
+        (Range(), ""),
+    ):
+        assert str(bounds) == words
+    assert HUGE not in Range(0, 1e300)
+    assert -HUGE not in Range(0)
+    assert did_you_mean("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
+    assert did_you_mean("zzz", ["iterations"]) == ""
+    assert Option("a", 1, (int, float), (), Range(), False, "").values == "a number"

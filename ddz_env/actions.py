@@ -3,17 +3,25 @@
 A move with kickers is decided in two stages at consecutive levels of the game tree (Whitehouse, Powley and
 Cowling 2011, section II.C, after Childs et al. 2008): first the *main group*, then the kickers, one rank at a
 time in non-decreasing order.  Action ids are the same for every rule preset (the mask hides what a preset
-forbids)::
-
-    0                  pass
-    1 .. 378           main groups, category by category, chains by length, then by lowest rank
-    379 .. 393         the 15 kicker ranks
-    394 .. 397         no bid, bid 1, bid 2, bid 3
-    398, 399           do not double, double
+forbids): pass is 0, then come the main groups, category by category, chains by length, then by lowest rank; then the
+15 kicker ranks (``KICKER_BASE``), the bids (``BID_BASE``: no bid, bid 1, 2, 3) and the answers to doubling
+(``DOUBLE_BASE``: no, yes).  With the categories below these are 379 main groups and 400 actions.
 
 A *segment* is a run of ids that share category and chain length; its ids differ in the lowest rank alone.
-Everything else (legality, comparison, names, docs) is computed from ``CATEGORIES``: adding a category
-touches one place.
+
+Adding a category is one line at the end of ``CATEGORIES``, and one for each preset of :mod:`ddz_env.rules` that plays
+it.  Ids, names, notation, legal moves, comparison, masks, observations, random play, the searches and the generated
+tables follow, as long as the category is like the others: a body of one to four cards of each of one or more
+consecutive ranks, with or without kickers that are all solos or all pairs, beaten by the same category and length
+with a higher body, by bombs and by the rocket.  What does not follow:
+
+* Another kind of body (two different ranks, say) or of comparison needs code in :mod:`ddz_env.engine.legal` and
+  :mod:`ddz_env.engine.step`; kickers of three or four cards need it in the observation and in ``agents.neural``.
+* The rule agent answers with the new moves but does not plan with them (:mod:`agents.rule_agent.decomposition`), as
+  it does with shuttles today.
+* The ids behind the new groups move up.  Policies that were trained before are refused by their fingerprint and must
+  be trained again, and records of action ids are out of date; a category in the middle moves more ids for no gain.
+* Numbers that people wrote: tests that count actions, ``tests/data/perft.json``, prose in ``docs/``.
 """
 
 from __future__ import annotations

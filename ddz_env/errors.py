@@ -45,3 +45,20 @@ class InvalidOptionError(DouDizhuError):
 
 class InvalidAgentOptionError(InvalidOptionError):
     """An agent was given an option that it does not have, or a value outside its range."""
+
+
+class InvalidPictureError(DouDizhuError):
+    """A picture that cannot be drawn: an unknown perspective, a size out of range."""
+
+
+class MissingDependencyError(DouDizhuError, ImportError):
+    """A renderer needs a package that is not installed.
+
+    Args:
+        package: The package's name on the index.
+    """
+
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            f'{package} is needed to draw the table: pip install "ddz-env[render]" (render_mode="ansi" needs nothing)'
+        )

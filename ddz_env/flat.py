@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from ddz_env.actions import CATEGORIES, MAIN_GROUPS, MainGroup
+from ddz_env.actions import CATEGORIES, MAIN_GROUPS, SEGMENTS, MainGroup, segments_of
 from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
 
 FlatAction = tuple[int, tuple[int, ...]]
@@ -54,11 +54,7 @@ _OPENSPIEL_ORDER = (
 )
 
 _Kickers = tuple[int, ...]
-
-
-def _groups(category: str) -> Iterator[MainGroup]:
-    """The main groups of a category, chains by length, then by lowest rank."""
-    return (group for group in MAIN_GROUPS if CATEGORIES[group.category].name == category)
+_Rank = Callable[[_Kickers], tuple[object, ...]]
 
 
 def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
@@ -84,7 +80,7 @@ def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
             yield kickers
 
 
-def _rlcard_rank(group: MainGroup) -> Callable[[_Kickers], tuple[object, ...]]:
+def _rlcard_rank(group: MainGroup) -> _Rank:
     """RLCard's order of the kickers of one body.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
@@ -106,9 +102,15 @@ def _rlcard_rank_of_three(kickers: _Kickers) -> tuple[object, ...]:
     return 2, middle, low + high - middle
 
 
-def _openspiel_rank(kickers: _Kickers) -> _Kickers:
-    """OpenSpiel orders kickers by the highest, then by the next highest, and so on."""
-    return kickers[::-1]
+def _actions(order: Sequence[str], most_beside: int, rank: Callable[[MainGroup], _Rank]) -> tuple[FlatAction, ...]:
+    """A peer's moves by its order of the categories and of the kickers of one body."""
+    return tuple(
+        (group.id, kickers)
+        for category in order
+        for index in segments_of(category)
+        for group in MAIN_GROUPS[SEGMENTS[index].base : SEGMENTS[index].base + SEGMENTS[index].size]
+        for kickers in (sorted(_kicker_sets(group, most_beside), key=rank(group)) if group.kicker_count else [()])
+    )
 
 
 @functools.cache
@@ -119,12 +121,7 @@ def rlcard_actions() -> tuple[FlatAction, ...]:
         >>> len(rlcard_actions()), rlcard_actions()[-1]
         (27472, (0, ()))
     """
-    actions: list[FlatAction] = []
-    for category in _RLCARD_ORDER:
-        for group in _groups(category):
-            sets = sorted(_kicker_sets(group, 2), key=_rlcard_rank(group)) if group.kicker_count else [()]
-            actions += [(group.id, kickers) for kickers in sets]
-    return tuple(actions)
+    return _actions(_RLCARD_ORDER, 2, _rlcard_rank)
 
 
 @functools.cache
@@ -141,12 +138,8 @@ def openspiel_actions() -> tuple[FlatAction, ...]:
         >>> len(openspiel_actions()), openspiel_actions()[0]
         (26054, (0, ()))
     """
-    actions: list[FlatAction] = []
-    for category in _OPENSPIEL_ORDER:
-        for group in _groups(category):
-            sets = sorted(_kicker_sets(group, 3), key=_openspiel_rank) if group.kicker_count else [()]
-            actions += [(group.id, kickers) for kickers in sets]
-    return tuple(actions)
+    # Kickers are ordered by the highest, then by the next highest, and so on.
+    return _actions(_OPENSPIEL_ORDER, 3, lambda group: lambda kickers: kickers[::-1])
 
 
 @functools.cache

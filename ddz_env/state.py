@@ -10,23 +10,8 @@ import numpy.typing as npt
 
 from ddz_env.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
 from ddz_env.cards import RANK_NAMES
+from ddz_env.engine import layout as at
 from ddz_env.engine.deal import new_game, start_game
-from ddz_env.engine.layout import (
-    BOTTOM,
-    HANDS,
-    HIDDEN,
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    MOVES,
-    PENDING,
-    RNG,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_KICKER,
-    STAGE_OVER,
-    WINNER,
-)
 from ddz_env.engine.legal import is_legal
 from ddz_env.engine.random import key
 from ddz_env.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
@@ -71,7 +56,7 @@ class State:
         self._row = row
         self._rules = rules
         self._rule_words = rules.words()
-        self._ring = np.zeros((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+        self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
         self._log: list[tuple[int, Move]] = []
 
     @classmethod
@@ -88,7 +73,7 @@ class State:
             InvalidDealError: If the seed is out of range.
         """
         rules = Rules.preset(rules)
-        row = np.zeros(ROW_WORDS, np.uint64)
+        row = np.zeros(at.ROW_WORDS, np.uint64)
         new_game(row, game_key(seed, game), rules.words())
         return cls(row, rules)
 
@@ -132,12 +117,12 @@ class State:
         for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
             if count > most:
                 raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
-        row = np.zeros(ROW_WORDS, np.uint64)
+        row = np.zeros(at.ROW_WORDS, np.uint64)
         for seat, hand in enumerate(parsed):
-            row[HANDS + seat] = hand.word
-        row[BOTTOM] = low.word
-        row[HIDDEN] = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True))).word
-        row[RNG] = game_key(seed)
+            row[at.HANDS + seat] = hand.word
+        row[at.BOTTOM] = low.word
+        row[at.HIDDEN] = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True))).word
+        row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
 
@@ -164,22 +149,22 @@ class State:
     @property
     def seat(self) -> int:
         """The seat to act."""
-        return int(self._row[SEAT])
+        return int(self._row[at.SEAT])
 
     @property
     def stage(self) -> str:
         """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
-        return STAGE_NAMES[int(self._row[STAGE])]
+        return STAGE_NAMES[int(self._row[at.STAGE])]
 
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return int(self._row[STAGE]) == STAGE_OVER
+        return int(self._row[at.STAGE]) == at.STAGE_OVER
 
     @property
     def winner(self) -> int | None:
         """The seat that went out, None while the game runs or if everybody declined."""
-        winner = int(self._row[WINNER]) - 1
+        winner = int(self._row[at.WINNER]) - 1
         return winner if 0 <= winner < self._rules.players else None
 
     @property
@@ -193,17 +178,17 @@ class State:
 
     def hand(self, seat: int | None = None) -> Hand:
         """The hand of a seat (the acting seat by default)."""
-        return Hand.from_word(int(self._row[HANDS + self._seat(seat)]))
+        return Hand.from_word(int(self._row[at.HANDS + self._seat(seat)]))
 
     @property
     def bottom(self) -> Hand:
         """The landlord cards."""
-        return Hand.from_word(int(self._row[BOTTOM]))
+        return Hand.from_word(int(self._row[at.BOTTOM]))
 
     def view(self, seat: int | None = None) -> View:
         """What a seat (the acting seat by default) knows."""
         seat = self._seat(seat)
-        row = np.empty(ROW_WORDS, np.uint64)
+        row = np.empty(at.ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
         return View(row, self._rules, self._rule_words, seat, tuple(self._log), self._ring.copy())
 
@@ -217,7 +202,7 @@ class State:
         Raises:
             IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
         """
-        if int(self._row[STAGE]) == STAGE_KICKER:
+        if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         return whole_moves(self._row, self._rule_words)
 
@@ -237,7 +222,7 @@ class State:
             move = Move.parse(move, self._rules)
         if not isinstance(move, Move):
             raise InvalidMoveError(f"step takes a Move or its notation, not {type(move).__name__}")
-        if int(self._row[STAGE]) == STAGE_KICKER:
+        if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):
             raise IllegalMoveError(self._explain(move))
@@ -346,15 +331,15 @@ class State:
         return f"{move} is not legal for seat {self.seat}: {reason}; legal are {shown}"
 
     def _apply(self, action: int) -> None:
-        seat, before = self.seat, int(self._row[MOVES])
-        pending = int(self._row[PENDING]) if int(self._row[STAGE]) == STAGE_KICKER else 0
+        seat, before = self.seat, int(self._row[at.MOVES])
+        pending = int(self._row[at.PENDING]) if int(self._row[at.STAGE]) == at.STAGE_KICKER else 0
         apply_and_record(self._row, self._ring, np.uint64(action), self._rule_words)
-        after = int(self._row[MOVES])
+        after = int(self._row[at.MOVES])
         if after == 0 and before > 0:
             self._log.clear()  # everybody declined and the cards were dealt again
         elif after != before:
             if pending:
-                cards = self._ring[before % HISTORY_MOVES, 0]
+                cards = self._ring[before % at.HISTORY_MOVES, 0]
                 kickers = int(remove_hand(cards, main_cards(np.uint64(pending))))
                 self._log.append((seat, Move.from_words(pending, kickers)))
             else:

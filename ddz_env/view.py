@@ -7,33 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.layout import (
-    BIDS,
-    BOTTOM,
-    CHOSEN,
-    FLOOR,
-    HANDS,
-    HIDDEN,
-    KNOWN,
-    LANDLORD,
-    LEFT,
-    NO_SEAT,
-    OWNER,
-    PASSES,
-    PENDING,
-    PLAYED,
-    RNG,
-    ROW_WORDS,
-    SEAT,
-    SIZES,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_KICKER,
-    STAGE_OVER,
-    TARGET,
-)
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.moves import all_moves
 from ddz_env.engine.score import stake
@@ -50,7 +25,7 @@ ROLES = ("landlord", "peasant_down", "peasant_up")
 
 STAGE_NAMES = ("play", "kicker", "bid", "double", "over")
 
-_NO_SEAT = np.uint64(NO_SEAT)
+_NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 @pure_kernel
@@ -67,31 +42,31 @@ def write_view(
             place in ``HIDDEN`` (without the face-up landlord cards still in the landlord's hand), the hand sizes in
             ``SIZES`` and no generator state.
     """
-    for word in range(ROW_WORDS):
+    for word in range(at.ROW_WORDS):
         out[word] = row[word]
-    out[RNG] = U0
-    out[SIZES] = U0
+    out[at.RNG] = U0
+    out[at.SIZES] = U0
     players = np.int64(rules[R_PLAYERS])
-    pool = row[HIDDEN]
+    pool = row[at.HIDDEN]
     for other in range(players):
-        hand = row[HANDS + other]
-        out[SIZES] |= popcount(hand) << (U8 * np.uint64(other))
+        hand = row[at.HANDS + other]
+        out[at.SIZES] |= popcount(hand) << (U8 * np.uint64(other))
         if other != seat and rules[R_OPEN_HANDS] == U0:
-            if np.uint64(other) == row[LANDLORD]:
-                hand = remove_hand(hand, row[KNOWN])
+            if np.uint64(other) == row[at.LANDLORD]:
+                hand = remove_hand(hand, row[at.KNOWN])
             pool = add_hand(pool, hand)
-            out[HANDS + other] = U0
-    if row[LANDLORD] == U3:
-        pool = add_hand(pool, row[BOTTOM])
-        out[BOTTOM] = U0
-    out[HIDDEN] = pool
-    if np.uint64(seat) != row[SEAT] and row[STAGE] == STAGE_KICKER:
+            out[at.HANDS + other] = U0
+    if row[at.LANDLORD] == U3:
+        pool = add_hand(pool, row[at.BOTTOM])
+        out[at.BOTTOM] = U0
+    out[at.HIDDEN] = pool
+    if np.uint64(seat) != row[at.SEAT] and row[at.STAGE] == at.STAGE_KICKER:
         # The half-built move of another seat is not on the table yet.
-        out[PENDING] = U0
-        out[CHOSEN] = U0
-        out[LEFT] = U0
-        out[FLOOR] = U0
-        out[STAGE] = U0
+        out[at.PENDING] = U0
+        out[at.CHOSEN] = U0
+        out[at.LEFT] = U0
+        out[at.FLOOR] = U0
+        out[at.STAGE] = U0
 
 
 def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
@@ -142,25 +117,25 @@ class View:
     @property
     def hand(self) -> Hand:
         """The observer's hand."""
-        return Hand.from_word(int(self.row[HANDS + self.seat]))
+        return Hand.from_word(int(self.row[at.HANDS + self.seat]))
 
     @property
     def unseen(self) -> Hand:
         """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
-        known = int(self.row[KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
-        return Hand.from_word(int(add_hand(self.row[HIDDEN], np.uint64(known))))
+        known = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
+        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(known))))
 
     @property
     def hand_sizes(self) -> tuple[int, ...]:
         """Cards in each seat's hand."""
-        sizes = int(self.row[SIZES])
+        sizes = int(self.row[at.SIZES])
         return tuple((sizes >> (8 * seat)) & 255 for seat in range(self.rules.players))
 
     @property
     def landlord(self) -> int | None:
         """The landlord's seat, None before the auction has ended."""
-        seat = int(self.row[LANDLORD])
-        return None if seat == NO_SEAT else seat
+        seat = int(self.row[at.LANDLORD])
+        return None if seat == at.NO_SEAT else seat
 
     @property
     def role(self) -> str | None:
@@ -170,50 +145,54 @@ class View:
     @property
     def landlord_cards(self) -> Hand:
         """The face-up landlord cards (empty while they are face down)."""
-        return Hand.from_word(int(self.row[BOTTOM]))
+        return Hand.from_word(int(self.row[at.BOTTOM]))
 
     @property
     def known_cards(self) -> Hand:
         """Face-up landlord cards that the landlord still holds."""
-        return Hand.from_word(int(self.row[KNOWN]))
+        return Hand.from_word(int(self.row[at.KNOWN]))
 
     def played(self, seat: int) -> Hand:
         """The cards a seat has played."""
-        return Hand.from_word(int(self.row[PLAYED + seat]))
+        return Hand.from_word(int(self.row[at.PLAYED + seat]))
 
     @property
     def acting_seat(self) -> int:
         """The seat to act."""
-        return int(self.row[SEAT])
+        return int(self.row[at.SEAT])
 
     @property
     def stage(self) -> str:
         """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
-        return STAGE_NAMES[int(self.row[STAGE])]
+        return STAGE_NAMES[int(self.row[at.STAGE])]
 
     @property
     def on_lead(self) -> bool:
         """Whether the acting seat has a free choice."""
-        return int(self.row[TARGET]) == 0 and int(self.row[STAGE]) not in (STAGE_BID, STAGE_DOUBLE, STAGE_OVER)
+        return int(self.row[at.TARGET]) == 0 and int(self.row[at.STAGE]) not in (
+            at.STAGE_BID,
+            at.STAGE_DOUBLE,
+            at.STAGE_OVER,
+        )
 
     @property
     def target(self) -> tuple[int, Move] | None:
         """Seat and move that must be beaten; None on lead, or where a bare row brought no history."""
-        if int(self.row[TARGET]) == 0:
+        if int(self.row[at.TARGET]) == 0:
             return None
-        owner = int(self.row[OWNER])
+        owner = int(self.row[at.OWNER])
         played = ((seat, move) for seat, move in reversed(self.history) if seat == owner and not move.is_pass)
         return next(played, None)
 
     @property
     def passes(self) -> int:
         """Passes in a row."""
-        return int(self.row[PASSES])
+        return int(self.row[at.PASSES])
 
     @property
     def highest_bid(self) -> int:
         """The highest bid so far, 0 if none."""
-        return (int(self.row[BIDS]) >> 12) & 15
+        return (int(self.row[at.BIDS]) >> 12) & 15
 
     @property
     def stake(self) -> int:
@@ -234,5 +213,5 @@ class View:
 
 def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
     """The role of a seat, None before there is a landlord."""
-    landlord = int(row[LANDLORD])
-    return None if landlord == NO_SEAT else ROLES[(seat - landlord) % players]
+    landlord = int(row[at.LANDLORD])
+    return None if landlord == at.NO_SEAT else ROLES[(seat - landlord) % players]

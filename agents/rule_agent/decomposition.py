@@ -12,26 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.rule_agent import scratch as at
 from agents.rule_agent.reading import best_reading, read_rest
-from agents.rule_agent.scratch import (
-    BEST,
-    CHAIN,
-    COSTS,
-    EMIT,
-    HANDS_LEFT,
-    MAX_CHAINS,
-    PAIR_CHAIN,
-    PAIR_CHAIN_END,
-    PATH,
-    PLANES,
-    PLANES_END,
-    SOLO_CHAIN,
-    SOLO_CHAIN_END,
-    TAKEN,
-    Scratch,
-    is_plane,
-    price_of,
-)
+from agents.rule_agent.scratch import Scratch, is_plane, price_of
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH
@@ -50,8 +33,8 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, rules: np.ndarray, 
     while segment >= first:
         if allowed(segment, rules):
             starts = run(plane, SEGMENT_LENGTH[segment])
-            while starts != U0 and found < MAX_CHAINS:
-                memory[CHAIN + found] = (np.uint64(segment) << U4) | lowest(starts)
+            while starts != U0 and found < at.MAX_CHAINS:
+                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | lowest(starts)
                 starts &= starts - U1
                 found += 1
         segment -= 1
@@ -68,10 +51,10 @@ def _list_chains(hand: np.uint64, rules: np.ndarray, memory: np.ndarray) -> int:
     three = (hand >> (U2 * U16)) & CHAIN_PLANE
     found = _ZERO
     if three != U0:
-        found = _list_chains_of(three, PLANES, PLANES_END, rules, memory, found)
+        found = _list_chains_of(three, at.PLANES, at.PLANES_END, rules, memory, found)
     if two != U0:
-        found = _list_chains_of(two, PAIR_CHAIN, PAIR_CHAIN_END, rules, memory, found)
-    return _list_chains_of(one, SOLO_CHAIN, SOLO_CHAIN_END, rules, memory, found)
+        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, rules, memory, found)
+    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, rules, memory, found)
 
 
 @inline_kernel
@@ -107,21 +90,21 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
     best_depth = _ZERO
     best_hand = hand
     depth = _ZERO
-    memory[HANDS_LEFT] = hand
-    memory[COSTS] = U0
-    memory[PATH] = U0
+    memory[at.HANDS_LEFT] = hand
+    memory[at.COSTS] = U0
+    memory[at.PATH] = U0
     while depth >= 0 and readings < BUDGET:
-        index = np.int64(memory[PATH + depth])
+        index = np.int64(memory[at.PATH + depth])
         if index >= found:
             depth -= 1
             continue
-        memory[PATH + depth] += U1
-        candidate = memory[CHAIN + index]
-        if _chain_cards(candidate) & ~memory[HANDS_LEFT + depth] != U0:
+        memory[at.PATH + depth] += U1
+        candidate = memory[at.CHAIN + index]
+        if _chain_cards(candidate) & ~memory[at.HANDS_LEFT + depth] != U0:
             continue
-        memory[TAKEN + depth] = candidate
-        rest = _take(memory[HANDS_LEFT + depth], candidate)
-        cost = np.int64(memory[COSTS + depth])
+        memory[at.TAKEN + depth] = candidate
+        rest = _take(memory[at.HANDS_LEFT + depth], candidate)
+        cost = np.int64(memory[at.COSTS + depth])
         segment = candidate >> U4
         if not is_plane(segment):
             cost += price_of(scratch, np.int64(segment), candidate & U15)
@@ -131,16 +114,16 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
         if cost + price < best:
             best, variant, best_depth, best_hand = cost + price, reading, depth, rest
             for taken in range(depth):
-                memory[BEST + taken] = memory[TAKEN + taken]
+                memory[at.BEST + taken] = memory[at.TAKEN + taken]
         if depth == MAX_DEPTH:
             depth -= 1
         else:
-            memory[HANDS_LEFT + depth] = rest
-            memory[COSTS + depth] = np.uint64(cost)
-            memory[PATH + depth] = np.uint64(index)  # the same chain may stand twice
+            memory[at.HANDS_LEFT + depth] = rest
+            memory[at.COSTS + depth] = np.uint64(cost)
+            memory[at.PATH + depth] = np.uint64(index)  # the same chain may stand twice
     count = _ZERO
     if emit:
         for index in range(best_depth):
-            memory[TAKEN + index] = memory[BEST + index]
-        _, count = read_rest(best_hand, best_depth, variant, rules, scratch, EMIT)
+            memory[at.TAKEN + index] = memory[at.BEST + index]
+        _, count = read_rest(best_hand, best_depth, variant, rules, scratch, at.EMIT)
     return best, count

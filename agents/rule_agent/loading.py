@@ -4,21 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.scratch import (
-    BODY,
-    BOMB,
-    KICKERS,
-    LOADED,
-    MAINS,
-    PAIR,
-    QUAD_SOLOS,
-    SLOTS,
-    SOLO,
-    TRIO_PAIR,
-    TRIO_SOLO,
-    Scratch,
-    price_of,
-)
+from agents.rule_agent import scratch as at
+from agents.rule_agent.scratch import Scratch, price_of
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_BASE, SEGMENT_LENGTH
@@ -65,8 +52,8 @@ def _solo_riders(
 @inline_kernel
 def emit_move(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64) -> int:
     """Write a move of the answer; the number of moves written."""
-    scratch.memory[MAINS + count] = SEGMENT_BASE[segment] + rank
-    scratch.memory[KICKERS + count] = kickers
+    scratch.memory[at.MAINS + count] = SEGMENT_BASE[segment] + rank
+    scratch.memory[at.KICKERS + count] = kickers
     return count + 1
 
 
@@ -79,17 +66,17 @@ def load_body(
     Returns:
         The solos and pairs left, the price of the body, and the kickers as a hand.
     """
-    word = scratch.memory[BODY + index]
+    word = scratch.memory[at.BODY + index]
     segment, rank, mode = word >> U6, (word >> U2) & U15, word & U3
-    slots = scratch.memory[SLOTS + index]
+    slots = scratch.memory[at.SLOTS + index]
     ranks = body_mask(rank, SEGMENT_LENGTH[segment])
     if mode == U0:
         return solos, pairs, price_of(scratch, np.int64(segment), rank), U0
     priced = np.int64(segment)
-    if segment == np.uint64(BOMB):
-        priced = QUAD_SOLOS  # no bomb any more
+    if segment == np.uint64(at.BOMB):
+        priced = at.QUAD_SOLOS  # no bomb any more
     impossible = np.int64(NOT_POSSIBLE)
-    target = LOADED[np.int64(mode), np.int64(segment)]
+    target = at.LOADED[np.int64(mode), np.int64(segment)]
     if target == 0 or not allowed(target, rules):  # a plane of six never takes kickers
         return solos, pairs, impossible, U0
     if mode == U2:
@@ -107,9 +94,9 @@ def load_body(
 @inline_kernel
 def emit_body(index: int, kickers: np.uint64, scratch: Scratch, count: int) -> int:
     """Write one plane or quad with the kickers that it got; the number of moves written."""
-    word = scratch.memory[BODY + index]
+    word = scratch.memory[at.BODY + index]
     segment, rank, mode = word >> U6, (word >> U2) & U15, word & U3
-    return emit_move(scratch, count, LOADED[np.int64(mode), np.int64(segment)], rank, kickers)
+    return emit_move(scratch, count, at.LOADED[np.int64(mode), np.int64(segment)], rank, kickers)
 
 
 @inline_kernel
@@ -122,10 +109,10 @@ def load_trio(
     solo, pair = solos & other, pairs & other
     solo &= ~solo + U1
     pair &= ~pair + U1
-    if solo != U0 and allowed(TRIO_SOLO, rules):
-        solo_gain = price_of(scratch, SOLO, lowest(solo))
-    if pair != U0 and allowed(TRIO_PAIR, rules):
-        pair_gain = price_of(scratch, PAIR, lowest(pair))
+    if solo != U0 and allowed(at.TRIO_SOLO, rules):
+        solo_gain = price_of(scratch, at.SOLO, lowest(solo))
+    if pair != U0 and allowed(at.TRIO_PAIR, rules):
+        pair_gain = price_of(scratch, at.PAIR, lowest(pair))
     if solo_gain > 0 and solo_gain >= pair_gain:
         return solos & ~solo, pairs, solo
     if pair_gain > 0:

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.rule_agent import scratch as at
 from agents.rule_agent.mind import A_ENEMY_CARDS, A_POOL, Mind
-from agents.rule_agent.scratch import (
-    BOMB,
-    PAIR,
-    PAIR_CHAIN,
-    PAIR_CHAIN_END,
-    PLANES,
-    PLANES_END,
-    PRICED_AS,
-    PRICES,
-    QUAD_SOLOS,
-    ROCKET,
-    SOLO,
-    SOLO_CHAIN,
-    SOLO_CHAIN_END,
-    TRIO,
-)
 from agents.rule_agent.weights import (
     W_BASE_CHAIN,
     W_BASE_PAIR,
@@ -57,7 +42,7 @@ LOSER, WINNER = 100, 1
 
 @inline_kernel
 def _put_price(mind: Mind, segment: int, rank: np.uint64, beaten: int, base: int, slope: int, w: np.ndarray) -> None:
-    index = segment * PRICES + np.int64(rank)
+    index = segment * at.PRICES + np.int64(rank)
     mind.beaten[index] = beaten
     price = base + slope * beaten // 100
     if beaten == 0:
@@ -96,16 +81,16 @@ def set_prices(mind: Mind, w: np.ndarray) -> None:
     while rank < U15:
         higher = popcount(pool & (FOUR_PLANES * (PLANE & ~((U2 << rank) - U1))))
         beaten = (np.int64(higher) * 100 + np.int64(unseen) - 1) // np.int64(unseen)
-        _put_price(mind, SOLO, rank, beaten, w[W_BASE_SOLO], w[W_SLOPE_SOLO], w)
+        _put_price(mind, at.SOLO, rank, beaten, w[W_BASE_SOLO], w[W_SLOPE_SOLO], w)
         rank += U1
-    _price_segment(mind, PAIR, two, w[W_STEP_PAIR], w[W_BASE_PAIR], w[W_SLOPE_PAIR], w)
-    _price_segment(mind, TRIO, three, w[W_STEP_TRIO], w[W_BASE_TRIO], w[W_SLOPE_TRIO], w)
-    _price_chains(mind, pool & CHAIN_PLANE, SOLO_CHAIN, SOLO_CHAIN_END, w[W_STEP_CHAIN], w)
-    _price_chains(mind, two & CHAIN_PLANE, PAIR_CHAIN, PAIR_CHAIN_END, w[W_STEP_PAIR_CHAIN], w)
-    _price_chains(mind, three & CHAIN_PLANE, PLANES, PLANES_END, w[W_STEP_PLANE], w)
-    _price_segment(mind, BOMB, four, 10, w[W_BOMB], 20, w)
-    _price_segment(mind, QUAD_SOLOS, four, 10, w[W_QUAD], 20, w)
-    _put_price(mind, ROCKET, U0, 0, w[W_ROCKET], 0, w)
+    _price_segment(mind, at.PAIR, two, w[W_STEP_PAIR], w[W_BASE_PAIR], w[W_SLOPE_PAIR], w)
+    _price_segment(mind, at.TRIO, three, w[W_STEP_TRIO], w[W_BASE_TRIO], w[W_SLOPE_TRIO], w)
+    _price_chains(mind, pool & CHAIN_PLANE, at.SOLO_CHAIN, at.SOLO_CHAIN_END, w[W_STEP_CHAIN], w)
+    _price_chains(mind, two & CHAIN_PLANE, at.PAIR_CHAIN, at.PAIR_CHAIN_END, w[W_STEP_PAIR_CHAIN], w)
+    _price_chains(mind, three & CHAIN_PLANE, at.PLANES, at.PLANES_END, w[W_STEP_PLANE], w)
+    _price_segment(mind, at.BOMB, four, 10, w[W_BOMB], 20, w)
+    _price_segment(mind, at.QUAD_SOLOS, four, 10, w[W_QUAD], 20, w)
+    _put_price(mind, at.ROCKET, U0, 0, w[W_ROCKET], 0, w)
 
 
 @inline_kernel
@@ -113,16 +98,16 @@ def beatable(mind: Mind, main: np.uint64) -> int:
     """How easily a main group is beaten; groups with kickers count as their bodies."""
     segment = MAIN_SEGMENT[main]
     rank = main - SEGMENT_BASE[segment]
-    return mind.beaten[body_segment(segment) * PRICES + np.int64(rank)]
+    return mind.beaten[body_segment(segment) * at.PRICES + np.int64(rank)]
 
 
 @inline_kernel
 def body_segment(segment: np.uint64) -> int:
     """The segment that prices a group with kickers."""
-    return PRICED_AS[np.int64(segment)]
+    return at.PRICED_AS[np.int64(segment)]
 
 
 @inline_kernel
 def is_bomb(main: np.uint64, rules: np.ndarray) -> bool:
     """Whether a main group is a bomb or the rocket."""
-    return main == ROCKET_ID or (MAIN_SEGMENT[main] == BOMB and rules[R_BOMBS] == U1)
+    return main == ROCKET_ID or (MAIN_SEGMENT[main] == at.BOMB and rules[R_BOMBS] == U1)

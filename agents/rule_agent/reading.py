@@ -4,23 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.rule_agent import scratch as at
 from agents.rule_agent.loading import NOT_POSSIBLE, emit_body, emit_move, load_body, load_trio
-from agents.rule_agent.scratch import (
-    BODY,
-    BOMB,
-    PAIR,
-    PRICE_ONLY,
-    ROCKET,
-    SLOTS,
-    SOLO,
-    TAKEN,
-    TRIO,
-    TRIO_PAIR,
-    TRIO_SOLO,
-    Scratch,
-    is_plane,
-    price_of,
-)
+from agents.rule_agent.scratch import Scratch, is_plane, price_of
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import allowed
 from ddz_env.engine.tables import SEGMENT_LENGTH
@@ -98,16 +84,16 @@ def read_rest(
     code = variant
     bodies = 0
     for index in range(chains):
-        segment = scratch.memory[TAKEN + index] >> U4
-        rank = scratch.memory[TAKEN + index] & U15
+        segment = scratch.memory[at.TAKEN + index] >> U4
+        rank = scratch.memory[at.TAKEN + index] & U15
         if not is_plane(segment):
             if emit:
                 count = emit_move(scratch, count, np.int64(segment), rank, U0)
             continue
         mode = code % _MODES
         code //= _MODES
-        scratch.memory[BODY + bodies] = (scratch.memory[TAKEN + index] << U2) | np.uint64(mode)
-        scratch.memory[SLOTS + bodies] = SEGMENT_LENGTH[segment]
+        scratch.memory[at.BODY + bodies] = (scratch.memory[at.TAKEN + index] << U2) | np.uint64(mode)
+        scratch.memory[at.SLOTS + bodies] = SEGMENT_LENGTH[segment]
         bodies += 1
     trios_first, rest = trios, quads
     while rest != U0:
@@ -121,20 +107,20 @@ def read_rest(
             solos |= bit
         elif mode == 4:
             # Two pairs of a rank: one is played, the other may ride along.
-            total += price_of(scratch, PAIR, rank)
+            total += price_of(scratch, at.PAIR, rank)
             pairs |= bit
             if emit:
-                count = emit_move(scratch, count, PAIR, rank, U0)
+                count = emit_move(scratch, count, at.PAIR, rank, U0)
         else:
-            scratch.memory[BODY + bodies] = (((np.uint64(BOMB) << U4) | rank) << U2) | np.uint64(mode)
-            scratch.memory[SLOTS + bodies] = U2
+            scratch.memory[at.BODY + bodies] = (((np.uint64(at.BOMB) << U4) | rank) << U2) | np.uint64(mode)
+            scratch.memory[at.SLOTS + bodies] = U2
             bodies += 1
-    if (hand & JOKERS) == JOKERS and allowed(ROCKET, rules):
+    if (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules):
         if code % 2 == 0:
             solos &= ~JOKERS
-            total += price_of(scratch, ROCKET, U0)
+            total += price_of(scratch, at.ROCKET, U0)
             if emit:
-                count = emit_move(scratch, count, ROCKET, U0, U0)
+                count = emit_move(scratch, count, at.ROCKET, U0, U0)
         code //= 2
     while code > 0 and trios_first != U0:
         bit = U1 << lowest(trios_first)
@@ -155,16 +141,16 @@ def read_rest(
         rank = lowest(trios)
         trios &= trios - U1
         solos, pairs, kickers = load_trio(rank, solos, pairs, rules, scratch)
-        total += price_of(scratch, TRIO, rank)
+        total += price_of(scratch, at.TRIO, rank)
         if emit:
-            segment_id = TRIO
+            segment_id = at.TRIO
             if kickers != U0:
-                segment_id = TRIO_PAIR if kickers > PLANE else TRIO_SOLO
+                segment_id = at.TRIO_PAIR if kickers > PLANE else at.TRIO_SOLO
             count = emit_move(scratch, count, segment_id, rank, kickers)
-    total += _sum_prices(scratch, SOLO, solos) + _sum_prices(scratch, PAIR, pairs)
+    total += _sum_prices(scratch, at.SOLO, solos) + _sum_prices(scratch, at.PAIR, pairs)
     if emit:
-        count = _emit_each(scratch, count, PAIR, pairs)
-        count = _emit_each(scratch, count, SOLO, solos)
+        count = _emit_each(scratch, count, at.PAIR, pairs)
+        count = _emit_each(scratch, count, at.SOLO, solos)
     return total, count
 
 
@@ -173,15 +159,15 @@ def best_reading(hand: np.uint64, chains: int, rules: np.ndarray, scratch: Scrat
     """The cheapest reading of what the chains leave: its price, its number, and how many were tried."""
     planes = U0
     for index in range(chains):
-        if is_plane(scratch.memory[TAKEN + index] >> U4):
+        if is_plane(scratch.memory[at.TAKEN + index] >> U4):
             planes += U1
-    jokers = (hand & JOKERS) == JOKERS and allowed(ROCKET, rules)
+    jokers = (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules)
     number = _variants(planes, popcount(exactly(hand, U4)), popcount(exactly(hand, U3)), jokers)
     best, chosen = np.int64(NOT_POSSIBLE), _ZERO
     if number > MAX_READINGS:
         number = MAX_READINGS
     for variant in range(number):
-        price, _ = read_rest(hand, chains, variant, rules, scratch, PRICE_ONLY)
+        price, _ = read_rest(hand, chains, variant, rules, scratch, at.PRICE_ONLY)
         if price < best:
             best, chosen = price, variant
     return best, chosen, number

@@ -4,24 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.layout import (
-    BIDS,
-    BOTTOM,
-    HANDS,
-    HIDDEN,
-    KNOWN,
-    LANDLORD,
-    NO_SEAT,
-    OWNER,
-    RNG,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_PLAY,
-)
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.words import (
     BYTE,
@@ -133,23 +117,23 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
 
     With a fixed landlord seat 0 gets the bottom; with bidding a uniformly drawn seat opens the auction.
     """
-    for word in range(KNOWN, ROW_WORDS):
-        if word != RNG:
+    for word in range(at.KNOWN, at.ROW_WORDS):
+        if word != at.RNG:
             row[word] = U0
     if rules[R_BIDDING] == BIDDING_FIXED:
-        row[LANDLORD] = U0
-        row[HANDS] = add_hand(row[HANDS], row[BOTTOM])
-        row[KNOWN] = row[BOTTOM]
-        row[STAGE] = STAGE_DOUBLE if rules[R_DOUBLING] == U1 else STAGE_PLAY
+        row[at.LANDLORD] = U0
+        row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
+        row[at.KNOWN] = row[at.BOTTOM]
+        row[at.STAGE] = at.STAGE_DOUBLE if rules[R_DOUBLING] == U1 else at.STAGE_PLAY
     else:
-        state = advance(row[RNG])
-        row[RNG] = state
+        state = advance(row[at.RNG])
+        row[at.RNG] = state
         opener = below(mix(state), rules[R_PLAYERS])
-        row[SEAT] = opener
-        row[OWNER] = opener
-        row[LANDLORD] = NO_SEAT
-        row[BIDS] = opener << U16
-        row[STAGE] = STAGE_BID
+        row[at.SEAT] = opener
+        row[at.OWNER] = opener
+        row[at.LANDLORD] = at.NO_SEAT
+        row[at.BIDS] = opener << U16
+        row[at.STAGE] = at.STAGE_BID
 
 
 @pure_kernel
@@ -170,7 +154,7 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     slots = size | (size << U16)
     slots |= (size if three else bottom_size) << U32
     slots |= (bottom_size if three else popcount(deck) - U2 * size - bottom_size) << U48
-    hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[RNG])
+    hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[at.RNG])
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
         hand2, bottom, hidden = U0, hand2, bottom
@@ -181,10 +165,10 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
         kept3, state = _drop_half(bottom, state)
         hidden = remove_hand(remove_hand(remove_hand(remove_hand(deck, kept0), kept1), kept2), kept3)
         hand0, hand1, hand2, bottom = kept0, kept1, kept2, kept3
-    row[HANDS], row[HANDS + 1], row[HANDS + 2] = hand0, hand1, hand2
-    row[BOTTOM] = bottom
-    row[HIDDEN] = hidden
-    row[RNG] = state
+    row[at.HANDS], row[at.HANDS + 1], row[at.HANDS + 2] = hand0, hand1, hand2
+    row[at.BOTTOM] = bottom
+    row[at.HIDDEN] = hidden
+    row[at.RNG] = state
     if rules[R_HALF_DECK] == U0:
         return True
     return bool(popcount(hand0) + popcount(bottom) > U3 and hand1 != U0 and (hand2 != U0 or not three))
@@ -199,5 +183,5 @@ def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
         seed: The game's generator state (:func:`ddz_env.engine.random.key` makes one from a seed and a game number).
         rules: The rules array.
     """
-    row[RNG] = seed
+    row[at.RNG] = seed
     deal_again(row, rules)

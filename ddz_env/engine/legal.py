@@ -9,25 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel
 from ddz_env.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
-from ddz_env.engine.layout import (
-    BIDS,
-    BOMBS_ONLY,
-    CHOSEN,
-    FLOOR,
-    HANDS,
-    KEY,
-    LEFT,
-    PENDING,
-    SEAT,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_KICKER,
-    STAGE_PLAY,
-    TARGET,
-)
 from ddz_env.engine.tables import (
     BID_ID,
     BOMB_ID,
@@ -202,14 +186,14 @@ def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np
 @inline_kernel
 def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
     """Mask of the ranks that a row in the kicker stage may choose."""
-    body = body_of(row, row[HANDS + np.int64(row[SEAT])], row[PENDING], rules)
-    return kicker_options(body, row[LEFT], row[CHOSEN], row[FLOOR], rules)
+    body = body_of(row, row[at.HANDS + np.int64(row[at.SEAT])], row[at.PENDING], rules)
+    return kicker_options(body, row[at.LEFT], row[at.CHOSEN], row[at.FLOOR], rules)
 
 
 @inline_kernel
 def bid_options(row: np.ndarray) -> np.uint64:
     """Four bits: no bid, and every bid above the highest so far."""
-    highest = (row[BIDS] >> U12) & U15
+    highest = (row[at.BIDS] >> U12) & U15
     return (U15 & ~((U2 << highest) - U1)) | U1
 
 
@@ -225,18 +209,18 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     """
     for word in range(MASK_WORDS):
         mask[word] = U0
-    stage = row[STAGE]
-    if stage == STAGE_PLAY:
-        hand = row[HANDS + np.int64(row[SEAT])]
-        if row[TARGET] == U0:
+    stage = row[at.STAGE]
+    if stage == at.STAGE_PLAY:
+        hand = row[at.HANDS + np.int64(row[at.SEAT])]
+        if row[at.TARGET] == U0:
             lead_mask(hand, rules, mask)
         else:
             _follow_mask(row, hand, rules, mask)
-    elif stage == STAGE_KICKER:
+    elif stage == at.STAGE_KICKER:
         put(mask, KICKER_ID, pending_options(row, rules))
-    elif stage == STAGE_BID:
+    elif stage == at.STAGE_BID:
         put(mask, BID_ID, bid_options(row))
-    elif stage == STAGE_DOUBLE:
+    elif stage == at.STAGE_DOUBLE:
         put(mask, DOUBLE_ID, U3)
 
 
@@ -260,7 +244,7 @@ def replies(
     if target != ROCKET_ID:
         bombs = bombs_in(hand, rules)
         rocket = U1 if holds_rocket(hand, rules) else U0
-        if target != BOMBS_ONLY:
+        if target != at.BOMBS_ONLY:
             segment = MAIN_SEGMENT[target]
             base = SEGMENT_BASE[segment]
             starts = follow_starts(hand, segment, key, rules)
@@ -273,7 +257,7 @@ def replies(
 
 @inline_kernel
 def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    base, starts, bombs, rocket = replies(hand, row[TARGET], row[KEY], rules)
+    base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
     mask[0] |= U1  # pass
     put(mask, base, starts)
     put(mask, BOMB_ID, bombs)

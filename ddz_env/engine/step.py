@@ -4,40 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import deal_again
 from ddz_env.engine.kickers import is_plane_with_solos
-from ddz_env.engine.layout import (
-    BIDS,
-    BOMBS,
-    BOMBS_ONLY,
-    BOTTOM,
-    CHOSEN,
-    DOUBLES,
-    FLOOR,
-    HANDS,
-    KEY,
-    KNOWN,
-    LANDLORD,
-    LEFT,
-    MOVES,
-    NO_GAME,
-    OWNER,
-    PASSES,
-    PENDING,
-    PLAYED,
-    PLAYS,
-    SEAT,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_KICKER,
-    STAGE_OVER,
-    STAGE_PLAY,
-    TARGET,
-    WEIGHTS,
-    WINNER,
-)
 from ddz_env.engine.tables import (
     BID_ID,
     DOUBLE_ID,
@@ -113,8 +83,8 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
         action: A legal action id.
         rules: The rules array.
     """
-    stage = row[STAGE]
-    if stage == STAGE_PLAY:
+    stage = row[at.STAGE]
+    if stage == at.STAGE_PLAY:
         if action == U0:
             _pass(row, rules)
         else:
@@ -123,28 +93,28 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
             if count == U0:
                 _play(row, action, U0, rules)
             else:
-                row[STAGE] = STAGE_KICKER
-                row[PENDING] = action
-                row[CHOSEN] = U0
-                row[LEFT] = count
-                row[FLOOR] = U0
-    elif stage == STAGE_KICKER:
+                row[at.STAGE] = at.STAGE_KICKER
+                row[at.PENDING] = action
+                row[at.CHOSEN] = U0
+                row[at.LEFT] = count
+                row[at.FLOOR] = U0
+    elif stage == at.STAGE_KICKER:
         rank = action - KICKER_ID
-        pending = row[PENDING]
-        row[CHOSEN] = add(row[CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
-        row[FLOOR] = rank
-        row[LEFT] -= U1
-        if row[LEFT] == U0:
-            _play(row, pending, row[CHOSEN], rules)
-    elif stage == STAGE_BID:
+        pending = row[at.PENDING]
+        row[at.CHOSEN] = add(row[at.CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+        row[at.FLOOR] = rank
+        row[at.LEFT] -= U1
+        if row[at.LEFT] == U0:
+            _play(row, pending, row[at.CHOSEN], rules)
+    elif stage == at.STAGE_BID:
         _bid(row, action - BID_ID, rules)
-    elif stage == STAGE_DOUBLE:
+    elif stage == at.STAGE_DOUBLE:
         _answer_doubling(row, action - DOUBLE_ID, rules)
 
 
 @inline_kernel
 def _pass(row: np.ndarray, rules: np.ndarray) -> None:
-    row[MOVES] += U1
+    row[at.MOVES] += U1
     pass_turn(row, rules)
 
 
@@ -167,22 +137,22 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 @inline_kernel
 def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move and keep the books that observations, views and scores read."""
-    seat = row[SEAT]
+    seat = row[at.SEAT]
     segment = MAIN_SEGMENT[main]
     cards = main_cards(main)
     if kickers != U0:
         cards = add_hand(cards, kickers)
-    row[PLAYED + np.int64(seat)] = add_hand(row[PLAYED + np.int64(seat)], cards)
-    if seat == row[LANDLORD] and row[KNOWN] != U0:
-        row[KNOWN] = remove_hand(row[KNOWN], cards)
-    row[PLAYS] += U1 << (U8 * seat)
-    row[WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
-    row[MOVES] += U1
-    row[PENDING] = U0
-    row[CHOSEN] = U0
-    row[LEFT] = U0
-    row[FLOOR] = U0
-    row[STAGE] = STAGE_PLAY
+    row[at.PLAYED + np.int64(seat)] = add_hand(row[at.PLAYED + np.int64(seat)], cards)
+    if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
+        row[at.KNOWN] = remove_hand(row[at.KNOWN], cards)
+    row[at.PLAYS] += U1 << (U8 * seat)
+    row[at.WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
+    row[at.MOVES] += U1
+    row[at.PENDING] = U0
+    row[at.CHOSEN] = U0
+    row[at.LEFT] = U0
+    row[at.FLOOR] = U0
+    row[at.STAGE] = at.STAGE_PLAY
     play_lightly(row, main, kickers, rules)
 
 
@@ -198,43 +168,43 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
         kickers: The kickers as a hand, 0 if none.
         rules: The rules array.
     """
-    seat = row[SEAT]
+    seat = row[at.SEAT]
     segment = MAIN_SEGMENT[main]
     start = main - SEGMENT_BASE[segment]
     if segment == SEG_ROCKET:
-        hand = row[HANDS + np.int64(seat)] & ~JOKERS
+        hand = row[at.HANDS + np.int64(seat)] & ~JOKERS
     else:
         body = body_mask(start, SEGMENT_LENGTH[segment])
-        hand = remove(row[HANDS + np.int64(seat)], body, SEGMENT_COPIES[segment])
+        hand = remove(row[at.HANDS + np.int64(seat)], body, SEGMENT_COPIES[segment])
         if kickers != U0:
             hand = remove_hand(hand, kickers)
-    row[HANDS + np.int64(seat)] = hand
+    row[at.HANDS + np.int64(seat)] = hand
     if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
-        row[BOMBS] += U1
-    row[PASSES] = U0
-    row[OWNER] = seat
-    row[TARGET] = main
-    row[KEY] = start
+        row[at.BOMBS] += U1
+    row[at.PASSES] = U0
+    row[at.OWNER] = seat
+    row[at.TARGET] = main
+    row[at.KEY] = start
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         _merge_reading(row, main, segment, start, kickers)
     if hand == U0:
-        row[STAGE] = STAGE_OVER
-        row[WINNER] = seat + U1
+        row[at.STAGE] = at.STAGE_OVER
+        row[at.WINNER] = seat + U1
     else:
-        row[SEAT] = next_seat(seat, rules)
+        row[at.SEAT] = next_seat(seat, rules)
 
 
 @inline_kernel
 def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
     """Pass: the next seat follows, or the owner of the target leads."""
-    row[PASSES] += U1
-    if row[PASSES] + U1 == rules[R_PLAYERS]:
-        row[SEAT] = row[OWNER]
-        row[TARGET] = U0
-        row[KEY] = U0
-        row[PASSES] = U0
+    row[at.PASSES] += U1
+    if row[at.PASSES] + U1 == rules[R_PLAYERS]:
+        row[at.SEAT] = row[at.OWNER]
+        row[at.TARGET] = U0
+        row[at.KEY] = U0
+        row[at.PASSES] = U0
     else:
-        row[SEAT] = next_seat(row[SEAT], rules)
+        row[at.SEAT] = next_seat(row[at.SEAT], rules)
 
 
 @pure_kernel
@@ -246,57 +216,57 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
     """
     length = SEGMENT_LENGTH[segment]
     trios = exactly(kickers, U3)
-    row[TARGET] = main
-    row[KEY] = start + length - U1
+    row[at.TARGET] = main
+    row[at.KEY] = start + length - U1
     if exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
-        row[TARGET] = BOMBS_ONLY
+        row[at.TARGET] = at.BOMBS_ONLY
     elif trios != U0:
         chain = (trios | body_mask(start, length)) & CHAIN_PLANE
         joined = chain & (chain >> U1) & (chain >> U2) & (chain >> U3)
         if joined != U0:
             first = start if (joined >> start) & U1 else start - U1
-            row[TARGET] = PLANES_OF_FOUR + first
-            row[KEY] = first
+            row[at.TARGET] = PLANES_OF_FOUR + first
+            row[at.KEY] = first
         else:
-            rank = row[KEY] + U1
+            rank = row[at.KEY] + U1
             while rank < U15:
                 if (trios >> rank) & U1:
-                    row[KEY] = rank
+                    row[at.KEY] = rank
                 rank += U1
 
 
 @pure_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     """One bid: 0 declines, 1..3 bids."""
-    seat = row[SEAT]
+    seat = row[at.SEAT]
     shift = U4 * seat
-    row[MOVES] += U1
-    first_round = ((row[BIDS] >> shift) & U15) == U0
+    row[at.MOVES] += U1
+    first_round = ((row[at.BIDS] >> shift) & U15) == U0
     if bid > U0 or first_round:
-        row[BIDS] = (row[BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
+        row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
     if bid > U0:
-        row[BIDS] = (row[BIDS] & ~(U15 << U12)) | (bid << U12)
-        row[OWNER] = seat
-        row[PASSES] = U0
+        row[at.BIDS] = (row[at.BIDS] & ~(U15 << U12)) | (bid << U12)
+        row[at.OWNER] = seat
+        row[at.PASSES] = U0
     else:
-        row[PASSES] += U1
-    highest = (row[BIDS] >> U12) & U15
+        row[at.PASSES] += U1
+    highest = (row[at.BIDS] >> U12) & U15
     following = next_seat(seat, rules)
-    row[SEAT] = following
-    opener = (row[BIDS] >> U16) & U15
+    row[at.SEAT] = following
+    opener = (row[at.BIDS] >> U16) & U15
     if rules[R_BIDDING] == BIDDING_ONCE:
         ended = highest == U3 or following == opener
     else:
-        ended = highest == U3 or row[PASSES] == U3 or (row[PASSES] == U2 and highest > U0)
+        ended = highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0)
     if not ended:
         return
     if highest > U0:
-        _make_landlord(row, row[OWNER], rules)
+        _make_landlord(row, row[at.OWNER], rules)
     elif rules[R_DECLINE] == DECLINE_END:
-        row[STAGE] = STAGE_OVER
-        row[WINNER] = NO_GAME
+        row[at.STAGE] = at.STAGE_OVER
+        row[at.WINNER] = at.NO_GAME
     elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
-        row[BIDS] |= U1 << U12
+        row[at.BIDS] |= U1 << U12
         _make_landlord(row, opener, rules)
     else:
         deal_again(row, rules)
@@ -304,23 +274,23 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
 
 @pure_kernel
 def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
-    row[LANDLORD] = seat
-    row[HANDS + np.int64(seat)] = add_hand(row[HANDS + np.int64(seat)], row[BOTTOM])
-    row[KNOWN] = row[BOTTOM]
-    row[SEAT] = seat
-    row[PASSES] = U0
-    row[OWNER] = seat
-    row[STAGE] = STAGE_DOUBLE if rules[R_DOUBLING] == U1 else STAGE_PLAY
+    row[at.LANDLORD] = seat
+    row[at.HANDS + np.int64(seat)] = add_hand(row[at.HANDS + np.int64(seat)], row[at.BOTTOM])
+    row[at.KNOWN] = row[at.BOTTOM]
+    row[at.SEAT] = seat
+    row[at.PASSES] = U0
+    row[at.OWNER] = seat
+    row[at.STAGE] = at.STAGE_DOUBLE if rules[R_DOUBLING] == U1 else at.STAGE_PLAY
 
 
 @pure_kernel
 def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> None:
-    seat = row[SEAT]
-    row[MOVES] += U1
-    row[DOUBLES] |= (doubled + U1) << (U2 * seat)
-    row[SEAT] = next_seat(seat, rules)
-    if row[SEAT] == row[LANDLORD]:
-        row[STAGE] = STAGE_PLAY
+    seat = row[at.SEAT]
+    row[at.MOVES] += U1
+    row[at.DOUBLES] |= (doubled + U1) << (U2 * seat)
+    row[at.SEAT] = next_seat(seat, rules)
+    if row[at.SEAT] == row[at.LANDLORD]:
+        row[at.STAGE] = at.STAGE_PLAY
 
 
 @pure_kernel
@@ -333,19 +303,19 @@ def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules
         action: A legal action id.
         rules: The rules array.
     """
-    before = row[MOVES]
-    seat = row[SEAT]
+    before = row[at.MOVES]
+    seat = row[at.SEAT]
     main, cards = action, U0
-    if row[STAGE] == STAGE_KICKER:
-        main = row[PENDING]
+    if row[at.STAGE] == at.STAGE_KICKER:
+        main = row[at.PENDING]
         size = SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]]
-        cards = add_hand(main_cards(main), add(row[CHOSEN], U1 << (action - KICKER_ID), size))
-    elif row[STAGE] == STAGE_PLAY and action != U0:
+        cards = add_hand(main_cards(main), add(row[at.CHOSEN], U1 << (action - KICKER_ID), size))
+    elif row[at.STAGE] == at.STAGE_PLAY and action != U0:
         cards = main_cards(action)
     apply_action(row, action, rules)
-    if row[MOVES] == U0 and before > U0:
+    if row[at.MOVES] == U0 and before > U0:
         ring[:] = U0
-    elif row[MOVES] != before:
+    elif row[at.MOVES] != before:
         slot = before % U16
         ring[slot, 0] = cards
         ring[slot, 1] = main | (seat << U16)

@@ -4,36 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.layout import (
-    BIDS,
-    BOMBS,
-    BOMBS_ONLY,
-    BOTTOM,
-    CHOSEN,
-    DOUBLES,
-    HANDS,
-    HIDDEN,
-    KEY,
-    KNOWN,
-    LANDLORD,
-    LEFT,
-    MOVES,
-    NO_SEAT,
-    OWNER,
-    PASSES,
-    PENDING,
-    PLAYED,
-    PLAYS,
-    SEAT,
-    SIZES,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_KICKER,
-    STAGE_OVER,
-    TARGET,
-)
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
@@ -88,7 +60,7 @@ _BIT_7 = np.uint64(0x80)
 _MAIN = np.uint64(0xFFFF)
 _U49 = np.uint64(49)
 _U56 = np.uint64(56)
-_NO_SEAT = np.uint64(NO_SEAT)
+_NO_SEAT = np.uint64(at.NO_SEAT)
 # Places in the one-hot stage.
 _AT_LEAD, _AT_FOLLOW, _AT_KICKER, _AT_BID, _AT_DOUBLE = U0, U1, U2, U3, U4
 
@@ -147,35 +119,35 @@ def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.ui
 @inline_kernel
 def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
-    stage = row[STAGE]
-    if stage == STAGE_BID:
+    stage = row[at.STAGE]
+    if stage == at.STAGE_BID:
         return _AT_BID
-    if stage == STAGE_DOUBLE:
+    if stage == at.STAGE_DOUBLE:
         return _AT_DOUBLE
-    if stage == STAGE_KICKER and row[SEAT] == seat:
+    if stage == at.STAGE_KICKER and row[at.SEAT] == seat:
         return _AT_KICKER
-    return _AT_LEAD if row[TARGET] == U0 else _AT_FOLLOW
+    return _AT_LEAD if row[at.TARGET] == U0 else _AT_FOLLOW
 
 
 @inline_kernel
 def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Cards in a hand: a view knows the size alone."""
-    size: np.uint64 = popcount(row[HANDS + np.int64(seat)])
-    if row[SIZES] != U0:
-        size = (row[SIZES] >> (U8 * seat)) & BYTE
+    size: np.uint64 = popcount(row[at.HANDS + np.int64(seat)])
+    if row[at.SIZES] != U0:
+        size = (row[at.SIZES] >> (U8 * seat)) & BYTE
     return size
 
 
 @inline_kernel
 def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    bid: np.uint64 = (row[BIDS] >> (U4 * seat)) & U15
+    bid: np.uint64 = (row[at.BIDS] >> (U4 * seat)) & U15
     return bid
 
 
 @inline_kernel
 def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
     """Slot of the ring that holds the completed move ``back`` before the last one."""
-    return np.int64((row[MOVES] - U1 - back) & U15)
+    return np.int64((row[at.MOVES] - U1 - back) & U15)
 
 
 @pure_kernel
@@ -183,7 +155,7 @@ def _put_seats(
     row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray
 ) -> None:
     """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
-    own = row[HANDS + np.int64(seat)]
+    own = row[at.HANDS + np.int64(seat)]
     low = low_counts(rules[R_DECK]) - low_counts(own)
     high = high_counts(rules[R_DECK]) - high_counts(own)
     for relative in range(3):
@@ -196,14 +168,14 @@ def _put_seats(
         other = seat + turns
         if other >= players:
             other -= players
-        _put_cards(out, _O_PLAYED + word, row[PLAYED + np.int64(other)], _hand_size(row, other))
+        _put_cards(out, _O_PLAYED + word, row[at.PLAYED + np.int64(other)], _hand_size(row, other))
         low -= out[_O_PLAYED + word]
-        high -= high_counts(row[PLAYED + np.int64(other)])
+        high -= high_counts(row[at.PLAYED + np.int64(other)])
         _put_cards(out, _O_LAST + word, U0, U0)
         if relative == 0:
             _put_cards(out, _O_HAND, own, _bid_of(row, seat))
         else:
-            visible = row[HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
+            visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
             _put_cards(out, _O_OPEN + word - 2, visible, _bid_of(row, other))
             low -= low_counts(visible)
             high -= high_counts(visible)
@@ -218,7 +190,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
     in_play = True
     word = _O_HISTORY
     for _ in range(HISTORY):
-        if back >= row[MOVES]:
+        if back >= row[at.MOVES]:
             out[word] = U0
             out[word + 1] = U0
         else:
@@ -241,14 +213,14 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
 @pure_kernel
 def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
     """Write the landlord cards, the move to beat and the own half-built move."""
-    face_up = row[BOTTOM] if row[LANDLORD] != _NO_SEAT else U0
-    _put_cards(out, _O_LANDLORD_CARDS, face_up, row[BOMBS])
-    _put_cards(out, _O_HELD, row[KNOWN], (row[BIDS] >> U12) & U15)
-    target = row[TARGET]
-    cards = ring[_slot_back(row, row[PASSES]), 0] if target != U0 and row[MOVES] > U0 else U0
-    _put_cards(out, _O_TARGET, cards, row[PASSES])
+    face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
+    _put_cards(out, _O_LANDLORD_CARDS, face_up, row[at.BOMBS])
+    _put_cards(out, _O_HELD, row[at.KNOWN], (row[at.BIDS] >> U12) & U15)
+    target = row[at.TARGET]
+    cards = ring[_slot_back(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
+    _put_cards(out, _O_TARGET, cards, row[at.PASSES])
     _put_target_body(row, _O_TARGET_BODY, out)
-    if row[STAGE] == STAGE_KICKER and row[SEAT] == seat:
+    if row[at.STAGE] == at.STAGE_KICKER and row[at.SEAT] == seat:
         _put_half_built(row, _O_PENDING, _O_KICKERS, out)
     else:
         _put_cards(out, _O_PENDING, U0, U0)
@@ -257,27 +229,27 @@ def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarr
 
 @inline_kernel
 def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
-    target = row[TARGET]
+    target = row[at.TARGET]
     if target == U0:
         _put_cards(out, word, U0, U0)
     else:
-        _put_cards(out, word, main_cards(target) if target != BOMBS_ONLY else U0, row[KEY] + U1)
+        _put_cards(out, word, main_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
 
 
 @inline_kernel
 def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
-    pending = row[PENDING]
-    _put_cards(out, body_word, main_cards(pending), row[LEFT])
-    _put_cards(out, kicker_word, row[CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+    pending = row[at.PENDING]
+    _put_cards(out, body_word, main_cards(pending), row[at.LEFT])
+    _put_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
 
 
 @pure_kernel
 def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write the small features, which share two words."""
     role = _NO_SEAT
-    if row[LANDLORD] != _NO_SEAT:
-        role = _relative(seat, row[LANDLORD], players)
-    over = row[STAGE] == STAGE_OVER
+    if row[at.LANDLORD] != _NO_SEAT:
+        role = _relative(seat, row[at.LANDLORD], players)
+    over = row[at.STAGE] == at.STAGE_OVER
     for half in range(2):
         first = U8 * np.uint64(half)
         word = _lane(U1, _T_ROLE + role - first)
@@ -285,11 +257,11 @@ def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndar
             word |= _lane(U1, _T_OVER - first)
         else:
             word |= _lane(U1, _T_STAGE + _stage_place(row, seat) - first)
-            word |= _lane(U1, _T_TO_ACT + _relative(row[SEAT], seat, players) - first)
+            word |= _lane(U1, _T_TO_ACT + _relative(row[at.SEAT], seat, players) - first)
         turns = U0
         while turns < players:
             other = seat + turns if seat + turns < players else seat + turns - players
-            word |= _lane((row[DOUBLES] >> (U2 * other)) & U3, _T_DOUBLES + turns - first)
+            word |= _lane((row[at.DOUBLES] >> (U2 * other)) & U3, _T_DOUBLES + turns - first)
             turns += U1
         out[_O_TAIL + half] = word
 
@@ -361,13 +333,13 @@ def write_concealed(row: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np
         hand = U0
         if np.uint64(turns) < players:
             other = seat + np.uint64(turns)
-            hand = row[HANDS + np.int64(other if other < players else other - players)]
+            hand = row[at.HANDS + np.int64(other if other < players else other - players)]
         _put_cards(out, 2 * turns - 2, hand, popcount(hand))
-    undealt = row[HIDDEN]
+    undealt = row[at.HIDDEN]
     low, high = low_counts(undealt), high_counts(undealt)
-    if row[LANDLORD] == _NO_SEAT:
-        low += low_counts(row[BOTTOM])
-        high += high_counts(row[BOTTOM])
+    if row[at.LANDLORD] == _NO_SEAT:
+        low += low_counts(row[at.BOTTOM])
+        high += high_counts(row[at.BOTTOM])
     out[4] = low
     out[5] = high | (((low + high) * _ONES) >> _U56) << _U56
 
@@ -383,15 +355,15 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
     """
     for seat in range(3):
         dealt = np.uint64(seat) < rules[R_PLAYERS]
-        hand = row[HANDS + seat] if dealt else U0
-        played = row[PLAYED + seat] if dealt else U0
+        hand = row[at.HANDS + seat] if dealt else U0
+        played = row[at.PLAYED + seat] if dealt else U0
         _put_cards(out, _S_HANDS + 2 * seat, hand, popcount(hand))
-        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
-    _put_cards(out, _S_UNDEALT, row[HIDDEN], row[PASSES])
-    _put_cards(out, _S_LANDLORD_CARDS, row[BOTTOM], row[BOMBS])
-    _put_cards(out, _S_HELD, row[KNOWN], (row[BIDS] >> U12) & U15)
+        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
+    _put_cards(out, _S_UNDEALT, row[at.HIDDEN], row[at.PASSES])
+    _put_cards(out, _S_LANDLORD_CARDS, row[at.BOTTOM], row[at.BOMBS])
+    _put_cards(out, _S_HELD, row[at.KNOWN], (row[at.BIDS] >> U12) & U15)
     _put_target_body(row, _S_TARGET_BODY, out)
-    if row[STAGE] == STAGE_KICKER:
+    if row[at.STAGE] == at.STAGE_KICKER:
         _put_half_built(row, _S_PENDING, _S_KICKERS, out)
     else:
         _put_cards(out, _S_PENDING, U0, U0)
@@ -401,21 +373,21 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
 
 @pure_kernel
 def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
-    over = row[STAGE] == STAGE_OVER
+    over = row[at.STAGE] == at.STAGE_OVER
     for part in range(_S_TAIL_WORDS):
         first = U8 * np.uint64(part)
-        word = _lane(U1, _S_LANDLORD + row[LANDLORD] - first)
+        word = _lane(U1, _S_LANDLORD + row[at.LANDLORD] - first)
         word |= _lane(U1, _S_PLAYERS + rules[R_PLAYERS] - U2 - first)
         if over:
             word |= _lane(U1, _S_OVER - first)
         else:
-            word |= _lane(U1, _S_SEAT + row[SEAT] - first)
-            word |= _lane(U1, _S_STAGE + _stage_place(row, row[SEAT]) - first)
-        if row[TARGET] != U0:
-            word |= _lane(U1, _S_OWNER + row[OWNER] - first)
+            word |= _lane(U1, _S_SEAT + row[at.SEAT] - first)
+            word |= _lane(U1, _S_STAGE + _stage_place(row, row[at.SEAT]) - first)
+        if row[at.TARGET] != U0:
+            word |= _lane(U1, _S_OWNER + row[at.OWNER] - first)
         seat = U0
         while seat < rules[R_PLAYERS]:
             word |= _lane(_bid_of(row, seat), _S_BIDS + seat - first)
-            word |= _lane((row[DOUBLES] >> (U2 * seat)) & U3, _S_DOUBLES + seat - first)
+            word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_DOUBLES + seat - first)
             seat += U1
         out[_S_TAIL + part] = word

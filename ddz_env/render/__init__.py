@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ddz_env.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.render.ansi import render_ansi
-from ddz_env.render.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.render.table import Table, table_of
 from ddz_env.render.window import Window
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.errors import DouDizhuError
+from ddz_env.errors import DouDizhuError, MissingDependencyError
 from ddz_env.render import render_ansi, render_rgb
-from ddz_env.render.errors import MissingDependencyError
 from ddz_env.rules import PRESETS
 from ddz_env.state import State
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.render.errors import InvalidPictureError, MissingDependencyError
+from ddz_env.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.render.sprites import (
     GOLD,
     WHITE,
@@ -27,7 +27,7 @@ from ddz_env.render.sprites import (
     panel,
     slot,
 )
-from ddz_env.render.table import Card, Play, Seat, Table
+from ddz_env.render.table import Card, Play, Seat, Table, plural
 
 try:
     from PIL import Image, ImageDraw
@@ -135,7 +135,7 @@ class _Painter:
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "over": "game over"}
         self._text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
         self._text(936, 30, f"Stake {table.stake}", 24, GOLD, "right")
-        facts = f"move {table.moves}" + (f" · {_plural(table.bombs, 'bomb')}" if table.bombs else "")
+        facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
 
     def _landlord_cards(self, table: Table) -> None:
@@ -179,7 +179,7 @@ class _Painter:
 
     def _plate(self, seat: Seat, place: Place) -> None:
         """Name, role, cards in hand and the result."""
-        texts = [f"Seat {seat.number}"] + [seat.role] * bool(seat.role) + [_plural(seat.size, "card")]
+        texts = [f"Seat {seat.number}"] + [seat.role] * bool(seat.role) + [plural(seat.size, "card")]
         text = " · ".join(texts)
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
         crowned = 26 if seat.role == "landlord" else 0
@@ -283,7 +283,3 @@ def _fade(card: Card, width: int) -> Picture:
 
 def _left_edge(x: float, width: float, align: Align) -> float:
     return x - {"left": 0.0, "centre": width / 2, "right": width}[align]
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 
 from ddz_env.cards import RANK_NAMES
-from ddz_env.render.errors import MissingDependencyError
+from ddz_env.errors import MissingDependencyError
 from ddz_env.render.table import Card
 
 try:

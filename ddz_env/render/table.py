@@ -19,31 +19,10 @@ import numpy.typing as npt
 
 from ddz_env.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
-from ddz_env.engine.layout import (
-    BIDS,
-    BOMBS,
-    BOTTOM,
-    CHOSEN,
-    DOUBLES,
-    HANDS,
-    HIDDEN,
-    KNOWN,
-    LANDLORD,
-    LEFT,
-    MOVES,
-    NO_SEAT,
-    OWNER,
-    PENDING,
-    PLAYED,
-    SEAT,
-    SIZES,
-    STAGE,
-    TARGET,
-    WINNER,
-)
+from ddz_env.engine import layout as at
 from ddz_env.engine.score import is_spring, stake, write_returns
+from ddz_env.errors import InvalidPictureError
 from ddz_env.notation import Hand, Move
-from ddz_env.render.errors import InvalidPictureError
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State
 from ddz_env.view import STAGE_NAMES, View, role_of
@@ -212,7 +191,7 @@ class Table:
         if self.stage == "double":
             return f"{who} may double"
         if self.building is not None:
-            return f"{who} chooses {_plural(self.building.kickers_left, 'more kicker')} for a {self.building.category}"
+            return f"{who} chooses {plural(self.building.kickers_left, 'more kicker')} for a {self.building.category}"
         if self.on_lead:
             return f"{who} leads"
         # A game taken over from a bare row has no history, hence no move to show.
@@ -276,10 +255,10 @@ class _Reader:
         self.rules = rules
         self.viewer = viewer
         self.history = history
-        self.stage = STAGE_NAMES[int(row[STAGE])]
-        landlord = int(row[LANDLORD])
-        self.landlord = None if landlord == NO_SEAT else landlord
-        self.winner = next((seat for seat in range(rules.players) if int(row[WINNER]) == seat + 1), None)
+        self.stage = STAGE_NAMES[int(row[at.STAGE])]
+        landlord = int(row[at.LANDLORD])
+        self.landlord = None if landlord == at.NO_SEAT else landlord
+        self.winner = next((seat for seat in range(rules.players) if int(row[at.WINNER]) == seat + 1), None)
         self.hands = [self._visible_hand(seat) for seat in range(rules.players)]
         self.first_copies = self._first_copies()
         self.trick_start = _trick_start(history, rules.players)
@@ -287,7 +266,7 @@ class _Reader:
     def table(self) -> Table:
         """The whole table."""
         seats = tuple(self._seat(seat) for seat in range(self.rules.players))
-        bottom = self._hand(BOTTOM)
+        bottom = self._hand(at.BOTTOM)
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         return Table(
             rules=self.rules.name,
@@ -297,12 +276,12 @@ class _Reader:
             landlord=self.landlord,
             landlord_cards=_cards(bottom.counts, self.first_copies[self.landlord]),
             landlord_backs=face_down,
-            undealt=len(self._hand(HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
+            undealt=len(self._hand(at.HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
             stake=int(stake(self.row)),
-            highest_bid=(int(self.row[BIDS]) >> 12) & 15,
-            bombs=int(self.row[BOMBS]),
-            moves=int(self.row[MOVES]),
-            on_lead=int(self.row[TARGET]) == 0,
+            highest_bid=(int(self.row[at.BIDS]) >> 12) & 15,
+            bombs=int(self.row[at.BOMBS]),
+            moves=int(self.row[at.MOVES]),
+            on_lead=int(self.row[at.TARGET]) == 0,
             building=self._building(),
             winner=self.winner,
             spring=self.winner is not None and bool(is_spring(self.row)),
@@ -313,8 +292,8 @@ class _Reader:
 
     def _visible_hand(self, seat: int) -> Hand:
         if self.viewer in (None, seat) or self.rules.open_hands:
-            return self._hand(HANDS + seat)
-        return self._hand(KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
+            return self._hand(at.HANDS + seat)
+        return self._hand(at.KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
 
     def _first_copies(self) -> dict[int | None, list[int]]:
         """For each seat the first copy of each rank that is its own; under None the first after all seats."""
@@ -324,18 +303,18 @@ class _Reader:
         for turn in range(players):
             seat = ((self.viewer or 0) + turn) % players
             first[seat] = free
-            free = _sum(free, self.hands[seat].counts, self._hand(PLAYED + seat).counts)
+            free = _sum(free, self.hands[seat].counts, self._hand(at.PLAYED + seat).counts)
         first[None] = free
         return first
 
     def _held_from(self, seat: int) -> list[int]:
         """The first copy of each rank that is still in hand: the played cards stand before it."""
-        return _sum(self.first_copies[seat], self._hand(PLAYED + seat).counts)
+        return _sum(self.first_copies[seat], self._hand(at.PLAYED + seat).counts)
 
     def _size(self, seat: int) -> int:
         if self.viewer is None:
             return len(self.hands[seat])
-        return (int(self.row[SIZES]) >> (8 * seat)) & 255
+        return (int(self.row[at.SIZES]) >> (8 * seat)) & 255
 
     def _seat(self, seat: int) -> Seat:
         return Seat(
@@ -345,12 +324,12 @@ class _Reader:
             size=self._size(seat),
             play=self._play(seat),
             acting=self._is_acting(seat),
-            doubled=(int(self.row[DOUBLES]) >> (2 * seat)) & 3 == 2,
+            doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
             result=self._returns()[seat] if self.stage == "over" else None,
         )
 
     def _is_acting(self, seat: int) -> bool:
-        return self.stage != "over" and int(self.row[SEAT]) == seat
+        return self.stage != "over" and int(self.row[at.SEAT]) == seat
 
     def _role(self, seat: int) -> str:
         role = (role_of(self.row, seat, self.rules.players) or "").replace("_", " ")
@@ -375,7 +354,7 @@ class _Reader:
         for number in range(len(self.history) - 1, -1, -1):
             mover, move = self.history[number]
             if mover == seat and move.main in shown:
-                to_beat = int(self.row[TARGET]) != 0 and int(self.row[OWNER]) == seat and not move.is_pass
+                to_beat = int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass
                 return Play(
                     text=str(move),
                     category=move.category,
@@ -395,12 +374,12 @@ class _Reader:
     def _building(self) -> Building | None:
         if self.stage != "kicker":
             return None
-        group = MAIN_GROUPS[int(self.row[PENDING])]
-        first = self._held_from(int(self.row[SEAT]))
-        left = int(self.row[LEFT])
+        group = MAIN_GROUPS[int(self.row[at.PENDING])]
+        first = self._held_from(int(self.row[at.SEAT]))
+        left = int(self.row[at.LEFT])
         return Building(
             category=CATEGORIES[group.category].name,
-            cards=_cards(group.need, first) + _cards(self._hand(CHOSEN).counts, first),
+            cards=_cards(group.need, first) + _cards(self._hand(at.CHOSEN).counts, first),
             kickers_left=left,
             cards_left=left * group.kicker_size,
         )
@@ -415,7 +394,8 @@ def _cards(counts: Sequence[int], first: Sequence[int]) -> Cards:
     return tuple(Card(rank, first[rank] + copy) for rank, count in enumerate(counts) for copy in range(count))
 
 
-def _plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """``1 card``, ``2 cards``."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 

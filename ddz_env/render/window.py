@@ -10,7 +10,7 @@ from weakref import WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.render.errors import InvalidPictureError, MissingDependencyError
+from ddz_env.errors import InvalidPictureError, MissingDependencyError
 
 
 class Window:

@@ -211,7 +211,7 @@ def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     refused = CliRunner().invoke(app, ["demo", "--out", "a,b"])
     assert (refused.exit_code, "InvalidDemonstrationError" in refused.stderr) == (2, True)
-    monkeypatch.setitem(sys.modules, "agents.neural.policy", None)
+    monkeypatch.setitem(sys.modules, "agents.neural.network", None)
     refused = CliRunner().invoke(app, ["demo"])
     assert (refused.exit_code, MissingTorchError.__name__ in refused.stderr) == (2, True)
     assert "landlord" not in refused.output

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.policy import NetworkPolicy  # noqa: E402
-from agents.neural_search.beliefs import believed_players  # noqa: E402
+from agents.neural.network import NetworkPolicy  # noqa: E402
+from agents.neural_search.agent import believed_players  # noqa: E402
 from agents.worlds import learned_player  # noqa: E402
 from agents.worlds.inference import infer, inferred_pool  # noqa: E402
 from agents.worlds.learned_player import LearnedPlayer  # noqa: E402

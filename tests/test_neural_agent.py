@@ -13,7 +13,8 @@ pytest.importorskip("safetensors")
 
 from agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
 from agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
-from agents.neural.policy import Bytes, Floats, NetworkPolicy  # noqa: E402
+from agents.neural.model import Bytes, Floats  # noqa: E402
+from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.shipped import shipped_policy_path  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env import PRESETS, State  # noqa: E402
@@ -161,7 +162,7 @@ def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPoli
 
 
 def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents.neural.policy", None)
+    monkeypatch.setitem(sys.modules, "agents.neural.network", None)
     with pytest.raises(MissingTorchError, match=r"pip install \"ddz-env\[train\]\""):
         PolicyAgent(tmp_path / "policy.safetensors")
 

@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from agents.neural.games import GAME_COLUMNS, describe_games
-from agents.neural.hands import PLANES
-from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
+from agents.neural.columns import GAME_COLUMNS, describe_games
+from agents.neural.features import PLANES, PROSPECTS, put_prospects, weigh_pool
 from agents.rule_agent.mind import new_mind
 from ddz_env import Rules, State
 from ddz_env.batch import SelfPlayBatch

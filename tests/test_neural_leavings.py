@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.hands import PLANES
+from agents.neural.features import APPRAISAL, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_appraisal
 from agents.neural.leavings import describe_leavings
-from agents.neural.prospects import APPRAISAL, MOST_LOSERS, MOST_MOVES, PROSPECTS, put_appraisal
 from ddz_env.batch import SelfPlayBatch
 
 

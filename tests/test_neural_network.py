@@ -7,22 +7,34 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from agents.neural import columns as inputs  # noqa: E402
 from agents.neural.columns import (  # noqa: E402
+    CRITIC_INPUTS,
+    GAME_COLUMNS,
     HEAD,
-    OWN_PROSPECTS,
+    POLICY_INPUTS,
+    REST_COLUMNS,
+    REST_INPUTS,
     TAIL,
+    Columns,
+    describe_games,
     describe_observations,
     observation_columns,
 )
-from agents.neural.errors import InvalidPolicyInputError  # noqa: E402
-from agents.neural.games import GAME_COLUMNS, describe_games  # noqa: E402
-from agents.neural.hands import CHAINS, HAND_COLUMNS, PLANES  # noqa: E402
-from agents.neural.leavings import REST_COLUMNS, describe_leavings, describe_prospects  # noqa: E402
-from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork, policy_input  # noqa: E402
-from agents.neural.policy import NetworkPolicy, PolicyModel  # noqa: E402
-from agents.neural.prospects import PROSPECTS  # noqa: E402
-from agents.neural.signs import SIGNS  # noqa: E402
-from agents.neural.standalone import StandalonePolicy, thresholds  # noqa: E402
+from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
+from agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
+from agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
+from agents.neural.model import PolicyModel  # noqa: E402
+from agents.neural.network import (  # noqa: E402
+    Architecture,
+    Critic,
+    NetworkPolicy,
+    PolicyNetwork,
+    masked_log_probabilities,
+    policy_input,
+)
+from agents.neural.onnx_export import StandalonePolicy, thresholds  # noqa: E402
+from agents.rule_agent.mind import new_mind  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN  # noqa: E402
@@ -122,8 +134,10 @@ def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
             assert torch.equal(standalone.describe(observations, prospects[0]), seen.columns)
             rests = standalone.leave(observations, seen.rows, seen.actions)
             assert torch.equal(thresholds(rests), seen.rests[:, :PLANES])
-            for one, other in zip(standalone(observations, masks, *prospects), network(*seen), strict=True):
-                assert torch.equal(one, other)
+            logits, values = network(*seen)
+            log_probabilities, twin_values = standalone(observations, masks, *prospects)
+            assert torch.equal(log_probabilities, masked_log_probabilities(logits, masks))
+            assert torch.equal(twin_values, values)
     assert kickers > 0 or rules in ("mini",)
 
 
@@ -145,7 +159,7 @@ def test_every_leaving_is_the_hand_without_the_cards() -> None:
 
 def test_the_own_hand_is_described_by_its_thresholds_and_chains() -> None:
     state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
-    hand = describe_observations(observe(state)[None], 0)[0, OWN_PROSPECTS - HAND_COLUMNS : OWN_PROSPECTS]
+    hand = describe_observations(observe(state)[None], 0)[0, POLICY_INPUTS.at.hand : POLICY_INPUTS.at.prospects]
     assert hand[: 4 * 3].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0]
     held = {chain.name for chain, there in zip(CHAINS, hand[PLANES:], strict=True) if there}
     assert held == {"solo chain 34567", "solo chain 45678", "solo chain 345678", "plane 333444"}
@@ -158,8 +172,8 @@ def test_a_hand_that_an_action_leaves_is_described_by_its_thresholds_and_prospec
     rest = describe_leavings(observe(state)[None], pass_alone).columns[0]
     own = describe_observations(observe(state)[None], 0)[0]
     assert len(rest) == REST_COLUMNS == PLANES + PROSPECTS
-    assert rest[:PLANES].tolist() == own[OWN_PROSPECTS - HAND_COLUMNS :][:PLANES].tolist()
-    assert rest[PLANES:].tolist() == own[OWN_PROSPECTS:][:PROSPECTS].tolist()
+    assert rest[:PLANES].tolist() == own[POLICY_INPUTS.at.hand :][:PLANES].tolist()
+    assert rest[PLANES:].tolist() == own[POLICY_INPUTS.at.prospects :][:PROSPECTS].tolist()
 
 
 def test_the_bytes_before_and_behind_the_moves_are_read_and_so_many_moves() -> None:
@@ -184,6 +198,35 @@ def test_a_pass_long_ago_is_among_the_signs_however_few_moves_are_shown(history:
         state.step(move)
     signs = describe_observations(observe(state)[None], history)[0, -SIGNS:].reshape(2, 2, 15)
     assert signs[:, 0, 0].tolist() == [1, 1]  # both let the 3 pass, eleven moves ago; since then only 7 and 8
+
+
+def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write() -> None:
+    """Every column of a row is written, and none behind it: a width that is wrong leaves a gap or hides a column."""
+    batch = SelfPlayBatch(4, "bidding", seed=5, threads=1, concealed=True)
+    rules, known = Rules().words(), np.zeros(4, np.bool_)
+    for history in (0, 3, 15):
+        size = observation_columns(history)
+        out = np.full((4, size + 9), np.nan, np.float32)
+        inputs._describe_observations(batch.observation, history, rules, new_mind(), out)
+        assert np.isfinite(out[:, :size]).all()
+        assert np.isnan(out[:, size:]).all()
+    out = np.full((4, GAME_COLUMNS + 9), np.nan, np.float32)
+    inputs._describe_games(batch.observation, batch.concealed, known, rules, new_mind(), out)
+    assert np.isfinite(out[:, :GAME_COLUMNS]).all()
+    assert np.isnan(out[:, GAME_COLUMNS:]).all()
+    found = describe_leavings(batch.observation, batch.mask)
+    wide = found._replace(columns=np.full((len(found.rows), REST_COLUMNS + 9), np.nan, np.float32))
+    _describe_leavings(batch.observation, batch.mask, True, rules, new_mind(), wide)
+    assert np.isfinite(wide.columns[:, :REST_COLUMNS]).all()
+    assert np.isnan(wide.columns[:, REST_COLUMNS:]).all()
+
+
+@pytest.mark.parametrize("table", [POLICY_INPUTS, REST_INPUTS, CRITIC_INPUTS])
+def test_the_places_of_inputs_follow_from_their_widths(table: Columns) -> None:
+    places = [getattr(table.at, entry.name) for entry in table.inputs]
+    assert places == [sum(entry.columns for entry in table.inputs[:index]) for index in range(len(places))]
+    assert table.size == places[-1] + table.inputs[-1].columns
+    assert [row[0] for row in table.rows()] == [f"`{entry.name}`" for entry in table.inputs]
 
 
 def test_columns_lie_between_zero_and_one() -> None:

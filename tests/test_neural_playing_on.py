@@ -7,14 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.mcts.errors import InvalidBudgetError  # noqa: E402
 from agents.neural.model import Floats, PolicyModel  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
-from agents.neural_search.leaves import Evaluator  # noqa: E402
-from agents.neural_search.playing_on import play_on  # noqa: E402
-from agents.neural_search.slots import Slots, new_slots  # noqa: E402
+from agents.neural_search.descent import Descents, new_descents  # noqa: E402
+from agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
 from ddz_env import State  # noqa: E402
+from ddz_env.errors import InvalidAgentOptionError  # noqa: E402
 from ddz_env.observation import CONCEALED, action_mask, observe  # noqa: E402
 from ddz_env.observation.writing import write_concealed  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
@@ -27,15 +26,20 @@ def concealed_of(state: State) -> np.ndarray:
     return out
 
 
-def waiting(states: list[State]) -> Slots:
+def waiting(states: list[State]) -> Descents:
     """Games that wait for a decision, as a search leaves them."""
-    slots = new_slots(len(states))
-    for slot, state in enumerate(states):
-        slots.rows[slot], slots.rings[slot], slots.waits[slot] = state.row, state.ring, 1
-        slots.observations[slot].view(np.int8)[:] = observe(state)
-        slots.masks[slot].view(np.int8)[:] = action_mask(state)
-        slots.concealed[slot] = concealed_of(state)
-    return slots
+    games = new_descents(len(states))
+    for place, state in enumerate(states):
+        games.rows[place], games.rings[place], games.waits[place] = state.row, state.ring, 1
+        games.observations[place].view(np.int8)[:] = observe(state)
+        games.masks[place].view(np.int8)[:] = action_mask(state)
+        games.concealed[place] = concealed_of(state)
+    return games
+
+
+def valued(model: NetworkPolicy, games: Descents) -> Floats:
+    """The critic's values of the games for the seats to act."""
+    return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
 
 
 def undecided(count: int, rules: str = "standard") -> list[State]:
@@ -81,14 +85,13 @@ def played_on(state: State, model: NetworkPolicy, decisions: int) -> float:
 @pytest.mark.parametrize("decisions", [1, 4, 1000])
 def test_the_policy_plays_on_as_it_would_at_the_table(decisions: int, rules: str) -> None:
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
-
-    def value(slots: Slots) -> Floats:
-        seen = (array.view(np.int8) for array in (slots.observations, slots.masks, slots.concealed))
-        return model.value_of_games(*seen)
-
-    slots = waiting(states)
-    logs, _ = model.evaluate(slots.observations.view(np.int8), slots.masks.view(np.int8))
-    found = play_on(model, slots, logs, decisions, states[0].rule_words, value)
+    games = waiting(states)
+    logs, _ = model.evaluate(games.observations.view(np.int8), games.masks.view(np.int8))
+    played = play_on(model, games, logs, decisions, states[0].rule_words)
+    found = played.values
+    assert (len(played.places) > 0) == (decisions < 1000)
+    if len(played.places):
+        found[played.places] = np.where(played.same_side, 1, -1) * valued(model, played.descents)
     expected = [played_on(state, model, decisions) for state in states]
     assert found == pytest.approx(expected, abs=1e-4)
     assert (decisions == 1000) == bool((np.abs(found) == 1).all())
@@ -100,9 +103,7 @@ def test_a_search_plays_its_leaves_on() -> None:
     rules = states[0].rule_words
     now, later = (Evaluator(model, "critic", 1.0, ahead).leaves(waiting(states), rules) for ahead in (0, 1000))
     assert now[0].tobytes() == later[0].tobytes()
-    slots = waiting(states)
-    seen = (array.view(np.int8) for array in (slots.observations, slots.masks, slots.concealed))
-    assert now[1].tobytes() == model.value_of_games(*seen).tobytes()
+    assert now[1].tobytes() == valued(model, waiting(states)).tobytes()
     assert (np.abs(later[1]) == 1).all()
     assert (np.abs(now[1]) < 1).all()
 
@@ -135,7 +136,7 @@ def test_a_search_ahead_depends_on_nothing_hidden() -> None:
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize(("ahead", "message"), [(-1, "ahead=-1"), (1.5, "ahead=1.5"), (1001, "at most 1,000")])
+@pytest.mark.parametrize(("ahead", "message"), [(-1, "ahead=-1"), (1.5, "ahead=1.5"), (1001, "to 1,000")])
 def test_bad_horizons_are_refused(ahead: float, message: str) -> None:
-    with pytest.raises(InvalidBudgetError, match=message):
+    with pytest.raises(InvalidAgentOptionError, match=message):
         ModelSearchAgent(NetworkPolicy(*small_networks()), ahead=ahead)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.games import describe_games
+from agents.neural.columns import describe_games
+from agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from agents.neural.leavings import describe_prospects
-from agents.neural.prospects import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from agents.rule_agent.mind import new_mind
 from ddz_env import Rules, State
 from ddz_env.batch import SelfPlayBatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -9,23 +10,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.mcts.errors import InvalidBudgetError, InvalidSearchOptionError  # noqa: E402
 from agents.mcts.options import plain  # noqa: E402
 from agents.mcts.search import Position, search  # noqa: E402
 from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
 from agents.neural.model import Bytes, Floats  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
-from agents.neural_search.agent import ROOTS, ModelSearchAgent, NeuralSearchAgent  # noqa: E402
+from agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
 from agents.worlds.determinize import WorldPool, uniform  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
 from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
-from ddz_env.errors import IllegalMoveError  # noqa: E402
+from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError  # noqa: E402
 from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.registry import agent_options, make_agent  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 _ROLE = OBSERVATION.offsets["role"]
@@ -91,13 +91,13 @@ def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = 
         batch,
         Evaluator(model, leaf, 1.0),
         exploration=1.0,
-        trust=0.0 if leaf == "simulation" else 1.0,
+        value_share=0.0 if leaf == "simulation" else 1.0,
         simulation=0,
         shared=False,
     )
     forest.plant(view, [np.uint64(seed)])
     for _ in range(iterations // batch):
-        forest.wave(view, uniform(), np.full(batch, -1, np.int16))
+        forest.wave(uniform(), np.full(batch, -1, np.int16))
     return forest.trees[0]
 
 
@@ -173,7 +173,7 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
     model, view = Prefers({main, kicker}), state.view()
     decision = ModelSearchAgent(model, 600, root="puct").decide(view, np.random.default_rng(0))
     assert max(decision.visits, key=decision.visits.__getitem__) == main
-    for root in ROOTS:
+    for root in ("halving", "puct"):
         assert ModelSearchAgent(model, 600, root=root).act(view, np.random.default_rng(0)) == Move(main, (10,))
         # A visit or two never reach the kickers: there the prior chooses alone.
         few = ModelSearchAgent(model, 1, trees=1, batch=1, root=root)
@@ -185,21 +185,21 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     state = State.new(6)
     for _ in range(3):
         state.step(state.legal_moves()[-1])
-    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0)
+    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0)
     forest.plant(state.view(), [np.uint64(1), np.uint64(2)])
     for _ in range(6):
-        forest.wave(state.view(), uniform(), np.full(8, -1, np.int16))
-    slots, seen = forest.slots, np.zeros(OBSERVATION_WORDS, np.uint64)
-    waiting = np.flatnonzero(slots.waits)
+        forest.wave(uniform(), np.full(8, -1, np.int16))
+    descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
+    waiting = np.flatnonzero(descents.waits)
     assert len(waiting)
-    assert max(slots.depth[waiting]) > 1
-    for slot in waiting:
-        row = slots.rows[slot]
-        write_observation(row, slots.rings[slot], state.rule_words, row[SEAT], seen)
-        assert seen.tobytes() == slots.observations[slot].tobytes()
+    assert max(descents.depth[waiting]) > 1
+    for place in waiting:
+        row = descents.rows[place]
+        write_observation(row, descents.rings[place], state.rule_words, row[SEAT], seen)
+        assert seen.tobytes() == descents.observations[place].tobytes()
 
 
-@pytest.mark.parametrize("root", ROOTS)
+@pytest.mark.parametrize("root", ["halving", "puct"])
 def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
     """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
     state = State.from_hands(["344", "7", "9"], check_sizes=False)
@@ -266,15 +266,17 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
 def first_worlds(shared: bool) -> dict[int, list[bytes]]:
     """The hidden cards in which each of four moves of the root was tried, visit by visit."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest = Forest(1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, trust=1.0, simulation=0, shared=shared)
+    forest = Forest(
+        1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0, shared=shared
+    )
     forest.plant(view, [np.uint64(3)])
     found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
     for visit in range(12):
         for action in sorted(found, key=lambda a: (a * 7 + visit) % 5):  # in any order
-            forest.wave(view, uniform(), np.array([action], np.int16))
-            hands = forest.slots.rows[0, HANDS : HANDS + 3].copy()
+            forest.wave(uniform(), np.array([action], np.int16))
+            hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
-            played = [forest.slots.path[0, level] for level in range(1, int(forest.slots.depth[0]))]
+            played = [forest.descents.path[0, level] for level in range(1, int(forest.descents.depth[0]))]
             if not played:  # nobody else has played yet: the hidden hands are those that were dealt
                 found[action].append(hands.tobytes())
     return found
@@ -305,7 +307,7 @@ def test_any_model_will_do(tmp_path: Path) -> None:
     assert leaf_kind(NetworkPolicy(policy, critic), "auto") == "critic"
     assert leaf_kind(NetworkPolicy(policy), "auto") == "value"
     assert leaf_kind(Uniform(), "auto") == "value"
-    with pytest.raises(InvalidSearchOptionError, match="no critic"):
+    with pytest.raises(InvalidAgentOptionError, match="no critic"):
         ModelSearchAgent(NetworkPolicy(policy), leaf="critic")
     save_weights(tmp_path / "small.safetensors", Weights(policy, critic))
     agent = make_agent(f"neural-ismcts:path={tmp_path / 'small.safetensors'},iterations=60,trees=2")
@@ -319,7 +321,7 @@ def test_a_policy_trained_for_stakes_gives_priors_and_no_values() -> None:
     model = NetworkPolicy(*small_networks(), objective="stake")
     assert leaf_kind(model, "auto") == leaf_kind(model, "simulation") == "simulation"
     for leaf in ("critic", "value"):
-        with pytest.raises(InvalidSearchOptionError, match="trained for objective='stake'"):
+        with pytest.raises(InvalidAgentOptionError, match="trained for objective='stake'"):
             ModelSearchAgent(model, leaf=leaf)
 
 
@@ -329,7 +331,7 @@ def test_a_policy_that_has_only_imitated_gives_priors_and_no_values(tmp_path: Pa
     path = tmp_path / "imitated.safetensors"
     save_weights(path, Weights(policy, values_trained=False))
     assert make_agent(f"neural-ismcts:path={path}").leaf == "simulation"
-    with pytest.raises(InvalidSearchOptionError, match="these weights learned moves only, by imitation"):
+    with pytest.raises(InvalidAgentOptionError, match="these weights learned moves only, by imitation"):
         make_agent(f"neural-ismcts:path={path},leaf=value")
     assert leaf_kind(NetworkPolicy(policy, critic, values_trained=False), "auto") == "critic"
     save_weights(path, Weights(policy))
@@ -362,8 +364,8 @@ def test_inference_and_simulations_can_join() -> None:
     for agent in (
         ModelSearchAgent(model, 100, particles=50, inference="rules"),
         ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
-        ModelSearchAgent(model, 100, trust=0.5, simulation="rules"),
-        ModelSearchAgent(model, 100, trust=0.0),
+        ModelSearchAgent(model, 100, value_share=0.5, simulation="rules"),
+        ModelSearchAgent(model, 100, value_share=0.0),
         ModelSearchAgent(model, 100, temperature=2.0, final="value"),
         ModelSearchAgent(model, milliseconds=30),
     ):
@@ -409,41 +411,55 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "message"),
     [
-        ({"iterations": 0}, InvalidBudgetError, "iterations=0"),
-        ({"iterations": 2.5}, InvalidBudgetError, "iterations=2.5 must be a whole number"),
-        ({"iterations": 1_000_001}, InvalidBudgetError, "iterations=1000001 must be at most 1,000,000"),
-        ({"iterations": 10**400}, InvalidBudgetError, "must be at most 1,000,000"),
-        ({"trees": 0}, InvalidBudgetError, "trees=0"),
-        ({"trees": 65}, InvalidBudgetError, "trees=65 must be at most 64"),
-        ({"batch": 0}, InvalidBudgetError, "batch=0"),
-        ({"batch": 257}, InvalidBudgetError, "batch=257 must be at most 256"),
-        ({"particles": -1}, InvalidBudgetError, "particles=-1"),
-        ({"particles": 1e9}, InvalidBudgetError, r"particles=1000000000\.0 must be at most 100,000"),
-        ({"milliseconds": 0}, InvalidBudgetError, "milliseconds=0"),
-        ({"temperature": 0}, InvalidBudgetError, "temperature=0"),
-        ({"exploration": float("nan")}, InvalidBudgetError, "exploration=nan"),
-        ({"trust": 1.5}, InvalidBudgetError, "trust=1.5"),
-        ({"settled": 1.5}, InvalidBudgetError, "settled=1.5 must be at most 1"),
-        ({"settled": 0.4}, InvalidBudgetError, "settled=0.4"),
-        ({"inference": "oracle"}, InvalidSearchOptionError, "mixed, policy, rules"),
-        ({"leaf": "oracle"}, InvalidSearchOptionError, "auto, critic, value, simulation"),
-        ({"simulation": "perfect"}, InvalidSearchOptionError, "random, planned, rules"),
-        ({"candidates": 1}, InvalidBudgetError, "candidates=1"),
-        ({"caution": -0.1}, InvalidBudgetError, "caution=-0.1"),
-        ({"root": "deep"}, InvalidSearchOptionError, "halving, puct"),
-        ({"final": "last"}, InvalidSearchOptionError, "visits, value"),
+        ({"iterations": 0}, "iterations=0"),
+        ({"iterations": 2.5}, "iterations=2.5 must be a whole number"),
+        ({"iterations": 1_000_001}, "iterations=1000001 must be a whole number from 1 to 1,000,000"),
+        ({"iterations": 10**400}, "from 1 to 1,000,000"),
+        ({"trees": 0}, "trees=0"),
+        ({"trees": 65}, "trees=65 must be a whole number from 1 to 64"),
+        ({"batch": 0}, "batch=0"),
+        ({"batch": 257}, "batch=257 must be a whole number from 1 to 256"),
+        ({"particles": -1}, "particles=-1"),
+        ({"particles": 1e9}, r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
+        ({"milliseconds": 0}, "milliseconds=0"),
+        ({"temperature": 0}, "temperature=0"),
+        ({"exploration": float("nan")}, "exploration=nan"),
+        ({"value_share": 1.5}, "value_share=1.5"),
+        ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
+        ({"settled": 0.4}, "settled=0.4"),
+        ({"inference": "oracle"}, "mixed, policy, rules"),
+        ({"leaf": "oracle"}, "auto, critic, value, simulation"),
+        ({"simulation": "perfect"}, "random, planned, rules"),
+        ({"candidates": 1}, "candidates=1"),
+        ({"prior_weight": -0.1}, "prior_weight=-0.1"),
+        ({"root": "deep"}, "halving, puct"),
+        ({"final": "last"}, "visits, value"),
     ],
 )
-def test_bad_options_have_named_errors(options: dict[str, object], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        ModelSearchAgent(Uniform(), **options)  # type: ignore[arg-type]
+def test_bad_options_have_named_errors(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=message):
+        ModelSearchAgent(Uniform(), **options)
+
+
+def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
+    """And says so, with the nearest name where there is none."""
+    names = [option.name for option in agent_options("neural-ismcts")]
+    assert names[:4] == ["path", "threads", "trust_file", "iterations"]
+    assert set(names[3:]) == {option.name for option in SearchOptions.options()}
+    assert list(inspect.signature(NeuralSearchAgent).parameters)[:2] == ["path", "iterations"]
+    assert all(option.meaning for option in agent_options("neural-ismcts"))
+    with pytest.raises(InvalidAgentOptionError, match="iteration"):
+        make_agent("neural-ismcts:iteration=5")
+    with pytest.raises(InvalidAgentOptionError, match="did you mean 'prior_weight'"):
+        ModelSearchAgent(Uniform(), prior_weigth=0.1)
 
 
 def test_the_largest_sizes_are_allowed() -> None:
     agent = ModelSearchAgent(Uniform(), 1_000_000, trees=64, batch=256, particles=100_000)
-    assert (agent.iterations, agent.trees, agent.batch, agent.particles) == (1_000_000, 64, 256, 100_000)
+    options = agent.options
+    assert (options.iterations, options.trees, options.batch, options.particles) == (1_000_000, 64, 256, 100_000)
 
 
 @pytest.mark.parametrize("option", ["iterations", "trees", "batch", "particles"])
@@ -452,7 +468,7 @@ def test_too_large_a_size_is_refused_before_memory_is_taken(option: str, monkeyp
         raise AssertionError("memory was taken")
 
     monkeypatch.setattr("agents.neural_search.agent.Forest", refuse)
-    with pytest.raises(InvalidBudgetError, match=option):
+    with pytest.raises(InvalidAgentOptionError, match=option):
         make_agent(f"neural-ismcts:{option}=1e12")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents.neural.columns import describe_observations
-from agents.neural.signs import SIGNS
+from agents.neural.features import SIGNS
 from ddz_env import Rules, State
 from ddz_env.actions import BID_BASE
 from ddz_env.observation import HISTORY, observe
@@ -163,7 +163,7 @@ def test_signs_are_what_a_naive_reading_of_the_history_finds(rules: str) -> None
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
 def test_tensor_operations_read_the_same_signs_to_the_bit(rules: str) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.standalone import read_signs
+    from agents.neural.onnx_export import read_signs
 
     states = positions(Rules.preset(rules), 15)
     observations = np.stack([observe(state, seat) for state in states for seat in range(state.rules.players)])

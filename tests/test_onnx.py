@@ -27,11 +27,10 @@ from agents.neural.errors import (  # noqa: E402
     TensorFileError,
     TensorFileMismatchError,
 )
-from agents.neural.loading import load_policy  # noqa: E402
-from agents.neural.model import PolicyModel  # noqa: E402
+from agents.neural.model import PolicyModel, load_policy  # noqa: E402
+from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.onnx_export import export_onnx  # noqa: E402
 from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402

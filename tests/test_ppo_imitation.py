@@ -14,8 +14,11 @@ pytest.importorskip("safetensors")
 
 from agents.neural.agent import ModelAgent  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
-from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.network import (  # noqa: E402
+    Architecture,
+    NetworkPolicy,
+    PolicyNetwork,
+)
 from agents.neural.teacher import NO_LABEL, RulesTeacher  # noqa: E402
 from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402

@@ -10,10 +10,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.games import describe_games  # noqa: E402
+from agents.neural.columns import describe_games  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
-from agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.network import (  # noqa: E402
+    Architecture,
+    Critic,
+    NetworkPolicy,
+    PolicyNetwork,
+    policy_input,
+)
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402

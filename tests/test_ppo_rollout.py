@@ -10,10 +10,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from agents.neural.features import APPRAISAL  # noqa: E402
 from agents.neural.leavings import Appraisals  # noqa: E402
+from agents.neural.model import Bytes, Floats  # noqa: E402
 from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
-from agents.neural.policy import Bytes, Floats  # noqa: E402
-from agents.neural.prospects import APPRAISAL  # noqa: E402
 from agents.neural.teacher import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402

@@ -14,11 +14,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from agents.neural.columns import describe_games  # noqa: E402
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from agents.neural.games import describe_games  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
-from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from agents.neural.policy import NetworkPolicy  # noqa: E402
+from agents.neural.network import (  # noqa: E402
+    Architecture,
+    Critic,
+    NetworkPolicy,
+    PolicyNetwork,
+)
 from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402

@@ -17,8 +17,7 @@ from pettingzoo import AECEnv
 from pettingzoo.test import api_test
 from stable_baselines3.common.env_checker import check_env
 
-from agents.neural.sb3_policy import load_sb3_policy
-from agents.neural.sb3_purpose import Purpose, read_purpose
+from agents.neural.sb3_policy import Purpose, load_sb3_policy, read_purpose
 from ddz_env import dou_dizhu_v0
 from training.sb3.aec_tutorial import LearnerSeat, run_tutorial
 
@@ -192,7 +191,7 @@ def test_the_tutorials_model_is_saved_with_what_it_was_trained_for(
     monkeypatch.setattr("training.sb3.aec_tutorial.N_STEPS", 2)
     run_tutorial(16, rules="mini", deals=1, path=tmp_path / "model.zip")
     assert read_purpose(tmp_path / "model.zip") == Purpose("mini", "win")
-    assert load_sb3_policy(tmp_path / "model.zip", trust=True).rules == "mini"
+    assert load_sb3_policy(tmp_path / "model.zip", trust_file=True).rules == "mini"
 
 
 @pytest.mark.long

@@ -24,7 +24,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from typer.testing import CliRunner
 
-from agents.mcts.errors import InvalidSearchOptionError
 from agents.neural.agent import ModelAgent
 from agents.neural.errors import (
     InvalidPolicyInputError,
@@ -33,12 +32,12 @@ from agents.neural.errors import (
     TensorFileMismatchError,
     UntrustedFileError,
 )
-from agents.neural.policy import PolicyModel
-from agents.neural.sb3_policy import SB3Policy, load_sb3_policy
-from agents.neural.sb3_purpose import Purpose, add_purpose, read_purpose
+from agents.neural.model import PolicyModel
+from agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
 from agents.neural_search.agent import ModelSearchAgent
 from ddz_env import State
 from ddz_env.batch import SelfPlayBatch
+from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.gym import DouDizhuEnv
 from ddz_env.playing import play_game, seat_generators
 from ddz_env.registry import make_agent
@@ -125,10 +124,10 @@ def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     save_run(tmp_path / "run", run, TimeSplit())
     path = shutil.copy(tmp_path / "run" / "model.zip", tmp_path / "elsewhere.zip")
     assert read_purpose(path) == Purpose("rlcard", "stake")
-    policy = load_sb3_policy(path, trust=True)
+    policy = load_sb3_policy(path, trust_file=True)
     assert (policy.rules, policy.objective) == ("rlcard", "stake")
     assert make_agent(f"neural-ismcts:path={path},trust_file=true").leaf == "simulation"
-    with pytest.raises(InvalidSearchOptionError, match="trained for objective='stake'"):
+    with pytest.raises(InvalidAgentOptionError, match="trained for objective='stake'"):
         make_agent(f"neural-ismcts:path={path},trust_file=true,leaf=value")
     theirs = MaskablePPO.load(path).policy.state_dict()
     assert all(torch.equal(weight, theirs[name]) for name, weight in run.model.policy.state_dict().items())
@@ -139,11 +138,11 @@ def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
 
 def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_path: Path) -> None:
     assert read_purpose(saved) == Purpose(None, "win")
-    policy = load_sb3_policy(saved, trust=True)
+    policy = load_sb3_policy(saved, trust_file=True)
     assert (policy.rules, policy.objective) == (None, "win")
     path = shutil.copy(saved, tmp_path / "own.zip")
     add_purpose(path, Purpose("standard", "stake"))
-    assert load_sb3_policy(path, trust=True).objective == "stake"
+    assert load_sb3_policy(path, trust_file=True).objective == "stake"
     with pytest.raises(TensorFileError, match="says already what it is for"):
         add_purpose(path, Purpose())
     with pytest.raises(TensorFileError, match="is missing"):
@@ -167,7 +166,7 @@ def test_a_purpose_that_cannot_be_understood_is_refused_by_name(text: bytes, sav
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("ddz-policy.json", text)
     with pytest.raises(TensorFileMismatchError, match=r"its member ddz-policy\.json"):
-        load_sb3_policy(path, trust=True)
+        load_sb3_policy(path, trust_file=True)
 
 
 def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_path: Path) -> None:
@@ -191,18 +190,20 @@ def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_
 
 
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:
-    agent = make_agent(f"policy:path={saved},trust=true")
+    agent = make_agent(f"policy:path={saved},trust_file=true")
     ours = ModelAgent(SB3Policy(model.policy))
     games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators(4, 0, 3)) for player in (agent, ours)]
     assert games[0].is_over
     assert games[0] == games[1]
 
 
-@pytest.mark.parametrize("trust", ["", ",trust=false", ",trust=1", ",trust=yes"])
+@pytest.mark.parametrize("trust", ["", ",trust_file=false", ",trust_file=1", ",trust_file=yes"])
 def test_an_agent_unpickles_nothing_unless_trust_is_true(trust: str, saved: Path, tmp_path: Path) -> None:
     gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
     poison(saved, gift, mark)
-    with pytest.raises(UntrustedFileError, match=r"write policy:path=.*gift\.zip,trust=true"):
+    untrusted = (UntrustedFileError, r"write policy:path=.*gift\.zip,trust_file=true")
+    error, message = untrusted if trust in ("", ",trust_file=false") else (InvalidAgentOptionError, "true or false")
+    with pytest.raises(error, match=message):
         make_agent(f"policy:path={gift}{trust}")
     assert not mark.exists()
 
@@ -210,7 +211,7 @@ def test_an_agent_unpickles_nothing_unless_trust_is_true(trust: str, saved: Path
 def test_trust_means_that_the_code_in_the_file_runs(saved: Path, tmp_path: Path) -> None:
     gift, mark = tmp_path / "gift.zip", tmp_path / "mark"
     poison(saved, gift, mark)
-    load_sb3_policy(gift, trust=True)
+    load_sb3_policy(gift, trust_file=True)
     assert mark.exists()  # or the tests around this one would prove nothing
 
 
@@ -231,15 +232,15 @@ def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
 
 def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(TensorFileError, match="no such file"):
-        load_sb3_policy(tmp_path / "nothing.zip", trust=True)
+        load_sb3_policy(tmp_path / "nothing.zip", trust_file=True)
     data, path = saved.read_bytes(), tmp_path / "broken.zip"
     for part in (data[:0], data[:1000], data[: len(data) // 2]):
         path.write_bytes(part)
         with pytest.raises(TensorFileError, match=r"no zip file, or was truncated|No data found"):
-            load_sb3_policy(path, trust=True)
+            load_sb3_policy(path, trust_file=True)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
     with pytest.raises(TensorFileMismatchError, match="holds no MaskablePPO"):
-        load_sb3_policy(path, trust=True)
+        load_sb3_policy(path, trust_file=True)
 
 
 def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
@@ -253,7 +254,7 @@ def test_without_sb3_the_error_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
     with pytest.raises(MissingSb3Error, match=r"pip install \"ddz-env\[train\]\""):
-        make_agent(f"policy:path={saved},trust=true")
+        make_agent(f"policy:path={saved},trust_file=true")
     for command in ("sb3", "sb3-aec"):
         result = CliRunner().invoke(app, ["train", command, "--out", str(tmp_path / "run")])
         assert (result.exit_code, "MissingSb3Error" in result.output) == (2, True)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 
 from agents.neural.agent import ModelAgent
-from agents.neural.policy import NetworkPolicy
+from agents.neural.network import NetworkPolicy
 from ddz_env import State
 from ddz_env.actions import MAIN_GROUPS
 from ddz_env.errors import UnknownAgentError

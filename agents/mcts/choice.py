@@ -52,7 +52,7 @@ def finishing_move(root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[n
     return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
 
 
-class _Totals(NamedTuple):
+class Totals(NamedTuple):
     """Statistics of the children of one node, added up over the trees, by action."""
 
     visits: dict[int, int]
@@ -60,7 +60,7 @@ class _Totals(NamedTuple):
     priors: dict[int, float]
 
 
-def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> _Totals:
+def totals(trees: Sequence[Tree], nodes: Sequence[int]) -> Totals:
     """Statistics of the children of one node in every tree, the actions ascending."""
     visits: dict[int, int] = {}
     rewards: dict[int, float] = {}
@@ -74,7 +74,7 @@ def _totals(trees: Sequence[Tree], nodes: Sequence[int]) -> _Totals:
             visits[action] = visits.get(action, 0) + count
             rewards[action] = rewards.get(action, 0.0) + reward
             priors[action] = priors.get(action, 0.0) + prior
-    return _Totals(dict(sorted(visits.items())), rewards, priors)
+    return Totals(dict(sorted(visits.items())), rewards, priors)
 
 
 def choose(
@@ -94,7 +94,7 @@ def choose(
         decided: The first stage's action, where the search has chosen it already.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
-    first = _totals(trees, nodes)
+    first = totals(trees, nodes)
     row = root.copy()
     line: list[int] = []
     action = _next_action(first, row, rules, by_value) if decided is None else decided
@@ -104,13 +104,13 @@ def choose(
         if int(row[STAGE]) != STAGE_KICKER:
             break
         nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
-        action = _next_action(_totals(trees, nodes), row, rules, by_value)
+        action = _next_action(totals(trees, nodes), row, rules, by_value)
     values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(totals: _Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool) -> int:
+def _next_action(totals: Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
     visits, rewards, priors = totals
     if not visits:

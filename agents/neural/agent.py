@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.loading import load_policy
-from agents.neural.model import Bytes, Floats, PolicyModel
+from agents.neural.model import Bytes, Floats, PolicyModel, load_policy
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.engine.history import apply_and_record
 from ddz_env.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.errors import IllegalMoveError
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.options import Options, Range, takes
+from ddz_env.threads import MOST_THREADS
+
+
+@dataclass(frozen=True)
+class PolicyFile(Options):
+    """Which policy an agent reads, and how.
+
+    Attributes:
+        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one.
+        threads: Threads of every evaluation, for the whole process; none for one a core.
+        trust_file: Whether a `.zip` of Stable-Baselines3 may be read, which runs whatever code is in it.
+    """
+
+    path: str | Path | None = None
+    _: KW_ONLY
+    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+    trust_file: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.path, (int, float)):  # a file's name may look like a number
+            object.__setattr__(self, "path", str(self.path))
+        super().__post_init__()
+
+    def load(self) -> PolicyModel:
+        """Read the policy: :func:`~agents.neural.model.load_policy`."""
+        return load_policy(self.path, threads=self.threads, trust_file=self.trust_file)
+
+
+@dataclass(frozen=True)
+class PolicyOptions(PolicyFile):
+    """The policy of ``policy``, and how it is played.
+
+    Attributes:
+        temperature: 0 takes the most probable action, 1 draws by the probabilities; less than 1 favours the probable
+            ones more.
+    """
+
+    temperature: Annotated[float, Range(0)] = 0.0
 
 
 def choose_actions(
@@ -48,7 +88,7 @@ def choose_actions(
 
 
 class _Thinking:
-    """One move in the making: a private copy of the view, played on stage by stage."""
+    """One move in the making: a private copy of the view, advanced stage by stage."""
 
     def __init__(self, view: View) -> None:
         if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
@@ -90,10 +130,8 @@ class ModelAgent:
     cheats = False
 
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
-        if isinstance(temperature, bool) or not isinstance(temperature, (int, float)) or not 0 <= temperature < np.inf:
-            raise InvalidAgentOptionError(f"temperature={temperature!r} must be a number of at least 0")
         self.model = model
-        self.temperature = float(temperature)
+        self.temperature = PolicyOptions(temperature=temperature).temperature
         self.name = name
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -132,25 +170,19 @@ class ModelAgent:
         return [int(action) for action in actions]
 
 
+@takes(PolicyOptions)
 class PolicyAgent(ModelAgent):
     """Plays by a trained policy: the one that ships, or ``policy:path=FILE``.
 
-    Args:
-        path: The file, of any format that :func:`~agents.neural.loading.load_policy` reads; None for the shipped one.
-        temperature: See :func:`choose_actions`.
-        threads: Threads of every evaluation.
-        trust: Whether a ``.zip`` of Stable-Baselines3 may be read, which runs whatever code is in it.
-
     Raises:
-        UntrustedFileError: If the file is a ``.zip`` and ``trust`` is not set.
+        UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
         MissingTorchError: If PyTorch or safetensors is needed and not installed.
         MissingOnnxError: If ONNX Runtime is.
         MissingSb3Error: If sb3-contrib is.
         TensorFileError: If the file cannot be read or does not fit this package.
-        InvalidAgentOptionError: If the temperature is out of range.
+        InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    def __init__(
-        self, path: str | Path | None = None, temperature: float = 0.0, threads: int = 1, trust: bool = False
-    ) -> None:
-        super().__init__(load_policy(path, threads=threads, trust=trust), temperature)
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = PolicyOptions.of(*values, **named)
+        super().__init__(options.load(), options.temperature)

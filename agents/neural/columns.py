@@ -1,48 +1,49 @@
-"""What the policy reads: an observation as columns between 0 and 1.
+"""What the networks read, as columns between 0 and 1: one table for each input, and the kernels that write it.
 
-Counts of cards are shown as they are, scaled, and as thresholds (at least one, at least two ...), because the moves of
-Dou Dizhu are made of thresholds; and the own hand as chains, whether it holds each of them, and with its *prospects*
-(:mod:`agents.neural.prospects`).  The columns of an observation are
+A table lists the inputs in order with their widths and meanings.  Its size, the place of each input, the order in which
+the tensor operations of :mod:`agents.neural.onnx_export` put them together, and the tables of the docs follow from it.
+Each kernel writes every input of its table at the table's place; what an input looks like is defined in
+:mod:`agents.neural.features`.
 
-=============  ==========================================================================================
-columns        meaning
-=============  ==========================================================================================
-bytes          the bytes of the observation, scaled: all before the history, ``history`` moves, the last 16
-own hand       thresholds and chains; prospects of what no move in progress has taken
-unseen cards   thresholds
-target         thresholds
-hand sizes     thresholds 1 to 20 of self, next and previous
-key            thresholds 1 to 15 of the rank to exceed
-signs          what the others let pass (:mod:`agents.neural.signs`)
-=============  ==========================================================================================
-
-They are written by compiled code: as tensor operations (:mod:`agents.neural.standalone` has those that can be) they
-cost a third of the time of training.  The mask of legal actions is no input, it only says which actions have a
-probability: with it, imitation agreed with the rule agent in 92.7 % instead of 92.4 % of the decisions after 600,000 of
-them, and there were 400 columns more to multiply.
+Compiled code writes the columns: as tensor operations they cost a third of the time of training.  The mask of legal
+actions is no input, it only says which actions have a probability: with it, imitation agreed with the rule agent in
+92.7 % instead of 92.4 % of the decisions after 600,000 of them, and there were 400 columns more to multiply.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.hands import (
+from agents.neural.features import (
+    FIRST_MOVE,
     HAND_COLUMNS,
+    MOVE_BYTES,
     PLANES,
+    PROSPECTS,
+    SIGNS,
     hand_word,
     put_hand,
     put_planes,
+    put_prospects,
     put_scaled,
+    put_signs,
     put_thresholds,
+    weigh_pool,
 )
-from agents.neural.prospects import PROSPECTS, put_prospects, weigh_pool
-from agents.neural.signs import FIRST_MOVE, MOVE_BYTES, SIGNS, put_signs
 from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.cards import NUM_RANKS
-from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.observation import HISTORY, OBSERVATION
+from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.engine.words import add_hand, popcount
+from ddz_env.observation import CONCEALED, HISTORY, OBSERVATION
 from ddz_env.rules import Rules
+
+# --- Bytes of an observation and of what it conceals ------------------------------------------------------------------
 
 MOST_CARDS = 20
 """The largest hand."""
@@ -57,24 +58,103 @@ HAND, UNSEEN, TARGET, KEY, PENDING, KICKERS = (
     OBSERVATION.offsets[name] for name in ("hand", "unseen", "target", "target_key", "pending_body", "kickers")
 )
 LEFT: tuple[int, ...] = tuple(OBSERVATION.offsets[f"cards_left_{seat}"] for seat in ("self", "next", "previous"))
+_AFTER_PENDING = OBSERVATION.offsets["hand_next"]
+_COUNTS = np.array([OBSERVATION.offsets[name] for name in ("bombs", "highest_bid", "passes")], np.int64)
+_HAND_NEXT, _HAND_PREVIOUS, _UNDEALT = (CONCEALED.offsets[name] for name in ("hand_next", "hand_previous", "undealt"))
 
 OBSERVATION_SCALES: npt.NDArray[np.float32] = (1.0 / OBSERVATION.high).astype(np.float32)
-
-_FIXED = (
-    HEAD
-    + (OBSERVATION.size - TAIL)
-    + (HAND_COLUMNS + PROSPECTS)
-    + 2 * PLANES
-    + len(LEFT) * MOST_CARDS
-    + NUM_RANKS
-    + SIGNS
-)
-OWN_PROSPECTS = HEAD + (OBSERVATION.size - TAIL) + HAND_COLUMNS
-"""The column at which the prospects of the own hand begin, where no history is shown."""
+_CONCEALED_SCALES: npt.NDArray[np.float32] = (1.0 / CONCEALED.high).astype(np.float32)
+_LEFT = np.array(LEFT, np.int64)
 
 # Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
 READING_RULES = Rules().words()
-_LEFT = np.array(LEFT, np.int64)
+
+# --- The tables -------------------------------------------------------------------------------------------------------
+
+
+class Input(NamedTuple):
+    """One input of a network.
+
+    Attributes:
+        name: Its name in :attr:`Columns.at`.
+        columns: How many columns it has; 0 for the history, which has ``MOVE_BYTES`` for each move that is shown.
+        meaning: What they say, for the docs.
+    """
+
+    name: str
+    columns: int
+    meaning: str
+
+
+class Columns:
+    """A table of inputs, and what follows from it.
+
+    Args:
+        *inputs: The table.
+
+    Attributes:
+        inputs: The table.
+        size: Columns in all, where no history is shown.
+        at: The first column of each input by its name, where no history is shown; the history moves what is behind it.
+    """
+
+    def __init__(self, *inputs: Input) -> None:
+        self.inputs = inputs
+        *starts, self.size = accumulate((entry.columns for entry in inputs), initial=0)
+        self.at: Any = namedtuple("at", [entry.name for entry in inputs])(*starts)  # names are data
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """The rows of the docs table: name, columns, meaning."""
+        for name, columns, meaning in self.inputs:
+            yield f"`{name}`", str(columns or f"{MOVE_BYTES} a move"), meaning
+
+
+_BESIDE = (
+    Input("target", PLANES, "thresholds of the move to beat"),
+    Input("sizes", len(LEFT) * MOST_CARDS, f"hand sizes of self, next and previous: thresholds 1 to {MOST_CARDS}"),
+    Input("key", NUM_RANKS, f"the rank to exceed: thresholds 1 to {NUM_RANKS}"),
+)
+
+POLICY_INPUTS = Columns(
+    Input("table", HEAD, "the bytes of the observation before its history, scaled"),
+    Input("history", 0, "the last moves, scaled bytes"),
+    Input("state", OBSERVATION.size - TAIL, "the bytes behind the history, scaled: role, stage and the like"),
+    Input("hand", HAND_COLUMNS, "thresholds of the own hand, and each chain that it holds"),
+    Input("prospects", PROSPECTS, "prospects of the own hand, without what the move in progress has taken"),
+    Input("unseen", PLANES, "thresholds of the cards that are in nobody's sight"),
+    *_BESIDE,
+    Input("signs", SIGNS, "the lowest solo and pair of an enemy that each of the others let pass"),
+)
+"""What the policy reads of an observation."""
+
+REST_INPUTS = Columns(
+    Input("rest", PLANES, "thresholds of the hand that the action leaves"),
+    Input("prospects", PROSPECTS, "its prospects"),
+)
+"""What the policy reads of each legal action."""
+
+CRITIC_INPUTS = Columns(
+    Input("counts", len(_COUNTS), "bombs so far, the highest bid, passes in a row; scaled"),
+    Input("half_built", _AFTER_PENDING - PENDING, "the bytes of the move in progress, scaled"),
+    Input("state", OBSERVATION.size - TAIL, "role, stage and the like, scaled"),
+    Input("undealt", CONCEALED.size - _UNDEALT, "the cards that nobody holds, scaled"),
+    Input("own", PLANES, "thresholds of the own hand, without what the move in progress has taken"),
+    Input("own_prospects", PROSPECTS, "its prospects against the two others"),
+    Input("next", PLANES, "thresholds of the next seat's hand"),
+    Input("next_prospects", PROSPECTS, "its prospects"),
+    Input("previous", PLANES, "thresholds of the previous seat's hand"),
+    Input("previous_prospects", PROSPECTS, "its prospects"),
+    *_BESIDE,
+    Input("against_rules", 1, "whether the rule agent is known to play the other side; 0 where it is not known"),
+)
+"""What the critic reads of a game in which nothing is concealed, from the seat to act.
+
+With every hand in sight the past says nothing more, so there is no history.  The last input is about the players, not
+about the game: in training the same position is worth more against the rule agent than against oneself.
+"""
+
+REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
+_P, _C = POLICY_INPUTS.at, CRITIC_INPUTS.at
 
 
 def observation_columns(history: int) -> int:
@@ -83,11 +163,14 @@ def observation_columns(history: int) -> int:
     Args:
         history: Completed moves that are shown, 0 to 15.
     """
-    return _FIXED + MOVE_BYTES * history
+    return POLICY_INPUTS.size + MOVE_BYTES * history
+
+
+# --- The kernels ------------------------------------------------------------------------------------------------------
 
 
 def describe_observations(observations: npt.NDArray[np.int8], history: int = HISTORY) -> npt.NDArray[np.float32]:
-    """The columns of observations.
+    """The columns of observations, for policies.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -101,6 +184,27 @@ def describe_observations(observations: npt.NDArray[np.int8], history: int = HIS
     return out
 
 
+def describe_games(
+    observations: npt.NDArray[np.int8],
+    concealed: npt.NDArray[np.int8],
+    against_rules: npt.NDArray[np.bool_] | None = None,
+) -> npt.NDArray[np.float32]:
+    """The columns of games, for critics only.
+
+    Args:
+        observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
+        concealed: What they do not see, shape ``[n, CONCEALED.size]``, int8.
+        against_rules: Where the other side is known to be the rule agent's, shape ``[n]``, bool; nowhere if None.
+
+    Returns:
+        Shape ``[n, GAME_COLUMNS]``, float32.
+    """
+    out = np.empty((len(concealed), GAME_COLUMNS), np.float32)
+    known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
+    _describe_games(observations, concealed, known, READING_RULES, new_mind(), out)
+    return out
+
+
 @inline_kernel
 def weigh_unseen(values: np.ndarray, mind: Mind) -> None:
     """Price moves by the cards that the observer has not seen and the larger of the other hands."""
@@ -109,12 +213,10 @@ def weigh_unseen(values: np.ndarray, mind: Mind) -> None:
 
 
 @inline_kernel
-def put_sizes(values: np.ndarray, out: np.ndarray, place: int) -> int:
-    """Write the thresholds of the target, the hand sizes and the key; the place behind them."""
-    place = put_planes(values, TARGET, out, place)
+def _put_sizes(values: np.ndarray, out: np.ndarray, place: int) -> None:
+    """Write the thresholds of the three hand sizes."""
     for seat in range(_LEFT.shape[0]):
         place = put_thresholds(int(values[_LEFT[seat]]), MOST_CARDS, out, place)
-    return put_thresholds(int(values[KEY]), NUM_RANKS, out, place)
 
 
 @inline_kernel
@@ -129,14 +231,59 @@ def _describe_observations(
     observations: np.ndarray, history: int, rules: np.ndarray, mind: Mind, out: np.ndarray
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
+    shown = MOVE_BYTES * history
     for index in range(observations.shape[0]):
         values, row = observations[index], out[index]
-        place = put_scaled(values, OBSERVATION_SCALES, 0, HEAD + MOVE_BYTES * history, row, 0)
-        place = put_scaled(values, OBSERVATION_SCALES, TAIL, observations.shape[1], row, place)
-        place = put_hand(values, HAND, row, place)
+        put_scaled(values, OBSERVATION_SCALES, 0, HEAD + shown, row, _P.table)
+        row = row[shown:]  # what is behind the history
+        put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _P.state)
+        put_hand(values, HAND, row, _P.hand)
         hand_left(values, rest)
         weigh_unseen(values, mind)
-        place = put_prospects(hand_word(rest, 0), rules, mind, row, place)
-        place = put_planes(values, UNSEEN, row, place)
-        place = put_sizes(values, row, place)
-        put_signs(values, row, place)
+        put_prospects(hand_word(rest, 0), rules, mind, row, _P.prospects)
+        put_planes(values, UNSEEN, row, _P.unseen)
+        put_planes(values, TARGET, row, _P.target)
+        _put_sizes(values, row, _P.sizes)
+        put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
+        put_signs(values, row, _P.signs)
+
+
+@pure_kernel
+def _put_prospects_among(
+    hand: np.uint64, one: np.uint64, other: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int
+) -> None:
+    """Write the prospects of a hand whose moves two other hands could beat."""
+    weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
+    put_prospects(hand, rules, mind, out, place)
+
+
+@kernel
+def _describe_games(
+    observations: np.ndarray,
+    concealed: np.ndarray,
+    against_rules: np.ndarray,
+    rules: np.ndarray,
+    mind: Mind,
+    out: np.ndarray,
+) -> None:
+    rest = np.empty(NUM_RANKS, np.int8)
+    for index in range(concealed.shape[0]):
+        values, hidden, row = observations[index], concealed[index], out[index]
+        hand_left(values, rest)
+        own, following, previous = hand_word(rest, 0), hand_word(hidden, _HAND_NEXT), hand_word(hidden, _HAND_PREVIOUS)
+        for count in range(_COUNTS.size):
+            first = _COUNTS[count]
+            put_scaled(values, OBSERVATION_SCALES, first, first + 1, row, _C.counts + count)
+        put_scaled(values, OBSERVATION_SCALES, PENDING, _AFTER_PENDING, row, _C.half_built)
+        put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _C.state)
+        put_scaled(hidden, _CONCEALED_SCALES, _UNDEALT, hidden.size, row, _C.undealt)
+        put_planes(rest, 0, row, _C.own)
+        _put_prospects_among(own, following, previous, rules, mind, row, _C.own_prospects)
+        put_planes(hidden, _HAND_NEXT, row, _C.next)
+        _put_prospects_among(following, own, previous, rules, mind, row, _C.next_prospects)
+        put_planes(hidden, _HAND_PREVIOUS, row, _C.previous)
+        _put_prospects_among(previous, own, following, rules, mind, row, _C.previous_prospects)
+        put_planes(values, TARGET, row, _C.target)
+        _put_sizes(values, row, _C.sizes)
+        put_thresholds(int(values[KEY]), NUM_RANKS, row, _C.key)
+        row[_C.against_rules] = np.float32(against_rules[index])

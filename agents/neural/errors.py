@@ -9,6 +9,10 @@ class InvalidPolicyInputError(DouDizhuError):
     """Observations or masks of the wrong shape or type, or a row without a legal action."""
 
 
+class InvalidArchitectureError(DouDizhuError):
+    """The size of a network is out of range, or it is described by something that is no architecture."""
+
+
 class TensorFileError(DouDizhuError):
     """A policy or another file of tensors cannot be read: it is missing, truncated, corrupt or something else."""
 

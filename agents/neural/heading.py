@@ -6,11 +6,9 @@ import functools
 import hashlib
 from collections.abc import Mapping
 
-from agents.neural.columns import observation_columns
+from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, observation_columns
 from agents.neural.errors import TensorFileMismatchError
-from agents.neural.games import GAME_COLUMNS
-from agents.neural.leavings import REST_COLUMNS
-from agents.neural.prospects import MEANING
+from agents.neural.features import MEANING
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.observation import CONCEALED, OBSERVATION
 

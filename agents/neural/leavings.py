@@ -15,22 +15,22 @@ import numpy.typing as npt
 from agents.neural.columns import (
     HAND,
     KICKERS,
-    OWN_PROSPECTS,
     PENDING,
+    POLICY_INPUTS,
     READING_RULES,
+    REST_COLUMNS,
+    REST_INPUTS,
     describe_observations,
     weigh_unseen,
 )
-from agents.neural.hands import PLANES, hand_word, put_planes
-from agents.neural.prospects import APPRAISAL, PROSPECTS, appraise, put_appraisal
+from agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, put_appraisal, put_planes
 from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel
 from ddz_env.observation import OBSERVATION
 
-REST_COLUMNS = PLANES + PROSPECTS
-"""Columns of a hand that an action leaves."""
+_AT = REST_INPUTS.at
 
 KICKER_SIZE = OBSERVATION.offsets["kicker_size"]
 
@@ -84,7 +84,7 @@ def describe_leavings(
         np.empty((pairs, REST_COLUMNS), np.float32),
         np.empty((pairs, APPRAISAL), np.int16) if appraisals is None else appraisals,
     )
-    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_mind(), *found)
+    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_mind(), found)
     return found
 
 
@@ -101,24 +101,17 @@ def describe_prospects(
         Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
         ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
     """
-    own = describe_observations(observations, 0)[:, OWN_PROSPECTS : OWN_PROSPECTS + PROSPECTS]
+    first = POLICY_INPUTS.at.prospects
+    own = describe_observations(observations, 0)[:, first : first + PROSPECTS]
     leavings = describe_leavings(observations, masks)
     rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
-    rests[leavings.rows, leavings.actions] = leavings.columns[:, PLANES:]
+    rests[leavings.rows, leavings.actions] = leavings.columns[:, _AT.prospects :]
     return np.ascontiguousarray(own), rests
 
 
 @kernel
 def _describe_leavings(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    known: bool,
-    rules: np.ndarray,
-    mind: Mind,
-    rows: np.ndarray,
-    actions: np.ndarray,
-    out: np.ndarray,
-    appraisals: np.ndarray,
+    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: Mind, out: Leavings
 ) -> None:
     pair = 0
     rest = np.empty(NUM_RANKS, np.int8)
@@ -130,12 +123,13 @@ def _describe_leavings(
         for action in range(NUM_ACTIONS):
             if masks[index, action] == 0:
                 continue
-            rows[pair], actions[pair] = index, action
+            out.rows[pair], out.actions[pair] = index, action
             for rank in range(NUM_RANKS):
                 taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
                 rest[rank] = values[HAND + rank] - taken
             if not known:
-                appraisals[pair] = appraise(hand_word(rest, 0), rules, mind)
-            place = put_planes(rest, 0, out[pair], 0)
-            put_appraisal(int(appraisals[pair, 0]), int(appraisals[pair, 1]), out[pair], place)
+                out.appraisals[pair] = appraise(hand_word(rest, 0), rules, mind)
+            sure, price = int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1])
+            put_planes(rest, 0, out.columns[pair], _AT.rest)
+            put_appraisal(sure, price, out.columns[pair], _AT.prospects)
             pair += 1

@@ -19,19 +19,21 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.columns import describe_observations, observation_columns
-from agents.neural.games import GAME_COLUMNS
-from agents.neural.leavings import REST_COLUMNS, Appraisals, describe_leavings
+from agents.neural.columns import (
+    GAME_COLUMNS,
+    REST_COLUMNS,
+    describe_games,
+    describe_observations,
+    observation_columns,
+)
+from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
+from agents.neural.leavings import Appraisals, describe_leavings
+from agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.errors import DouDizhuError
-from ddz_env.observation import HISTORY
+from ddz_env.observation import CONCEALED, HISTORY
 
 _LARGEST = 8192
 _MOST_BLOCKS = 64
-
-
-class InvalidArchitectureError(DouDizhuError):
-    """The size of a network is out of range, or it is described by something that is no architecture."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class PolicyNetwork(nn.Module):
         self.scale = float(architecture.rest_features) ** -0.5
 
     def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
-        """Evaluate observations (:mod:`agents.neural.columns` describes them).
+        """Evaluate observations (:func:`policy_input` describes them).
 
         Args:
             columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
@@ -170,7 +172,7 @@ class Critic(nn.Module):
         """Evaluate games.
 
         Args:
-            columns: Of the games (:mod:`agents.neural.games` describes them), shape ``[n, GAME_COLUMNS]``, float32.
+            columns: Of the games (:func:`agents.neural.columns.describe_games`), shape ``[n, GAME_COLUMNS]``, float32.
 
         Returns:
             Values for the seats to act, shape ``[n]``.
@@ -215,3 +217,94 @@ def policy_input(
     columns = describe_observations(observations, history)
     *leavings, found = describe_leavings(observations, masks, appraisals)
     return PolicyInput(*map(torch.from_numpy, (columns, *leavings))), found
+
+
+def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
+    """The logarithm of the softmax over the legal actions.
+
+    Args:
+        logits: Shape ``[n, actions]``, float.
+        masks: Shape ``[n, actions]``, non-zero where legal.
+
+    Returns:
+        Shape ``[n, actions]``; minus infinity where illegal, so that ``exp`` is exactly zero.  A row without legal
+        actions is all NaN.
+
+    Example:
+        >>> masked_log_probabilities(torch.zeros(1, 3), torch.tensor([[1, 0, 1]])).exp().tolist()
+        [[0.5, 0.0, 0.5]]
+    """
+    return torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), 1)
+
+
+def masked_entropy(log_probabilities: Tensor) -> Tensor:
+    """The entropy of each row of :func:`masked_log_probabilities`, in nats.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
+
+    Returns:
+        Shape ``[n]``.
+    """
+    probabilities = log_probabilities.exp()
+    return -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(1)
+
+
+class NetworkPolicy:
+    """Our network as a :class:`~agents.neural.model.PolicyModel`.
+
+    Args:
+        network: The policy.
+        critic: The critic, for :meth:`value_of_games`.
+        threads: Threads of every operation, for the whole process: it is PyTorch's own setting.  One is best unless
+            batches are large and nobody else wants the cores.
+        objective: What the values mean: ``win`` or ``stake``.
+        values_trained: Whether the network's own value was taught.
+    """
+
+    def __init__(
+        self,
+        network: PolicyNetwork,
+        critic: Critic | None = None,
+        threads: int = 1,
+        objective: str = "win",
+        values_trained: bool = True,
+    ) -> None:
+        self.network = network.eval()
+        self.critic = critic.eval() if critic is not None else None
+        self.objective, self.values_trained = objective, values_trained
+        torch.set_num_threads(threads)
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+        """
+        check_batch(observations, masks)
+        with torch.inference_mode():
+            seen, _ = policy_input(observations, masks, self.network.architecture.history)
+            logits, values = self.network(*seen)
+            return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), values.numpy()
+
+    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
+        """The critic's values of games whose hidden cards are known, as on a determinization.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+            concealed: Shape ``[n, CONCEALED.size]``, int8.
+
+        Returns:
+            Values for the observers, shape ``[n]``, float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong, or the weights came without a critic.
+        """
+        if self.critic is None:
+            raise InvalidPolicyInputError("these weights hold no critic")
+        check_batch(observations, masks)
+        check_bytes("concealed", concealed, len(observations), CONCEALED.size)
+        with torch.inference_mode():
+            values: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
+            return values

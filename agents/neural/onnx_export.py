@@ -1,4 +1,9 @@
-"""Policies as ONNX files: bytes and prospects of hands in, logarithms of probabilities and values out."""
+"""Policies as ONNX files: bytes and prospects of hands in, logarithms of probabilities and values out.
+
+What the file computes is :class:`StandalonePolicy`, the network with its columns as tensor operations.  They are those
+of :mod:`agents.neural.columns`, equal to the bit; that module's compiled code is several times faster and is what
+training and agents use.  Prospects alone are handed in: no tensor operation searches a hand.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,27 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from agents.neural.columns import (
+    HAND,
+    HEAD,
+    KEY,
+    KICKERS,
+    LEFT,
+    MOST_CARDS,
+    OBSERVATION_SCALES,
+    PENDING,
+    POLICY_INPUTS,
+    TAIL,
+    TARGET,
+    UNSEEN,
+)
 from agents.neural.errors import MissingOnnxError, OnnxExportError
+from agents.neural.features import CHAINS, FIRST_MOVE, LEFT_PREVIOUS, MOST, MOVE_BYTES, PLANES, ROLE
 from agents.neural.heading import heading
-from agents.neural.leavings import describe_prospects
-from agents.neural.masking import masked_log_probabilities
-from agents.neural.network import PolicyNetwork
+from agents.neural.leavings import KICKER_SIZE, SPENT, describe_prospects
+from agents.neural.network import PolicyNetwork, masked_log_probabilities
 from agents.neural.onnx_policy import (
     KIND,
     LOG_PROBABILITIES,
@@ -31,29 +51,15 @@ from agents.neural.onnx_policy import (
     VERSION,
     digest_of,
 )
-from agents.neural.standalone import StandalonePolicy
 from agents.neural.tensor_file import replace_file
 from agents.neural.weights import Weights
 from ddz_env import State, __version__
-from ddz_env.observation import action_mask, observe
+from ddz_env.actions import NUM_ACTIONS
+from ddz_env.cards import NUM_RANKS
+from ddz_env.observation import HISTORY, action_mask, observe
 
 _OLDEST = "2.6"
 """The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
-
-
-class _Exported(nn.Module):
-    """What the file computes: a :class:`StandalonePolicy` whose logits are masked and normalized."""
-
-    def __init__(self, network: PolicyNetwork) -> None:
-        super().__init__()
-        self.policy = StandalonePolicy(network)
-
-    def forward(
-        self, observations: Tensor, masks: Tensor, prospects: Tensor, rest_prospects: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """As :meth:`StandalonePolicy.forward`, to shapes ``[n, 400]`` and ``[n]``, float32."""
-        logits, values = self.policy(observations, masks, prospects, rest_prospects)
-        return masked_log_probabilities(logits, masks.to(torch.int32)), values
 
 
 def export_onnx(weights: Weights, path: str | Path) -> None:
@@ -65,7 +71,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
 
     Args:
         weights: The networks; only the policy is written.
-        path: Where to; the file is replaced at one stroke.
+        path: Where to; the file is replaced atomically.
 
     Raises:
         MissingOnnxError: If onnx or onnxscript is not installed.
@@ -104,7 +110,7 @@ def _converted(network: PolicyNetwork) -> Any:
     rows = torch.export.Dim("n")
     with _quiet():
         program = torch.onnx.export(
-            _Exported(network).eval(),
+            StandalonePolicy(network).eval(),
             example,
             dynamo=True,
             verbose=False,
@@ -131,3 +137,148 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
+
+
+def cards_at(vectors: Tensor, offset: int) -> Tensor:
+    """The fifteen counts of a field, shape ``[n, 15]``."""
+    return vectors[:, offset : offset + NUM_RANKS]
+
+
+def thresholds(counts: Tensor, most: int = MOST) -> Tensor:
+    """Which of ``1 .. most`` each count reaches.
+
+    Args:
+        counts: Shape ``[n, columns]``, int8.
+        most: The highest threshold.
+
+    Returns:
+        Shape ``[n, columns * most]``, float32.
+
+    Example:
+        >>> thresholds(torch.tensor([[0, 3]], dtype=torch.int8)).tolist()
+        [[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]]
+    """
+    steps = torch.arange(1, most + 1, dtype=torch.int8, device=counts.device)
+    return (counts.unsqueeze(2) >= steps).flatten(1).to(torch.float32)
+
+
+def _chain_weights() -> tuple[Tensor, Tensor]:
+    """Weights and biases that turn the thresholds of a hand into chains: 1 where every link is there, else 0.
+
+    Returns:
+        Shapes ``[PLANES, len(CHAINS)]`` and ``[len(CHAINS)]``.
+    """
+    weights = np.zeros((NUM_RANKS, MOST, len(CHAINS)), np.float32)
+    for column, chain in enumerate(CHAINS):
+        for rank, copies in enumerate(chain.need):
+            if copies:
+                weights[rank, copies - 1, column] = 1.0
+    return torch.from_numpy(weights.reshape(PLANES, len(CHAINS))), torch.tensor([1.0 - c.length for c in CHAINS])
+
+
+def read_signs(observations: Tensor) -> Tensor:
+    """What the others let pass (:mod:`agents.neural.features`), all moves at once.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+
+    Returns:
+        Shape ``[n, SIGNS]``, float32.
+    """
+    landlord = _landlord_of(observations)
+    ranks, moves = (torch.arange(count, device=observations.device) for count in (NUM_RANKS, HISTORY))
+    shown = observations[:, FIRST_MOVE : FIRST_MOVE + MOVE_BYTES * HISTORY].reshape(-1, HISTORY, MOVE_BYTES)
+    cards, seat = shown[:, :, :NUM_RANKS].to(torch.int64), shown[:, :, NUM_RANKS].to(torch.int64)
+    count, there = cards.sum(2), (seat >= 1) & (seat <= 3)
+    # The latest move stands first: what was passed on is the nearest one behind in which cards were played, if any.
+    nearest = torch.where(there & (count > 0), moves, HISTORY).unsqueeze(1)
+    behind = torch.where(moves.unsqueeze(1) < moves, nearest, HISTORY).amin(2)
+    copies = torch.where((cards.amax(2) == count) & (count <= 2), count, 0)
+    copies, rank, owner = (
+        functional.pad(values, (0, 1)).gather(1, behind) for values in (copies, ((cards > 0) * ranks).amax(2), seat)
+    )
+    passed = there & (count == 0) & ((owner == landlord) != (seat == landlord))
+    found = []
+    for other in (2, 3):
+        for alike in (1, 2):
+            lowest = torch.where(passed & (seat == other) & (copies == alike), rank, NUM_RANKS).amin(1, keepdim=True)
+            found.append(ranks >= lowest)
+    return torch.cat(found, 1).to(torch.float32)
+
+
+def _landlord_of(observations: Tensor) -> Tensor:
+    """The landlord's seat, counted from the observer: 1 self, 2 next, 3 previous; shape ``[n, 1]``."""
+    peasant = observations[:, ROLE] != 1
+    down = (observations[:, ROLE + 1] == 1) & (observations[:, LEFT_PREVIOUS] > 0)
+    return torch.where(peasant, torch.where(down, 3, 2), 1).unsqueeze(1)
+
+
+class StandalonePolicy(nn.Module):
+    """A policy network that reads bytes.
+
+    Args:
+        network: The network.
+    """
+
+    scales: Tensor
+    chain_weights: Tensor
+    chain_biases: Tensor
+    spent: Tensor
+
+    def __init__(self, network: PolicyNetwork) -> None:
+        super().__init__()
+        self.network = network
+        weights, biases = _chain_weights()
+        self.register_buffer("scales", torch.from_numpy(OBSERVATION_SCALES), persistent=False)
+        self.register_buffer("chain_weights", weights, persistent=False)
+        self.register_buffer("chain_biases", biases, persistent=False)
+        self.register_buffer("spent", torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)), persistent=False)
+
+    def forward(
+        self, observations: Tensor, masks: Tensor, prospects: Tensor, rest_prospects: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Evaluate observations.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+            prospects: Of the observers' hands (:func:`agents.neural.leavings.describe_prospects`), float32.
+            rest_prospects: Of the hands that the actions leave, shape ``[n, 400, PROSPECTS]``, float32.
+
+        Returns:
+            Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; values for the observer,
+            shape ``[n]``; float32.
+        """
+        rows, actions = masks.to(torch.bool).nonzero(as_tuple=True)
+        left = thresholds(self.leave(observations, rows, actions))
+        rests = torch.cat([left, rest_prospects[rows, actions]], 1)
+        logits, values = self.network(self.describe(observations, prospects), rows, actions, rests)
+        return masked_log_probabilities(logits, masks.to(torch.int32)), values
+
+    def describe_hands(self, counts: Tensor) -> Tensor:
+        """Thresholds and chains of hands: shape ``[n, 15]``, int8, to ``[n, HAND_COLUMNS]``, float32."""
+        planes = thresholds(counts)
+        return torch.cat([planes, torch.relu(torch.addmm(self.chain_biases, planes, self.chain_weights))], 1)
+
+    def describe(self, observations: Tensor, prospects: Tensor) -> Tensor:
+        """The columns of observations, shape ``[n, observation_columns(history)]``, float32."""
+        scaled = observations * self.scales
+        inputs = {
+            "table": scaled[:, :HEAD],
+            "history": scaled[:, HEAD : HEAD + MOVE_BYTES * self.network.architecture.history],
+            "state": scaled[:, TAIL:],
+            "hand": self.describe_hands(cards_at(observations, HAND)),
+            "prospects": prospects,
+            "unseen": thresholds(cards_at(observations, UNSEEN)),
+            "target": thresholds(cards_at(observations, TARGET)),
+            "sizes": torch.cat([thresholds(observations[:, place : place + 1], MOST_CARDS) for place in LEFT], 1),
+            "key": thresholds(observations[:, KEY : KEY + 1], NUM_RANKS),
+            "signs": read_signs(observations),
+        }
+        return torch.cat([inputs[entry.name] for entry in POLICY_INPUTS.inputs], 1)
+
+    def leave(self, observations: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
+        """The hand that each legal action leaves, shape ``[pairs, 15]``, int8."""
+        hands = cards_at(observations, HAND) - cards_at(observations, PENDING) - cards_at(observations, KICKERS)
+        pair_kickers = (observations[:, KICKER_SIZE] == 2).to(torch.int64) * NUM_ACTIONS
+        return hands[rows] - self.spent[actions + pair_kickers[rows]]

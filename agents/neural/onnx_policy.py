@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
+from agents.neural.features import PROSPECTS
 from agents.neural.heading import check_heading
 from agents.neural.leavings import describe_prospects
 from agents.neural.model import Bytes, Floats, check_batch
-from agents.neural.prospects import PROSPECTS
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import OBSERVATION_SIZE
 

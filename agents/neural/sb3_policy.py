@@ -3,20 +3,24 @@
 Stable-Baselines3 saves its models as zip files with pickled objects in them, and unpickling runs whatever code a file
 brings along.  Such a file is therefore read only by those who say that they trust it; our own files of weights
 (:mod:`agents.neural.weights`) hold nothing but tensors and need no trust.
+
+What such a zip was trained for stands in a member of its own, as JSON that is read without unpickling anything;
+Stable-Baselines3 reads the members that it wrote and leaves this one alone.
 """
 
 from __future__ import annotations
 
+import json
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import torch
 
 from agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
-from agents.neural.masking import masked_log_probabilities
 from agents.neural.model import Bytes, Floats, check_batch
-from agents.neural.sb3_purpose import Purpose, read_purpose
+from agents.neural.network import masked_log_probabilities
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import OBSERVATION_SIZE
 
@@ -25,8 +29,30 @@ if TYPE_CHECKING:
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 
+MEMBER = "ddz-policy.json"
+KIND = "ddz-sb3-policy"
+VERSION = 1
+
+_MODEL = "data"
+"""A member that every model has.  Its weights are zips in the zip, so that a part of a model may pass for a zip."""
+_MOST_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a policy was trained for.
+
+    Attributes:
+        rules: The preset; None where the file does not say.
+        objective: What its values mean: ``win`` or ``stake``.
+    """
+
+    rules: str | None = None
+    objective: str = "win"
+
+
 class SB3Policy:
-    """The network of a MaskablePPO as a :class:`~agents.neural.policy.PolicyModel`.
+    """The network of a MaskablePPO as a :class:`~agents.neural.model.PolicyModel`.
 
     Values are in the unit of the rewards that it was trained with.
 
@@ -96,24 +122,24 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
         )
 
 
-def load_sb3_policy(path: str | Path, *, trust: bool = False, threads: int = 1) -> SB3Policy:
+def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int = 1) -> SB3Policy:
     """Read the policy of a MaskablePPO that ``model.save`` wrote.
 
-    What it was trained for stands in files of ``ddz train sb3`` (:mod:`agents.neural.sb3_purpose`); a file that does
+    What it was trained for stands in files of ``ddz train sb3`` (:func:`add_purpose`); a file that does
     not say is taken to play for wins.
 
     Args:
         path: The zip file.
-        trust: Whether the file may run its code.
+        trust_file: Whether the file may run its code.
         threads: PyTorch's threads, for the whole process.
 
     Raises:
-        UntrustedFileError: If ``trust`` is not True.  Nothing has been read.
+        UntrustedFileError: If ``trust_file`` is not True.  Nothing has been read.
         MissingSb3Error: If sb3-contrib is not installed.
         TensorFileError: If the file is missing or broken.
         TensorFileMismatchError: If it holds another algorithm, or takes other observations or actions.
     """
-    check_trust(path, trust, f"policy:path={path},trust=true (neural-ismcts: trust_file=true)")
+    check_trust(path, trust_file, f"policy:path={path},trust_file=true")
     model = load_maskable_ppo(path)
     torch.set_num_threads(threads)
     return SB3Policy(model.policy, read_purpose(path))
@@ -124,7 +150,7 @@ def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") ->
 
     Args:
         path: The zip file.
-        env: The environment to go on with, an SB3 ``VecEnv``; None to play only.
+        env: The environment to continue with, an SB3 ``VecEnv``; None to play only.
         device: PyTorch's name of the device.
 
     Raises:
@@ -148,3 +174,59 @@ def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") ->
         raise TensorFileError(f"{path} is corrupt: {error}") from error
     except Exception as error:  # unpickling raises whatever it likes
         raise TensorFileMismatchError(f"{path} holds no MaskablePPO that can be read here: {error}") from error
+
+
+def add_purpose(file: str | Path | IO[bytes], purpose: Purpose) -> None:
+    """Say in a zip that ``model.save`` has written what it is for.  Once: members of a zip are not replaced.
+
+    Args:
+        file: The zip, or its path.
+        purpose: What to say.
+
+    Raises:
+        TensorFileError: If the file is missing, no such zip, or says so already.
+    """
+    about = {"kind": KIND, "version": VERSION, "rules": purpose.rules, "objective": purpose.objective}
+    if MEMBER in _members(file):
+        raise TensorFileError(f"{file} says already what it is for, in its member {MEMBER}")
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(MEMBER, json.dumps(about, indent=2) + "\n")
+
+
+def read_purpose(path: str | Path) -> Purpose:
+    """Read what a zip of Stable-Baselines3 is for; nothing is unpickled, so that no trust is needed.
+
+    Args:
+        path: The file.  One that does not say, as plain ``model.save`` writes it, is taken to play for wins.
+
+    Raises:
+        TensorFileError: If the file is missing, no such zip, or corrupt.
+        TensorFileMismatchError: If what it says is not to be understood here.
+    """
+    if MEMBER not in _members(path):
+        return Purpose()
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(MEMBER) as member:
+            text = member.read(_MOST_BYTES)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise TensorFileError(f"{path} is corrupt: {error}") from error
+    try:
+        about = json.loads(text)
+        heading, purpose = (about["kind"], about["version"]), Purpose(about["rules"], about["objective"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise TensorFileMismatchError(f"{path}: its member {MEMBER} does not say what it is for: {error!r}") from error
+    known = isinstance(purpose.objective, str) and (purpose.rules is None or isinstance(purpose.rules, str))
+    if heading != (KIND, VERSION) or not known:
+        raise TensorFileMismatchError(f"{path}: its member {MEMBER} is no {KIND} of version {VERSION}: {about}")
+    return purpose
+
+
+def _members(file: str | Path | IO[bytes]) -> list[str]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise TensorFileError(f"{file} is missing, no zip file, or was truncated: {error}") from error
+    if _MODEL not in names:
+        raise TensorFileError(f"{file} holds no model of Stable-Baselines3, or was truncated")
+    return names

@@ -2,7 +2,7 @@
 
 The file is in the safetensors format: a header of JSON, then bytes.  The header's metadata say what the file is, which
 observation and action tables it was written for, and a digest of everything, so that a flipped bit is an error and
-not a weaker policy.  A file is replaced at one stroke: a reader, or a kill, sees the old one or the new one.
+not a weaker policy.  Files are replaced atomically: a reader, or a kill, sees the old one or the new one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file at one stroke: a reader, or a kill, sees the old one or the new one.
+    """Write a file atomically: a reader, or a kill, sees the old one or the new one.
 
     Args:
         path: Where to; folders are made.
@@ -80,7 +80,7 @@ def check_writable(path: str | Path) -> None:
 def write_tensor_file(
     path: str | Path, kind: str, version: int, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> None:
-    """Write arrays and plain values, replacing the file at one stroke.
+    """Write arrays and plain values, replacing the file atomically.
 
     Args:
         path: Where to; folders are made.

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.neural.errors import TensorFileMismatchError
-from agents.neural.network import Architecture, Critic, InvalidArchitectureError, PolicyNetwork
+from agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
+from agents.neural.network import Architecture, Critic, PolicyNetwork
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 
 KIND = "ddz-policy"
@@ -81,7 +81,7 @@ def load_module(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefi
 
 
 def save_weights(path: str | Path, weights: Weights) -> None:
-    """Write networks to a file, replacing it at one stroke.
+    """Write networks to a file, replacing it atomically.
 
     Args:
         path: The file.

@@ -13,30 +13,126 @@ evaluations in which it was legal, each in units of a uniform choice: hands with
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.mcts.options import Settings
-from agents.mcts.search import simulate
+from agents.mcts.search import MAX_DEPTH, simulate
 from agents.mcts.select import take_tried
 from agents.mcts.simulate import reward_of
 from agents.mcts.simulate_planned import Plan, set_plan_prices
-from agents.mcts.tree import FULL, ROOT, Tree, add_child, has_room
-from agents.neural_search.slots import Slots
+from agents.mcts.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, has_room
 from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.history import apply_and_record
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.history import HISTORY_MOVES, HISTORY_WORDS, apply_and_record
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
-from ddz_env.observation import expand_mask, write_concealed, write_observation
+from ddz_env.observation import (
+    CONCEALED_WORDS,
+    MASK_BYTE_WORDS,
+    OBSERVATION_WORDS,
+    expand_mask,
+    write_concealed,
+    write_observation,
+)
 
 _NO_SEAT = np.uint64(NO_SEAT)
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
+
+
+class Searcher(NamedTuple):
+    """Who goes down a tree: what the seat knows and believes, and how it selects.
+
+    Attributes:
+        row: The searcher's view row, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        seat: The searcher's seat, uint64.
+        rules: The rules array.
+        pool: Weighted determinizations to draw from; empty for uniform ones.
+        exploration: PUCT's constant, on rewards 0 to 1.
+        skip: Whether to pass through leaves with a single legal action without asking the networks.
+    """
+
+    row: npt.NDArray[np.uint64]
+    ring: npt.NDArray[np.uint64]
+    seat: np.uint64
+    rules: npt.NDArray[np.uint64]
+    pool: WorldPool
+    exploration: np.float64
+    skip: np.bool_
+
+
+class Descents(NamedTuple):
+    """Descents in flight: games at leaves that wait for the networks, and the paths that led there.
+
+    Attributes:
+        rows: The games at the leaves, shape ``[n, 32]``, uint64.
+        rings: The moves before them, shape ``[n, 16, 2]``, uint64.
+        path: Actions from the root down, shape ``[n, MAX_DEPTH]``, int16.  (Records move when their siblings grow in
+            number, which other descents bring about.)
+        movers: Who chose each of them, shape ``[n, MAX_DEPTH]``, int8.
+        depth: How long each path is, shape ``[n]``, int64.
+        waits: 1 where a leaf waits for the networks, 0 where the game was over, shape ``[n]``, int8.
+        observations: What the seat to act at the leaf sees, as words, shape ``[n, OBSERVATION_WORDS]``, uint64.
+        masks: Its legal actions, as words, shape ``[n, MASK_BYTE_WORDS]``, uint64.
+        concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
+    """
+
+    rows: npt.NDArray[np.uint64]
+    rings: npt.NDArray[np.uint64]
+    path: npt.NDArray[np.int16]
+    movers: npt.NDArray[np.int8]
+    depth: npt.NDArray[np.int64]
+    waits: npt.NDArray[np.int8]
+    observations: npt.NDArray[np.uint64]
+    masks: npt.NDArray[np.uint64]
+    concealed: npt.NDArray[np.uint64]
+
+    def part(self, chosen: slice) -> Descents:
+        """Some of them, sharing memory."""
+        return Descents._make(array[chosen] for array in self)
+
+    def copied(self, chosen: npt.NDArray[np.intp]) -> Descents:
+        """Copies of some of them."""
+        return Descents._make(array[chosen] for array in self)
+
+
+def new_descents(count: int) -> Descents:
+    """Room for so many descents."""
+    return Descents(
+        np.zeros((count, ROW_WORDS), np.uint64),
+        np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+        np.zeros((count, MAX_DEPTH), np.int16),
+        np.zeros((count, MAX_DEPTH), np.int8),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int8),
+        np.zeros((count, OBSERVATION_WORDS), np.uint64),
+        np.zeros((count, MASK_BYTE_WORDS), np.uint64),
+        np.zeros((count, CONCEALED_WORDS), np.uint64),
+    )
+
+
+class Answers(NamedTuple):
+    """What the networks say of leaves.
+
+    Attributes:
+        log_probabilities: Logarithms of the priors, shape ``[n, 400]``, float32, minus infinity where illegal.
+        values: Values for the seats to act, -1 to 1, shape ``[n]``, float32.
+    """
+
+    log_probabilities: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]
+
+    def part(self, chosen: slice) -> Answers:
+        """Those on some of the leaves."""
+        return Answers(self.log_probabilities[chosen], self.values[chosen])
 
 
 @inline_kernel
@@ -103,47 +199,30 @@ def _back_up(
 
 
 @inline_kernel
-def _describe(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, slots: Slots, slot: int, mask: np.ndarray) -> None:
-    """Write what the networks read of a leaf."""
-    legal_mask(row, rules, mask)
-    expand_mask(mask, slots.masks[slot])
-    write_observation(row, ring, rules, row[SEAT], slots.observations[slot])
-    write_concealed(row, rules, row[SEAT], slots.concealed[slot])
+def describe_leaf(
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, descents: Descents, index: int
+) -> None:
+    """Write what the networks read of a leaf, whose legal actions stand in the mask."""
+    expand_mask(mask, descents.masks[index])
+    write_observation(row, ring, rules, row[SEAT], descents.observations[index])
+    write_concealed(row, rules, row[SEAT], descents.concealed[index])
 
 
 @inline_kernel
 def _first(
-    tree: Tree,
-    root: np.ndarray,
-    rules: np.ndarray,
-    wanted: int,
-    mask: np.ndarray,
-    usable: np.ndarray,
-    exploration: float,
-    state: np.uint64,
+    tree: Tree, searcher: Searcher, wanted: int, mask: np.ndarray, usable: np.ndarray, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """The root's child to go to, which no hidden card decides."""
     if wanted >= 0:
         return _child(tree, np.int64(ROOT), wanted), state
-    legal_mask(root, rules, mask)
+    legal_mask(searcher.row, searcher.rules, mask)
     found = take_tried(tree, np.int64(ROOT), mask, usable)
-    return _select(tree, usable, found, exploration, state)
+    return _select(tree, usable, found, searcher.exploration, state)
 
 
 @kernel
 def descend(
-    tree: Tree,
-    root: np.ndarray,
-    ring: np.ndarray,
-    seat: int,
-    rules: np.ndarray,
-    pool: WorldPool,
-    exploration: float,
-    skip: bool,
-    slots: Slots,
-    firsts: np.ndarray,
-    deal: np.uint64,
-    state: np.uint64,
+    tree: Tree, searcher: Searcher, descents: Descents, firsts: np.ndarray, deal: np.uint64, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """Go down the tree, each time in another determinization, and stop at leaves.
 
@@ -152,14 +231,8 @@ def descend(
 
     Args:
         tree: The tree; visits are counted, and games that end on the way are backed up at once.
-        root: The searcher's view row, shape ``[32]``.
-        ring: The recent moves, shape ``[16, 2]``, uint64.
-        seat: The searcher's seat.
-        rules: The rules array.
-        pool: Weighted determinizations to draw from; empty for uniform ones.
-        exploration: PUCT's constant, on rewards 0 to 1.
-        skip: Whether to pass through leaves with a single legal action without asking the networks.
-        slots: Output, one a descent.
+        searcher: Who goes down.
+        descents: Output.
         firsts: The root's action of each descent, -1 where PUCT selects it, shape ``[descents]``, int16.
         deal: Seed of the sequence of determinizations; 0 for fresh ones from the generator.
         state: The generator's state.
@@ -167,21 +240,22 @@ def descend(
     Returns:
         How many descents were made (fewer only when the tree is full), and the generator's new state.
     """
+    root, seat, rules, pool = searcher.row, searcher.seat, searcher.rules, searcher.pool
     mask = np.empty(MASK_WORDS, np.uint64)
-    usable = np.empty(512, np.int32)
-    moves = np.empty_like(ring)
-    for slot in range(firsts.size):
-        row, path, movers = slots.rows[slot], slots.path[slot], slots.movers[slot]
+    usable = np.empty(MOST_CHILDREN, np.int32)
+    moves = np.empty_like(searcher.ring)
+    for index in range(firsts.size):
+        row, path, movers = descents.rows[index], descents.path[index], descents.movers[index]
         if not has_room(tree):
-            return slot, state
+            return index, state
         first = np.int64(-1)
         if deal == U0:
-            state = draw_world(root, np.uint64(seat), rules, pool, state, row)
+            state = draw_world(root, seat, rules, pool, state, row)
         else:
-            first, state = _first(tree, root, rules, firsts[slot], mask, usable, exploration, state)
+            first, state = _first(tree, searcher, firsts[index], mask, usable, state)
             visit = np.uint64(tree.visits[first])
-            draw_world(root, np.uint64(seat), rules, pool, np.uint64(key(deal, visit)), row)
-        moves[:] = ring
+            draw_world(root, seat, rules, pool, np.uint64(key(deal, visit)), row)
+        moves[:] = searcher.ring
         node, depth = np.int64(ROOT), 0
         tree.visits[ROOT] += 1
         while row[STAGE] != STAGE_OVER:
@@ -192,25 +266,25 @@ def descend(
             if depth == 0 and first >= 0:
                 record = first
             elif count_legal(mask) > U0:
-                if not (skip and legal == U1 and has_room(tree)):
+                if not (searcher.skip and legal == U1 and has_room(tree)):
                     break
                 record = add_child(tree, node, only)
                 tree.available[record] = 1
             else:
-                record, state = _select(tree, usable, found, exploration, state)
+                record, state = _select(tree, usable, found, searcher.exploration, state)
             tree.visits[record] += 1
             path[depth], movers[depth] = tree.action[record], row[SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
             node = np.int64(record)
-        slots.depth[slot] = depth
-        slots.waits[slot] = row[STAGE] != STAGE_OVER
-        if slots.waits[slot]:
-            slots.rings[slot] = moves
-            _describe(row, moves, rules, slots, slot, mask)
+        descents.depth[index] = depth
+        descents.waits[index] = row[STAGE] != STAGE_OVER
+        if descents.waits[index]:
+            descents.rings[index] = moves
+            legal_mask(row, rules, mask)
+            describe_leaf(row, moves, rules, mask, descents, index)
         else:
-            won = reward_of(row, row[LANDLORD])
-            _back_up(tree, path, movers, depth, row[LANDLORD], won)
+            _back_up(tree, path, movers, depth, row[LANDLORD], reward_of(row, row[LANDLORD]))
     return firsts.size, state
 
 
@@ -254,11 +328,9 @@ def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
 def absorb(
     tree: Tree,
     rules: np.ndarray,
-    slots: Slots,
-    count: int,
-    log_probabilities: np.ndarray,
-    values: np.ndarray,
-    trust: float,
+    descents: Descents,
+    answers: Answers,
+    value_share: float,
     settings: Settings,
     plan: Plan | None,
     state: np.uint64,
@@ -268,11 +340,9 @@ def absorb(
     Args:
         tree: The tree.
         rules: The rules array.
-        slots: The descents.
-        count: How many.
-        log_probabilities: Of the leaves that waited, in order, shape ``[waiting, 400]``, float32.
-        values: Their values for the seats to act, -1 to 1, shape ``[waiting]``, float32.
-        trust: Share of the networks' value in a leaf's; the rest is a simulation's.
+        descents: The descents.
+        answers: On the leaves that waited, in order.
+        value_share: Share of the networks' value in a leaf's; the rest is a simulation's.
         settings: The simulation.
         plan: Memory of planned and rules simulations; None for random ones.
         state: The generator's state.
@@ -283,16 +353,16 @@ def absorb(
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     place, room = 0, True
-    for slot in range(count):
-        if not slots.waits[slot]:
+    for index in range(descents.waits.size):
+        if not descents.waits[index]:
             continue
-        row = slots.rows[slot]
+        row = descents.rows[index]
         landlord, observer = row[LANDLORD], row[SEAT]
         # Before there is a landlord, nobody's value says which side a seat will be on.
-        share = np.float32(trust) if landlord != _NO_SEAT else np.float32(0.0)
+        share = np.float32(value_share) if landlord != _NO_SEAT else np.float32(0.0)
         chance = np.float32(0.0)
         if share > np.float32(0.0):
-            value = min(max(values[place], np.float32(-1.0)), np.float32(1.0))
+            value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
             chance = share * (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
         if share < np.float32(1.0):
             if plan is not None:
@@ -300,7 +370,7 @@ def absorb(
             state = simulate(row, rules, mask, state, settings, plan, None)
             landlord = row[LANDLORD]
             chance += (np.float32(1.0) - share) * reward_of(row, landlord)
-        leaf = _back_up(tree, slots.path[slot], slots.movers[slot], slots.depth[slot], landlord, chance)
-        room = room and has_room(tree) and _learn_prior(tree, leaf, log_probabilities[place])
+        leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)
+        room = room and has_room(tree) and _learn_prior(tree, leaf, answers.log_probabilities[place])
         place += 1
     return room, state

@@ -13,11 +13,11 @@ import time
 
 import numpy as np
 
-from agents.mcts.tree import ROOT, children
+from agents.mcts.choice import totals
+from agents.mcts.tree import ROOT
 from agents.neural.model import Floats
 from agents.neural_search.forest import Forest
 from agents.worlds.determinize import WorldPool
-from ddz_env import View
 
 
 class Clock:
@@ -61,26 +61,18 @@ class Clock:
 
 
 def halve(
-    forest: Forest,
-    view: View,
-    pool: WorldPool,
-    log_priors: Floats,
-    clock: Clock,
-    candidates: int,
-    caution: float,
-    batch: int,
+    forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, candidates: int, prior_weight: float
 ) -> int:
     """Find the root's best action.
 
     Args:
         forest: Planted trees.
-        view: What the searcher knows.
         pool: Determinizations; empty for uniform ones.
         log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
         clock: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
         candidates: How many actions are compared.
-        caution: Added to an action's value: so many times the logarithm of its prior over the root of its descents.
-        batch: Descents in flight a tree.
+        prior_weight: Added to an action's value: so many times the logarithm of its prior, divided by the square root
+            of its descents.
 
     Returns:
         The action.
@@ -90,29 +82,22 @@ def halve(
     rounds = max(1, (len(alive) - 1).bit_length())
     for number in range(1, rounds + 1):
         while not clock.over(number / rounds):
-            turns = clock.turns(number / rounds, batch, len(alive), len(forest.trees))
+            turns = clock.turns(number / rounds, forest.batch, len(alive), len(forest.trees))
             firsts = np.tile(np.array(alive, np.int16), turns)
-            for part in np.array_split(firsts, -(-len(firsts) // batch)):
-                forest.wave(view, pool, part)
+            for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
+                forest.wave(pool, part)
             clock.spend(len(firsts) * len(forest.trees))
-        scores = _scores(forest, log_priors, caution)
+        scores = _scores(forest, log_priors, prior_weight)
         alive.sort(key=lambda action: -scores.get(action, -math.inf))
         alive = alive[: (len(alive) + 1) // 2]
     return alive[0]
 
 
-def _scores(forest: Forest, log_priors: Floats, caution: float) -> dict[int, float]:
+def _scores(forest: Forest, log_priors: Floats, prior_weight: float) -> dict[int, float]:
     """Mean reward of every visited action, and what the policy thinks of it."""
-    visits: dict[int, int] = {}
-    rewards: dict[int, float] = {}
-    for tree in forest.trees:
-        block = children(tree, ROOT)
-        parts = (array[block].tolist() for array in (tree.action, tree.visits, tree.reward))
-        for action, count, reward in zip(*parts, strict=True):
-            visits[action] = visits.get(action, 0) + count
-            rewards[action] = rewards.get(action, 0.0) + reward
+    found = totals(forest.trees, [ROOT] * len(forest.trees))
     return {
-        action: rewards[action] / count + caution * float(log_priors[action]) / math.sqrt(count)
-        for action, count in visits.items()
+        action: found.rewards[action] / count + prior_weight * float(log_priors[action]) / math.sqrt(count)
+        for action, count in found.visits.items()
         if count
     }

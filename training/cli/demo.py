@@ -45,7 +45,7 @@ def demo(
     ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
-    from agents.neural.loading import load_policy
+    from agents.neural.model import load_policy
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose

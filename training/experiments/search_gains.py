@@ -22,10 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from agents.neural.agent import ModelAgent
-from agents.neural.loading import load_policy
-from agents.neural.model import Bytes, Floats, PolicyModel
-from agents.neural_search.playing_on import play_on
-from agents.neural_search.slots import Slots, new_slots
+from agents.neural.model import Bytes, Floats, PolicyModel, load_policy
+from agents.neural_search.descent import new_descents
+from agents.neural_search.leaves import play_on
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.agent import Agent, cheats, close
@@ -45,9 +44,10 @@ SEARCHES = (
     "neural-ismcts:inference=rules",
     "neural-ismcts:particles=0",
     "neural-ismcts:ahead=0",
-    "neural-ismcts:caution=0.6",
+    "neural-ismcts:prior_weight=0.6",
 )
-"""The default and what it would be with one option changed."""
+"""The default and what it would be with one option changed.  Results played before ``prior_weight`` had its name call it
+``caution``."""
 SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""
 DEFAULT_GAMES, DEFAULT_PLAYOUTS = 100, 64
@@ -103,16 +103,13 @@ def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.
         playouts: Games that are played on.
         rng: The generator.
     """
-    slots = new_slots(playouts)
-    slots.rows[:], slots.rings[:], slots.waits[:] = state.row, state.ring, 1
+    games = new_descents(playouts)
+    games.rows[:], games.rings[:], games.waits[:] = state.row, state.ring, 1
     logs = np.full((playouts, NUM_ACTIONS), -np.inf, np.float32)
     logs[:, action] = 0.0
-
-    def unfinished(slots: Slots) -> Floats:
-        raise AssertionError("a game has no end")
-
-    values = play_on(_Drawing(model, rng), slots, logs, 10**9, state.rule_words, unfinished)
-    return float((1.0 + values.mean()) / 2.0)
+    played = play_on(_Drawing(model, rng), games, logs, 10**9, state.rule_words)
+    assert not len(played.places), "a game has no end"
+    return float((1.0 + played.values.mean()) / 2.0)
 
 
 _Value = Callable[[int, int], float]

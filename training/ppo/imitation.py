@@ -18,8 +18,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from agents.neural.model import Bytes, Floats
 from agents.neural.network import Architecture, PolicyNetwork, policy_input
-from agents.neural.policy import Bytes, Floats
 from agents.neural.teacher import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch

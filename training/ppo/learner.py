@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from agents.neural.leavings import Appraisals
-from agents.neural.masking import masked_log_probabilities
-from agents.neural.network import Critic, PolicyNetwork, policy_input
-from agents.neural.policy import Bytes, Floats
+from agents.neural.model import Bytes, Floats
+from agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from training.ppo.config import Annealed, SelfPlayConfig
 from training.ppo.lookahead import Candidates
 from training.ppo.rollout import unpack_masks
@@ -36,7 +35,7 @@ class Decisions:
         firsts: Where the appraisals of each begin, shape ``[n]``, int64.
         appraisals: Of the legal actions of each, shape ``[pairs, APPRAISAL]``, int16.
         places: Where the games of each are described, shape ``[n]``, int64.
-        games: Descriptions of games for the critic (:func:`agents.neural.games.describe_games`), shape
+        games: Descriptions of games for the critic (:func:`agents.neural.columns.describe_games`), shape
             ``[games, GAME_COLUMNS]``, float32.
     """
 
@@ -102,7 +101,7 @@ def value_games(critic: Critic, games: Floats) -> Floats:
 
     Args:
         critic: The critic.
-        games: Their descriptions (:func:`agents.neural.games.describe_games`), shape ``[n, GAME_COLUMNS]``, float32.
+        games: Their descriptions (:func:`agents.neural.columns.describe_games`), shape ``[n, GAME_COLUMNS]``, float32.
     """
     with torch.inference_mode():
         result: Floats = critic(torch.from_numpy(games)).numpy()

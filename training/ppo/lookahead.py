@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.policy import Bytes, Floats
+from agents.neural.model import Bytes, Floats
 from agents.neural.teacher import taught_action
 from agents.rule_agent.mind import Mind, new_mind
 from agents.rule_agent.weights import WEIGHTS

@@ -1,7 +1,7 @@
 """The losses of proximal policy optimization, as pure functions of tensors.
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  Masked probabilities and their entropy are in
-:mod:`agents.neural.masking`, because an agent needs them too.
+:mod:`agents.neural.network`, because an agent needs them too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from agents.neural.masking import masked_entropy, masked_log_probabilities
+from agents.neural.network import masked_entropy, masked_log_probabilities
 
 __all__ = [
     "chosen_log_probabilities",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agents.neural.features import APPRAISAL
 from agents.neural.leavings import Appraisals
-from agents.neural.policy import Bytes, Floats
-from agents.neural.prospects import APPRAISAL
+from agents.neural.model import Bytes, Floats
 from agents.neural.teacher import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.neural.policy import NetworkPolicy
+from agents.neural.network import NetworkPolicy
 from agents.neural.weights import save_weights
 from training.arena.statistics import AgentResult
 from training.ppo.checkpoint import save_checkpoint

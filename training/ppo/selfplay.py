@@ -19,9 +19,9 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.neural.games import GAME_COLUMNS, describe_games
+from agents.neural.columns import GAME_COLUMNS, describe_games
+from agents.neural.model import Bytes, Floats
 from agents.neural.network import Critic, PolicyNetwork
-from agents.neural.policy import Bytes, Floats
 from agents.neural.tensor_file import Arrays
 from agents.neural.weights import Weights, load_module, module_arrays
 from ddz_env.batch import SelfPlayBatch

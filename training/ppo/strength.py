@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from agents.neural.agent import ModelAgent
-from agents.neural.policy import PolicyModel
+from agents.neural.model import PolicyModel
 from ddz_env.agent import Agent
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules

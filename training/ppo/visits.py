@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.neural.errors import TensorFileMismatchError
-from agents.neural.policy import Bytes, Floats
+from agents.neural.model import Bytes, Floats
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS

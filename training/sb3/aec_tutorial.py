@@ -42,8 +42,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from agents.neural.agent import choose_actions
-from agents.neural.sb3_policy import SB3Policy
-from agents.neural.sb3_purpose import Purpose
+from agents.neural.sb3_policy import Purpose, SB3Policy
 from ddz_env import dou_dizhu_v0
 from ddz_env.rules import Rules
 from training.arena.statistics import AgentResult

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from agents.neural.errors import TensorFileError
-from agents.neural.sb3_policy import check_trust, load_maskable_ppo
-from agents.neural.sb3_purpose import Purpose
+from agents.neural.sb3_policy import Purpose, check_trust, load_maskable_ppo
 from agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
 from ddz_env.errors import DouDizhuError
 from training.ppo.errors import CheckpointError, CheckpointMismatchError

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.neural.sb3_purpose import Purpose, add_purpose
+from agents.neural.sb3_policy import Purpose, add_purpose
 from agents.neural.tensor_file import replace_file
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.policy import Bytes
+from agents.neural.model import Bytes
 from agents.neural.sb3_policy import SB3Policy
 from agents.neural.teacher import teach
 from agents.neural.tensor_file import Arrays

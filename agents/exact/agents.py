@@ -91,7 +91,7 @@ class ExactOptions(Options):
     """What an exact agent works with.
 
     Attributes:
-        solvers: Solvers to share with other agents, an object; its own if None.
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     solvers: Solvers | None = None
@@ -102,9 +102,10 @@ class InferringOptions(Options):
     """From whom an exact agent infers.
 
     Attributes:
-        inference: None; ``correct`` or ``incorrect``, of ``opponent``; or a model by its name.
+        inference: Whose moves it takes the hidden seats' for: a model by its name, the ``opponent`` (``correct``), or
+            another, still sensible one (``incorrect``).  Without any it infers nothing.
         opponent: What the other seats really are: a model by its name, or an object.
-        solvers: Solvers to share with other agents, an object; its own if None.
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     inference: Literal["correct", "incorrect"] | Model | None = None

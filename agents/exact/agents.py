@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,6 @@ from ddz_env.rules import Rules
 from ddz_env.view import whole_moves, write_view
 
 Row = npt.NDArray[np.uint64]
-Sight = TypeVar("Sight", bound=View | State)
-"""What an agent gets to see: a view, or for one that cheats the state."""
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
 
@@ -93,7 +91,7 @@ class ExactOptions(Options):
     """What an exact agent works with.
 
     Attributes:
-        solvers: Solvers to share with other agents, an object; its own if None.
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     solvers: Solvers | None = None
@@ -104,9 +102,10 @@ class InferringOptions(Options):
     """From whom an exact agent infers.
 
     Attributes:
-        inference: None; ``correct`` or ``incorrect``, of ``opponent``; or a model by its name.
+        inference: Whose moves it takes the hidden seats' for: a model by its name, the ``opponent`` (``correct``), or
+            another, still sensible one (``incorrect``).  Without any it infers nothing.
         opponent: What the other seats really are: a model by its name, or an object.
-        solvers: Solvers to share with other agents, an object; its own if None.
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     inference: Literal["correct", "incorrect"] | Model | None = None
@@ -114,7 +113,7 @@ class InferringOptions(Options):
     solvers: Solvers | None = None
 
 
-class ExactAgent(ABC, Generic[Sight]):
+class ExactAgent(ABC):
     """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
 
     cheats = False
@@ -130,7 +129,7 @@ class ExactAgent(ABC, Generic[Sight]):
         """The agent's class."""
         return type(self).__name__
 
-    def act(self, view: Sight, rng: np.random.Generator | None = None) -> Move:
+    def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:
         """The best move; the generator is not used.
 
         Raises:
@@ -140,7 +139,7 @@ class ExactAgent(ABC, Generic[Sight]):
         self._check(view)
         return self.choose(view.row, tuple(view.history), view.rules)
 
-    def decide(self, view: Sight, rng: np.random.Generator | None = None) -> Decision:
+    def decide(self, view: View | State, rng: np.random.Generator | None = None) -> Decision:
         """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
         self._check(view)
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
@@ -181,7 +180,7 @@ class ExactAgent(ABC, Generic[Sight]):
     def _first_best(self, values: npt.NDArray[np.float64]) -> int:
         return int(np.argmax(values >= values.max() - self.tolerance))
 
-    def _check(self, view: Sight) -> None:
+    def _check(self, view: View | State) -> None:
         check_solvable(view.row)
         check_turn(view.row, int(view.seat))
 
@@ -194,7 +193,7 @@ class ExactAgent(ABC, Generic[Sight]):
 
 
 @takes(ExactOptions)
-class CheatingMinimaxAgent(ExactAgent[State]):
+class CheatingMinimaxAgent(ExactAgent):
     """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
 
     Example:
@@ -212,7 +211,7 @@ class CheatingMinimaxAgent(ExactAgent[State]):
         return self.solvers.minimax(rules).move_values(sight)
 
 
-class _InferringAgent(ExactAgent[View]):
+class _InferringAgent(ExactAgent):
     """An agent that looks at information sets, with or without inference."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -242,9 +241,9 @@ class _InferringAgent(ExactAgent[View]):
             self._inferences[rules] = Inference(rules, self.model)
         return self._inferences[rules].states(sight, seat, history)
 
-    def _check(self, view: View) -> None:
+    def _check(self, view: View | State) -> None:
         super()._check(view)
-        if self.model is not None:
+        if self.model is not None and isinstance(view, View):
             check_replayable(view)
 
     def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:

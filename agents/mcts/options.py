@@ -56,11 +56,13 @@ class TreeOptions(Options):
         iterations: Iterations a tree.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
         milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
-        exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards 0 (loss) to 1 (win).
-        simulation: Who plays a game to its end: uniformly random moves, the split of each hand into moves, or the rule
-            agent; or a policy of your own, a function compiled by Numba that takes (row, rules, mask, state), plays the
-            row to its end and returns the generator's new state, as text ``package.module.function``.
-        selection: ``ucb`` (figure 2) or ``puct``.
+        exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards 0 (loss) to 1 (win), a half where all
+            declined to be landlord.
+        simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
+            rule agent (``rules``).  Or a policy of your own, as text ``package.module.function``: a function compiled
+            by Numba that takes (row, rules, mask, state), plays the row to its end and returns the generator's new
+            state.
+        selection: ``ucb`` (figure 2), or ``puct``: ``R/V + k P sqrt(V(parent)) / (1 + V)``.
         counts: What the logarithm of UCB counts: visits of the ``parent`` (figure 2), or those in which the child was
             legal (``availability``).
         prior: PUCT's prior: ``uniform``, or ``rules`` for the rule agent's move first, with the weight of ten others.
@@ -133,8 +135,8 @@ class IsUctOptions(TreeOptions):
 
     Attributes:
         reuse: Keep the part of the tree below the moves that were played.
-        particles: Draw determinizations from so many, weighted by how plausible the hidden seats' past moves are
-            (:mod:`agents.worlds`); 0 for uniform ones.
+        particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
+            are; 0 for uniform ones.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000

@@ -214,11 +214,11 @@ class RolloutOptions(Options):
     Attributes:
         iterations: Rollouts a decision.
         milliseconds: Thinking time a decision instead of rollouts; results then depend on the machine.
-        simulation: Who plays a game to its end: uniformly random moves, the split of each hand into moves, or the rule
-            agent.
+        simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
+            rule agent (``rules``).
         candidates: Moves compared, the rule agent's always among them.
         particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
-            are (:mod:`agents.worlds`); 0 for uniform ones.
+            are; 0 for uniform ones.
         caution: How far another candidate must beat the rule agent's move to be preferred, in standard deviations of
             sorts: square roots of its rollouts are added to its wins so many times.
     """

@@ -22,7 +22,7 @@ from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
-from agents.worlds.consistency import check_view
+from agents.worlds.consistency import check_turn, check_view
 from agents.worlds.determinize import WorldPool, uniform
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from agents.worlds.learned_player import LearnedPlayer
@@ -31,9 +31,7 @@ from agents.worlds.rules_player import RESPONSES, RulesPlayer
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
-from ddz_env.engine.layout import SEAT
 from ddz_env.engine.random import key
-from ddz_env.errors import IllegalMoveError
 from ddz_env.options import Options, Range, takes
 
 _ROUNDS = 2
@@ -169,8 +167,7 @@ class ModelSearchAgent:
         """
         root, seat, rules = view.row, int(view.seat), view.rule_words
         check_view(root, seat, rules)
-        if int(root[SEAT]) != seat:
-            raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(root[SEAT])}'s turn")
+        check_turn(root, seat)
         move = only_move(root, rules) or finishing_move(root, seat, rules)
         if move is not None:
             return Decision(move, line=move.actions)

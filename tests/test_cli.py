@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from training.arena.results_file import ResultsFile
 from training.bench.benchmark import Contender, Part, measure
 from training.cli import app
-from training.cli.bars import counting_bar, share_bar
+from training.cli.console import counting_bar, share_bar
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")

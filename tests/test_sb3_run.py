@@ -23,8 +23,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.errors import InvalidRulesError
 from training.cli import app
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from training.ppo.run import Evaluation
-from training.ppo.strength import measure_strength
+from training.ppo.strength import Evaluation, measure_strength
 from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
 from training.sb3.config import Sb3Config, parse_sb3_settings
 from training.sb3.players import PastSelf
@@ -246,11 +245,11 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "elo"}, "unknown objective 'elo'"),
-        ({"num_envs": 0}, "num_envs=0 must be an integer of at least 1"),
-        ({"gamma": 1.1}, r"gamma=1.1 must be a number in 0\.\.1"),
+        ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
+        ({"num_envs": 0}, "num_envs=0 must be a whole number from 1"),
+        ({"gamma": 1.1}, r"gamma=1.1 must be a number from 0 to 1"),
         ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
-        ({"seed": 2**32}, "seed=4294967296 must be at most"),
+        ({"seed": 2**32}, "seed=4294967296 must be a whole number from 0 to 4,294,967,295"),
         ({"evaluate_deals": 0}, "evaluate_deals=0 measures nothing"),
         ({"num_envs": 1, "n_steps": 1}, "at least 2"),
     ],

@@ -83,7 +83,7 @@ class _Recorder:
         pairs = [pair for visits in self._visits for pair in sorted(visits.items())]
         return VisitSet(
             np.array(self._observations, np.int8).reshape(-1, OBSERVATION_SIZE),
-            np.array(self._legal, np.uint8).reshape(-1, NUM_ACTIONS // 8),
+            np.array(self._legal, np.uint8).reshape(-1, -(-NUM_ACTIONS // 8)),
             np.cumsum([0, *map(len, self._visits)], dtype=np.int64),
             np.array([action for action, _ in pairs], np.int16),
             np.array([count for _, count in pairs], np.int32),
@@ -136,22 +136,18 @@ def record_visits(
 
 def join_visits(one: VisitSet, other: VisitSet) -> VisitSet:
     """The decisions of both, in their order."""
-    return VisitSet(
-        np.concatenate([one.observations, other.observations]),
-        np.concatenate([one.legal, other.legal]),
-        np.concatenate([one.firsts, one.firsts[-1] + other.firsts[1:]]),
-        np.concatenate([one.actions, other.actions]),
-        np.concatenate([one.counts, other.counts]),
-    )
+    both = {name: np.concatenate([part, vars(other)[name]]) for name, part in vars(one).items()}
+    firsts = np.concatenate([one.firsts, one.firsts[-1] + other.firsts[1:]])
+    return VisitSet(**both | {"firsts": firsts})
 
 
 def record_to_file(
     path: Path, spec: str, games: int, *, rules: str, seed: int, on_game: Callable[[int], None] | None = None
 ) -> VisitSet:
-    """Record games into a file that grows; a file with fewer of the same games is gone on with.
+    """Record games into a file that grows; a file with fewer of the same games is completed.
 
     Args:
-        path: The file; it is replaced at one stroke every few games.
+        path: The file; it is replaced atomically every few games.
         spec: As for :func:`record_visits`, like the others.
         games: How many games in all.
         rules: A preset's name.

@@ -16,7 +16,7 @@ from agents.neural.tensor_file import Arrays
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env.rules import Rules
-from training.ppo.pool import Pool
+from training.ppo.past_selves import PastSelves
 from training.ppo.sampling import draw_actions
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PastSelf:
     """
 
     def __init__(self, size: int, seed: int) -> None:
-        self.pool = Pool(size)
+        self.pool = PastSelves(size)
         self.seconds = 0.0
         self._rng = np.random.default_rng([seed, 2])
         self._model: SB3Policy | None = None

@@ -346,7 +346,7 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Pa
 
 
 def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
-    same = SelfPlayConfig.parse(["num_games=24", "architecture.width=16", "opponents=random,rules"])
+    same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
     assert load_checkpoint(saved, 1, same).counters.update == 2
     for text, message in (
         ("num_games=32", "num_games: the checkpoint has 24, this run 32"),
@@ -354,7 +354,7 @@ def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
         ("lam=0.5", "lam: the checkpoint has 0.95, this run 0.5"),
     ):
         with pytest.raises(CheckpointMismatchError, match=message):
-            load_checkpoint(saved, 1, SelfPlayConfig.parse([text]))
+            load_checkpoint(saved, 1, SelfPlayConfig.read([text]))
     arrays, about = state(load_checkpoint(saved, 1))
     with pytest.raises(CheckpointMismatchError, match="other settings"):
         restore(SelfPlay(small_config(seed=9), 1), arrays, about, "it")

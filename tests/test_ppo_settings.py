@@ -61,7 +61,7 @@ def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there()
 
 def test_settings_are_read_as_they_are_written() -> None:
     texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
-    config = SelfPlayConfig().changed(SelfPlayConfig.parse(texts))
+    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
     assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
     assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
     assert SelfPlayConfig.from_dict(config.as_dict()) == config
@@ -77,7 +77,7 @@ def test_settings_are_read_as_they_are_written() -> None:
         ("lam=much", "must be a number"),
     ):
         with pytest.raises(InvalidTrainingError, match=message):
-            SelfPlayConfig.parse([text])
+            SelfPlayConfig.read([text])
     with pytest.raises(InvalidRulesError):
         SelfPlayConfig().changed({"rules": "texas"})
     with pytest.raises(InvalidTrainingError, match="settings differ in dropout, lam"):

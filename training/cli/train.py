@@ -63,8 +63,8 @@ def selfplay(
 
     budget = Budget(updates, minutes)
     named = {"rules": rules, "objective": objective, "seed": seed}
-    given = {name: value for name, value in named.items() if value is not None} | SelfPlayConfig.parse(settings or ())
-    run = _resumed(out, threads, given, init) if resume else _new(out, threads, given, init)
+    given = {name: value for name, value in named.items() if value is not None} | SelfPlayConfig.read(settings or ())
+    run = _begun(out, threads, given, init, resume=resume)
     begun = run.counters.decisions, run.counters.seconds
 
     def describe(line: CurveLine) -> str:
@@ -81,26 +81,23 @@ def selfplay(
         console().print(f"{out / POLICY} after {run.counters.update} updates", markup=False, soft_wrap=True)
 
 
-def _new(out: Path, threads: int | None, settings: dict[str, Any], init: Path | None) -> SelfPlay:
+def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path | None, *, resume: bool) -> SelfPlay:
+    """The run in a folder, resumed, or a new one."""
     from agents.neural.weights import load_weights
+    from training.ppo.checkpoint import load_checkpoint
     from training.ppo.config import SelfPlayConfig
-    from training.ppo.run import refuse_to_overwrite
+    from training.ppo.errors import InvalidTrainingError
+    from training.ppo.run import CHECKPOINT, refuse_to_overwrite
     from training.ppo.selfplay import SelfPlay
 
+    if resume:
+        if init is not None:
+            raise InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
+        return load_checkpoint(out / CHECKPOINT, threads, settings)
     refuse_to_overwrite(out)
     start = None if init is None else load_weights(init)
     config = SelfPlayConfig() if start is None else SelfPlayConfig(architecture=start.policy.architecture)
     return SelfPlay(config.changed(settings), threads, start)
-
-
-def _resumed(out: Path, threads: int | None, settings: dict[str, Any], init: Path | None) -> SelfPlay:
-    from training.ppo.checkpoint import load_checkpoint
-    from training.ppo.errors import InvalidTrainingError
-    from training.ppo.run import CHECKPOINT
-
-    if init is not None:
-        raise InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
-    return load_checkpoint(out / CHECKPOINT, threads, settings)
 
 
 @app.command()

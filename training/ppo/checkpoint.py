@@ -39,7 +39,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     Args:
         path: The file.
         threads: Threads; None for one a core.  Results do not depend on it.
-        wanted: Settings that the run must have (:meth:`~training.ppo.settings.Settings.parse`).
+        wanted: Settings that the run must have (:meth:`~training.ppo.settings.Settings.read`).
 
     Raises:
         CheckpointError: If the file is missing, truncated, corrupt or of another format.
@@ -48,10 +48,9 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     """
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
-    except TensorFileMismatchError as error:
-        raise CheckpointMismatchError(str(error)) from error
     except TensorFileError as error:
-        raise CheckpointError(str(error)) from error
+        kind = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
+        raise kind(str(error)) from error
     try:
         config = SelfPlayConfig.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))

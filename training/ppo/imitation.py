@@ -9,7 +9,6 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -80,13 +79,11 @@ class ImitationProgress:
         decisions: Decisions learned from so far.
         loss: Cross-entropy of the last step, in nats.
         agreement: Share of its decisions in which the student's first choice was the teacher's.
-        seconds: Seconds so far.
     """
 
     decisions: int
     loss: float
     agreement: float
-    seconds: float
 
 
 class Student:
@@ -174,11 +171,9 @@ class RulesImitation:
         self._teacher = RulesTeacher(config.num_games, config.rules)
         self._rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
-        self._seconds = 0.0
 
     def step(self) -> ImitationProgress:
         """Label every game's decision, learn from them, and play on."""
-        began = time.perf_counter()
         batch = self._batch
         labels = self._teacher.actions(batch.state_dict()["rows"])
         actions = np.where(labels == NO_LABEL, batch.mask.argmax(axis=1), labels)
@@ -190,8 +185,7 @@ class RulesImitation:
             own, _ = drawn(found, self._rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, actions[rows])
         batch.step(actions)
-        self._seconds += time.perf_counter() - began
-        return ImitationProgress(self.student.decisions, loss, agreement, self._seconds)
+        return ImitationProgress(self.student.decisions, loss, agreement)
 
     def run(
         self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
@@ -237,14 +231,13 @@ def imitate_visits(
     if not len(visits.observations):
         raise InvalidTrainingError("the file of visits holds no decisions")
     student, rng = Student(config, threads, policy), np.random.default_rng([config.seed, 3])
-    began = time.perf_counter()
     while student.decisions < config.decisions and not stop():
         order = rng.permutation(len(visits.observations))
         for piece in shards(len(order), config.num_games):
             rows = order[piece]
             _, loss, agreement = student.learn(visits.observations[rows], visits.masks(rows), visits.shares(rows))
             if on_step:
-                on_step(ImitationProgress(student.decisions, loss, agreement, time.perf_counter() - began))
+                on_step(ImitationProgress(student.decisions, loss, agreement))
             if student.decisions >= config.decisions or stop():
                 break
     student.close()

@@ -106,8 +106,7 @@ class SelfPlay:
         self.counters.update += 1
         if self.config.opponent_share and self.counters.update % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
-        self._count(len(decisions), time.perf_counter() - began)
-        return self._line(statistics, explained)
+        return self._line(len(decisions), began, statistics, explained)
 
     def _collect(self) -> None:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
@@ -125,33 +124,19 @@ class SelfPlay:
     def _estimate(self) -> _Estimates:
         """What the critic says of every decision, and the advantages that follow."""
         rollout, decides = self._rollout, self._rollout.decides
-        games, found = self._value_decisions()
-        values = np.zeros(decides.shape, np.float32)
-        values[decides] = found
-        advantages = seat_advantages(
-            values,
-            rollout.rewards,
-            rollout.seats,
-            decides,
-            rollout.begins,
-            rollout.done,
-            gamma=self.config.gamma,
-            lam=self.config.lam,
-        )
-        return _Estimates(values, games, advantages)
-
-    def _value_decisions(self) -> tuple[Floats, Floats]:
-        """The games at the decisions as the critic reads them, ``[n, GAME_COLUMNS]``, and its values, ``[n]``."""
-        rollout, decides = self._rollout, self._rollout.decides
         seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
-        games, values = np.empty((len(seen), GAME_COLUMNS), np.float32), np.empty(len(seen), np.float32)
+        games, found = np.empty((len(seen), GAME_COLUMNS), np.float32), np.empty(len(seen), np.float32)
 
         def value(rows: slice) -> None:
             games[rows] = describe_games(seen[rows], concealed[rows], by_rules[rows])
-            values[rows] = value_games(self.critic, games[rows])
+            found[rows] = value_games(self.critic, games[rows])
 
         self._threads.map(value, shards(len(seen), self.config.shard))
-        return games, values
+        values = np.zeros(decides.shape, np.float32)
+        values[decides] = found
+        played = rollout.rewards, rollout.seats, decides, rollout.begins, rollout.done
+        advantages = seat_advantages(values, *played, gamma=self.config.gamma, lam=self.config.lam)
+        return _Estimates(values, games, advantages)
 
     def _decisions(self, found: _Estimates) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw."""
@@ -197,23 +182,20 @@ class SelfPlay:
                 for mean, now in zip(average.parameters(), network.parameters(), strict=True):
                     mean.lerp_(now, weight)
 
-    def _count(self, learned: int, seconds: float) -> None:
-        counters = self.counters
-        counters.steps += self._rollout.actions.size
-        counters.decisions += learned
-        counters.games += int(self._rollout.done.sum())
-        counters.seconds += seconds
-
-    def _line(self, statistics: UpdateStatistics, explained: float) -> CurveLine:
-        """What the curves say of the update."""
-        rollout = self._rollout
-        ended = int(rollout.done.sum())
+    def _line(self, learned: int, began: float, statistics: UpdateStatistics, explained: float) -> CurveLine:
+        """Count the update, and say what it brought."""
+        counters, rollout = self.counters, self._rollout
+        steps, ended = rollout.actions.size, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
+        counters.steps += steps
+        counters.decisions += learned
+        counters.games += ended
+        counters.seconds += time.perf_counter() - began
         return CurveLine(
-            **vars(self.counters),
+            **vars(counters),
             **vars(statistics),
             landlord_wins=won / ended if ended else 0.0,
-            game_length=rollout.actions.size / ended if ended else 0.0,
+            game_length=steps / ended if ended else 0.0,
             explained=explained,
         )
 
@@ -235,14 +217,8 @@ class SelfPlay:
     def weights(self) -> Weights:
         """The networks as they are, with what a reader of the file should know."""
         config, counters = self.config, self.counters
-        notes = {
-            "seed": config.seed,
-            "updates": counters.update,
-            "steps": counters.steps,
-            "decisions": counters.decisions,
-            "games": counters.games,
-            "hours": round(counters.seconds / 3600, 3),
-        }
+        notes = {"seed": config.seed, "updates": counters.update, "hours": round(counters.seconds / 3600, 3)}
+        notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
         taught = config.value_weight > 0
         return Weights(self.policy, self.critic, config.rules, config.objective, notes, values_trained=taught)
 

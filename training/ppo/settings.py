@@ -15,7 +15,7 @@ from training.ppo.errors import InvalidTrainingError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_MOST = 10**12
+_MOST = 2**63 - 1
 
 Count = Annotated[int, Range(1, _MOST)]
 Natural = Annotated[int, Range(0, _MOST)]
@@ -53,7 +53,7 @@ class Settings(Options):
         Rules.preset(self.rules)
 
     @classmethod
-    def parse(cls, texts: Iterable[str]) -> dict[str, Any]:
+    def read(cls, texts: Iterable[str]) -> dict[str, Any]:
         """Read settings as people write them, for :meth:`changed`.
 
         Args:
@@ -91,7 +91,7 @@ class Settings(Options):
         """These settings with some changed.
 
         Args:
-            settings: As from :meth:`parse`.
+            settings: As from :meth:`read`.
 
         Raises:
             DouDizhuError: If a setting, or a part of one, is out of range.

@@ -48,16 +48,8 @@ class Evaluation:
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:
         """From the arena's result."""
-        return cls(
-            update,
-            result.opponent,
-            result.deals,
-            result.wins.mean,
-            result.wins.low,
-            result.wins.high,
-            result.landlord_wins.mean,
-            result.peasant_wins.mean,
-        )
+        wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
+        return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
 
 def measure_strength(

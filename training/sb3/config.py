@@ -100,4 +100,4 @@ def parse_sb3_settings(texts: Iterable[str]) -> dict[str, Any]:
         >>> parse_sb3_settings(["learning_rate=1e-3", "width=512", "baselines=random"])
         {'learning_rate': 0.001, 'width': 512, 'baselines': ('random',)}
     """
-    return Sb3Config.parse(texts)
+    return Sb3Config.read(texts)

@@ -1,0 +1,208 @@
+"""Fingerprints of what the agents play and what training learns: equal before and after a change that only tidies.
+
+    python -m tests.make_fingerprints --out before.json      # every agent, the trainings, and the tables
+    python -m tests.make_fingerprints --check tests/data/fingerprints.json   # the agents again, against the golden file
+
+Everything goes through the command line ``ddz``, in processes of their own, so that nothing here depends on how the
+packages are arranged.  The golden file holds the games of the agents alone: trained weights and the network's last
+digits depend on the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+GAMES: dict[str, tuple[list[str], int]] = {
+    "baselines": (["random", "random-staged", "rules", "rlcard-rule"], 20),
+    "baselines bidding": (["random", "random-staged", "rules", "--rules", "bidding"], 8),
+    "baselines botzone": (["random", "random-staged", "rules", "--rules", "botzone"], 8),
+    "baselines half-deck": (["random", "random-staged", "rules", "--rules", "half-deck"], 8),
+    "exact": (["cheating-minimax", "determinized-minimax", "expectimax", "rules", "--rules", "mini"], 3),
+    "exact inference": (
+        ["expectimax:inference=rules", "determinized-minimax:inference=correct,opponent=rules", "--rules", "mini"],
+        2,
+    ),
+    "isuct": (["isuct:iterations=300", "rules"], 4),
+    "isuct bidding": (["isuct:iterations=200", "rules", "--rules", "bidding"], 2),
+    "isuct trees": (["isuct:iterations=100,trees=4,threads=2,exploration=0.5", "rules"], 2),
+    "isuct planned": (["isuct:iterations=150,simulation=planned", "rules"], 2),
+    "isuct rules": (["isuct:iterations=60,simulation=rules", "rules"], 2),
+    "isuct puct": (["isuct:iterations=200,selection=puct,prior=rules", "isuct:iterations=200,selection=puct"], 2),
+    "isuct forms": (
+        ["isuct:iterations=200,counts=availability", "isuct:iterations=200,final=value", "isuct:iterations=200,finish=false"],
+        2,
+    ),
+    "isuct reuse": (["isuct:iterations=200,reuse=true", "isuct:iterations=200,particles=50"], 2),
+    "isuct redetermined": (["isuct-redetermined:iterations=300", "rules"], 2),
+    "isuct moves": (["isuct-moves:iterations=200", "isuct-moves:iterations=200,levels=flat"], 2),
+    "duct": (["duct:iterations=30,trees=8", "cheating-uct:iterations=30,trees=8"], 2),
+    "rollout": (["rollout:iterations=100,particles=50", "rules"], 4),
+    "rollout forms": (["rollout:iterations=100,particles=0,simulation=planned,caution=0", "rollout:iterations=60,particles=0,simulation=random,candidates=4"], 2),
+    "rollout bidding": (["rollout:iterations=60,particles=30", "rules", "--rules", "bidding"], 2),
+    "policy": (["policy", "rules"], 10),
+    "policy temperature": (["policy:temperature=1.0", "random"], 4),
+    "neural": (["neural-ismcts:iterations=100", "policy"], 2),
+    "neural puct": (["neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4", "rules"], 2),
+    "neural forms": (
+        ["neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40",
+         "neural-ismcts:iterations=60,trust=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0"],
+        1,
+    ),
+}  # fmt: skip
+"""Arguments of ``ddz arena`` and how many deals a pair."""
+
+TRAININGS: dict[str, list[str]] = {
+    "selfplay": [
+        "selfplay", "--updates", "20", "--seed", "5",
+        *(["--set", "num_games=64", "--set", "groups=4", "--set", "steps=16", "--set", "minibatch=256", "--set", "shard=128", "--set", "epochs=2"]),
+        *(["--set", "architecture.width=64", "--set", "evaluate_every=10", "--set", "evaluate_deals=4", "--set", "opponents=random"]),
+        *(["--set", "rules_share=0.25", "--set", "opponent_share=0.25", "--set", "snapshot_every=5", "--set", "pool_size=3"]),
+        *(["--set", "critic_updates=2", "--set", "settled_share=0.25"]),
+    ],
+    "selfplay plain": [
+        "selfplay", "--updates", "20", "--seed", "6", "--objective", "stake",
+        *(["--set", "num_games=64", "--set", "groups=4", "--set", "steps=16", "--set", "minibatch=256", "--set", "shard=128", "--set", "epochs=1"]),
+        *(["--set", "architecture.width=64", "--set", "evaluate_every=0", "--set", "lookahead=0", "--set", "floor=0"]),
+    ],
+    "sb3 rules": [
+        "sb3", "--timesteps", "20480", "--seed", "3", "--opponents", "rules",
+        *(["--set", "num_envs=16", "--set", "n_steps=64", "--set", "batch_size=256", "--set", "width=32", "--set", "evaluate_every=0"]),
+    ],
+    "sb3 random": [
+        "sb3", "--timesteps", "20480", "--seed", "3", "--opponents", "random",
+        *(["--set", "num_envs=16", "--set", "n_steps=64", "--set", "batch_size=256", "--set", "width=32", "--set", "evaluate_every=0"]),
+    ],
+    "sb3 self": [
+        "sb3", "--timesteps", "20480", "--seed", "3", "--opponents", "self",
+        *(["--set", "num_envs=16", "--set", "n_steps=64", "--set", "batch_size=256", "--set", "width=32", "--set", "evaluate_every=0"]),
+    ],
+    "sb3 any": [
+        "sb3", "--timesteps", "512", "--seed", "3", "--opponents", "isuct:iterations=20",
+        *(["--set", "num_envs=4", "--set", "n_steps=64", "--set", "batch_size=128", "--set", "width=32", "--set", "evaluate_every=0"]),
+    ],
+}  # fmt: skip
+"""Arguments of ``ddz train``, each of twenty updates (``sb3 any``: two)."""
+
+_VOLATILE = ("seconds", "sps", "time", "elapsed")
+
+
+def ddz(*arguments: str) -> str:
+    """Run ``ddz`` from this checkout and return what it prints."""
+    command = [sys.executable, "-c", "from training.cli import main; main()", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"ddz {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def games(name: str) -> str:
+    """The digest of an arena's games: everything that is recorded of them, times left out."""
+    agents, deals = GAMES[name]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "games.jsonl"
+        ddz(
+            "arena",
+            *agents,
+            "--deals",
+            str(deals),
+            "--seed",
+            "11",
+            "--no-timing",
+            "--processes",
+            "1",
+            "--out",
+            str(out),
+        )
+        lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()[1:]]
+    return _digest(json.dumps(lines, sort_keys=True).encode())
+
+
+def training(name: str) -> dict[str, str]:
+    """The digests of a training's weights and curves, without what tells the time."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        ddz("train", TRAININGS[name][0], "--out", str(out), *TRAININGS[name][1:])
+        return {file.name: _digest(_timeless(file)) for file in sorted(out.iterdir()) if "checkpoint" not in file.name}
+
+
+def _timeless(file: Path) -> bytes:
+    if file.suffix == ".csv":
+        lines = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+        kept = [index for index, title in enumerate(lines[0]) if not any(word in title for word in _VOLATILE)]
+        return "\n".join(",".join(line[index] for index in kept) for line in lines).encode()
+    if file.suffix == ".safetensors":  # the header may name the time, or be worded otherwise
+        from safetensors.numpy import load_file
+
+        tensors = load_file(file)
+        return b"".join(name.encode() + tensors[name].tobytes() for name in sorted(tensors))
+    if file.suffix == ".zip":
+        import io
+        import zipfile
+
+        import torch
+
+        with zipfile.ZipFile(file) as archive:
+            weights = torch.load(io.BytesIO(archive.read("policy.pth")), map_location="cpu")
+        return b"".join(name.encode() + weights[name].numpy().tobytes() for name in sorted(weights))
+    return b""
+
+
+def tables() -> dict[str, str]:
+    """Every generated block of the docs, as it stands there (a test asserts that it is what the results say)."""
+    blocks: dict[str, str] = {}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *ROOT.glob("agents/**/MODEL_CARD.md")):
+        name = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith("<!-- table: "):
+                name = line.removeprefix("<!-- table: ").removesuffix(" -->")
+                blocks[name] = ""
+            elif line.startswith("<!-- end"):
+                name = ""
+            elif name:
+                blocks[name] += line + "\n"
+    return {name: _digest(text.encode()) for name, text in sorted(blocks.items())}
+
+
+def main() -> None:
+    """Write fingerprints, or compare with those of a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--check", type=Path, help="compare with this file, as far as it goes")
+    parser.add_argument("--only", action="append", help="only this part (games, training, tables)")
+    chosen = parser.parse_args()
+    wanted = json.loads(chosen.check.read_text(encoding="utf-8")) if chosen.check else None
+    parts = chosen.only or (list(wanted) if wanted else ["games", "training", "tables"])
+    found: dict[str, Any] = {}
+    for part, names, make in (("games", GAMES, games), ("training", TRAININGS, training)):
+        if part in parts:
+            found[part] = {}
+            for name in names:
+                found[part][name] = make(name)
+                same = "" if wanted is None else ("same" if wanted[part].get(name) == found[part][name] else "DIFFERS")
+                print(f"{part}: {name}: {found[part][name]} {same}", flush=True)
+    if "tables" in parts:
+        found["tables"] = tables()
+    if chosen.out:
+        chosen.out.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if wanted is not None:
+        different = [
+            f"{part}: {name}" for part in parts for name in wanted[part] if found[part].get(name) != wanted[part][name]
+        ]
+        raise SystemExit(f"different: {', '.join(different)}" if different else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
@@ -19,7 +21,8 @@ from typer.testing import CliRunner, Result
 from training.arena.results_file import ResultsFile
 from training.bench.benchmark import Contender, Part, measure
 from training.cli import app
-from training.cli.bars import counting_bar, share_bar
+from training.cli.console import counting_bar, share_bar, stopping
+from training.cli.training_bar import training_bar
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")
@@ -43,6 +46,49 @@ def shown(progress: Progress) -> str:
     screen = io.StringIO()
     Console(file=screen, width=160).print(progress)
     return screen.getvalue().strip()
+
+
+def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_code_of_an_interruption(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*signals: signal.Signals) -> None:
+        with stopping("resume with --resume") as asked:
+            assert not asked()
+            for number in signals:
+                signal.raise_signal(number)
+            assert asked() == bool(signals)
+            print("saved")
+
+    before = signal.getsignal(signal.SIGTERM)
+    run()
+    assert capsys.readouterr().err == ""
+    with pytest.raises(typer.Exit) as ended:
+        run(signal.SIGTERM)
+    assert ended.value.exit_code == 130
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("saved\n", "stopped; resume with --resume\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(signal.SIGINT, signal.SIGINT)  # the second ends it at once
+    assert capsys.readouterr().out == ""
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    from training.ppo.strength import Evaluation
+
+    found = [Evaluation(4, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
+    done = iter([0.0, 0.25])
+    describe: Callable[[int], str] = "update {}".format
+    with training_bar(1.0, lambda: next(done), describe) as (on_update, on_evaluation):
+        on_update(3)
+        on_evaluation([])
+        on_evaluation(found)
+    told = capsys.readouterr().err
+    for text in ("After 4 updates, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
+        assert text in told
+    assert "update 3" in told
+    assert "25 %" in told
 
 
 def test_a_bar_shows_how_much_is_done_and_the_fields_that_it_was_given() -> None:

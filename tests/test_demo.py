@@ -27,12 +27,9 @@ from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
 from training.demo import contenders, fresh
-from training.demo.chart import percent_chart
-from training.demo.contenders import CONTENDERS, by_name, specifications
-from training.demo.errors import InvalidDemonstrationError, ReportError
+from training.demo.contenders import CONTENDERS, InvalidDemonstrationError, by_name, specifications
 from training.demo.fresh import LearningPoint, demonstration_settings, train_fresh
-from training.demo.matrix import win_matrix
-from training.demo.page import Page, Section
+from training.demo.report import Page, ReportError, Section, percent_chart, win_matrix
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -175,10 +172,11 @@ def test_the_matrix_holds_each_pair_from_both_sides() -> None:
     pairs = by_name(summarize(records), names)
     order = ["rule agent", "stages", "chance"]
     matrix = win_matrix(pairs, order)
-    assert [row[place] for place, row in enumerate(matrix)] == ["–"] * 3
+    assert [row[0] for row in matrix] == ["1 rule agent", "2 stages", "3 chance"]
+    assert [row[1 + place] for place, row in enumerate(matrix)] == ["–"] * 3
     rates = {(result.agent, result.opponent): round(100 * result.wins.mean) for result in pairs}
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        there, back = (int(matrix[a][b].partition(" ")[0]) for a, b in ((i, j), (j, i)))
+        there, back = (int(matrix[a][1 + b].partition(" ")[0]) for a, b in ((i, j), (j, i)))
         assert there + back == 100
         assert there == rates[order[i], order[j]]
 

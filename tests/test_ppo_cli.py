@@ -67,7 +67,7 @@ def test_a_run_is_begun_gone_on_with_and_started_from(tmp_path: Path) -> None:
         (("--updates", "0"), "updates=0 must be above 0"),
         (("--minutes", "1", "--set", "learning=1"), "there is no setting 'learning'"),
         (("--minutes", "1", "--rules", "texas"), "InvalidRulesError"),
-        (("--minutes", "1", "--objective", "elo"), "unknown objective"),
+        (("--minutes", "1", "--objective", "elo"), "objective='elo' must be one of win, stake"),
         (("--minutes", "1", "--resume"), "there is no such file"),
         (("--minutes", "1", "--init", "nothing.safetensors"), "there is no such file"),
         (("--minutes", "1", "--threads", "0"), "threads=0"),

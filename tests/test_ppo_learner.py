@@ -17,22 +17,17 @@ from agents.neural.network import (  # noqa: E402
     Critic,
     NetworkPolicy,
     PolicyNetwork,
+    masked_entropy,
+    masked_log_probabilities,
     policy_input,
 )
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, value_losses  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
-from training.ppo.lookahead import NONE, Candidates, pick_candidates  # noqa: E402
-from training.ppo.losses import (  # noqa: E402
-    chosen_log_probabilities,
-    clipped_policy_losses,
-    masked_entropy,
-    masked_log_probabilities,
-    value_losses,
-)
-from training.ppo.rollout import policy_counts, unpack_masks  # noqa: E402
-from training.ppo.sampling import draw_actions  # noqa: E402
-from training.ppo.workers import Workers  # noqa: E402
+from training.ppo.rollout import unpack_masks  # noqa: E402
+from training.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from training.ppo.threads import Threads  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
@@ -49,7 +44,7 @@ def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
 
 
 def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
-    """Decisions with random advantages, targets and flags; the appraisals lie in another order."""
+    """Decisions with random advantages, targets and flags."""
     rng = np.random.default_rng(3)
     batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
     for _ in range(30):
@@ -58,15 +53,12 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
     observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
     logs, found = evaluate(policy, observations, masks)
     count = len(choice)
-    actions, chosen = np.empty(count, np.int64), np.empty(count, np.float32)
-    draw_actions(logs, rng.random(count), actions, chosen)
+    actions, chosen = drawn(logs, rng.random(count))
     candidates = Candidates.allocate(count, 4)
     pick_candidates(logs, 0.002, candidates.actions, candidates.probabilities)
     candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
-    order, pairs = rng.permutation(count), masks.sum(1, dtype=np.int64)
-    pieces = np.split(found, np.cumsum(pairs)[:-1])
-    firsts = np.empty(count, np.int64)
-    firsts[order] = np.cumsum(pairs[order]) - pairs[order]
+    appraisals = np.empty(count, np.object_)
+    appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
     return Decisions(
         observations,
         batch.mask_words[choice],
@@ -76,10 +68,8 @@ def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
         rng.normal(size=count).astype(np.float32),
         rng.normal(size=count).astype(np.float32),
         candidates,
-        firsts,
-        np.concatenate([pieces[row] for row in order]),
-        order,
-        describe_games(observations, concealed, rng.random(count) < 0.5)[np.argsort(order)],
+        appraisals,
+        describe_games(observations, concealed, rng.random(count) < 0.5),
     )
 
 
@@ -103,13 +93,13 @@ def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> No
         rows = rng.permutation(len(decisions.actions))[:count]
         masks = unpack_masks(decisions.masks[rows])
         expected = describe_leavings(decisions.observations[rows], masks).appraisals
-        assert decisions.appraisals_of(rows, masks).tobytes() == expected.tobytes()
+        assert np.concatenate(decisions[rows].appraisals.tolist()).tobytes() == expected.tobytes()
 
 
 def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
     """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
     policy, critic = networks(1)
-    workers = Workers(threads)
+    workers = Threads(threads)
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
     found = learner.update(decisions, np.random.default_rng(0), 0)
     workers.close()
@@ -126,7 +116,7 @@ def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) 
     masks = unpack_masks(decisions.masks)
     seen, _ = policy_input(decisions.observations, masks, SMALL.history)
     logits, values = policy(*seen)
-    worth = critic(torch.from_numpy(decisions.games[decisions.places]))
+    worth = critic(torch.from_numpy(decisions.games))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
     new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
     advantages = torch.from_numpy(decisions.advantages)
@@ -198,9 +188,7 @@ def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None
     counts = np.random.default_rng(5).choice([0.0, 1.0, 2.0], len(decisions.actions)).astype(np.float32)
     counted, _ = parts_of(gradients(dataclasses.replace(decisions, counts=counts))[0])
     rows = np.repeat(np.arange(len(counts)), counts.astype(int))
-    repeated = Decisions(
-        **{name: part if name in ("appraisals", "games") else part[rows] for name, part in vars(decisions).items()}
-    )
+    repeated = decisions[rows]
     repeated.counts = np.ones(len(rows), np.float32)
     expected, _ = parts_of(gradients(repeated)[0])
     np.testing.assert_allclose(counted, expected * (len(rows) / len(counts)), rtol=1e-3, atol=1e-6)

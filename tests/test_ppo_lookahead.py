@@ -15,15 +15,9 @@ from agents.rule_agent.rules import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
-from training.ppo.lookahead import (  # noqa: E402
-    NONE,
-    Candidates,
-    add_probes,
-    look_ahead,
-    pick_candidates,
-    successor_values,
-)
-from training.ppo.workers import Workers  # noqa: E402
+from training.ppo.lookahead import Positions, look_ahead, successor_values  # noqa: E402
+from training.ppo.sampling import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
+from training.ppo.threads import Threads  # noqa: E402
 
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
 ROOM = 4
@@ -214,7 +208,7 @@ def test_a_candidate_is_worth_what_the_critic_says_of_the_next_decision(rules: s
     states, candidates = decisions(preset, 20)
     rows, observations = stacked(states)
     before = rows.copy()
-    found = successor_values(rows, observations, candidates, nowhere(rows), preset, objective, fake_critic)
+    found = successor_values(Positions(rows, observations, nowhere(rows)), candidates, preset, objective, fake_critic)
     assert found.shape == candidates.shape
     assert found.dtype == np.float32
     assert (rows == before).all()
@@ -242,7 +236,7 @@ def test_the_critic_is_asked_about_the_move_to_beat_with_its_kickers() -> None:
 
     rows, observations = stacked([state])
     actions = np.array([state.legal_actions()], np.int16)  # to pass, and to begin a trio with a kicker
-    successor_values(rows, observations, actions, nowhere(rows), state.rules, "win", critic)
+    successor_values(Positions(rows, observations, nowhere(rows)), actions, state.rules, "win", critic)
     cards = [3, 1, *[0] * 13]
     assert actions.shape == (1, 2)
     assert [target.tolist() for target in asked] == [cards, cards]
@@ -257,14 +251,11 @@ def test_where_there_is_nothing_to_ask_the_critic_is_not_asked() -> None:
     state.step("pass")
     state.step("pass")
     rows, observations = stacked([state])
+    games = Positions(rows, observations, nowhere(rows))
     ends = np.array([[state.legal_actions()[0], NONE]], np.int16)
-    assert successor_values(rows, observations, ends, nowhere(rows), state.rules, "win", critic).tolist() == [
-        [1.0, 0.0]
-    ]
+    assert successor_values(games, ends, state.rules, "win", critic).tolist() == [[1.0, 0.0]]
     nothing = np.full((1, 2), NONE, np.int16)
-    assert successor_values(rows, observations, nothing, nowhere(rows), state.rules, "win", critic).tolist() == [
-        [0.0, 0.0]
-    ]
+    assert successor_values(games, nothing, state.rules, "win", critic).tolist() == [[0.0, 0.0]]
 
 
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "mini", "auction"])
@@ -274,7 +265,7 @@ def test_what_the_rule_agent_replies_is_played_before_the_critic_is_asked(rules:
     states, candidates = decisions(preset, 30)
     rows, observations = stacked(states)
     against = np.arange(len(states)) % 2 == 0
-    found = successor_values(rows, observations, candidates, against, preset, "win", fake_critic)
+    found = successor_values(Positions(rows, observations, against), candidates, preset, "win", fake_critic)
     seen: Counter[str] = Counter()
     for state, actions, told, values in zip(states, candidates, against, found, strict=True):
         own: Counter[str] = Counter()
@@ -312,15 +303,15 @@ def considered(actions: np.ndarray) -> Candidates:
 def test_advantages_have_mean_zero_at_every_decision_and_deviation_one_over_all() -> None:
     states, actions = decisions("standard", 40)
     rows, observations = stacked(states)
-    candidates, workers, against = considered(actions), Workers(1), every_other(rows)
-    look_ahead(rows, observations, candidates, against, Rules(), "win", fake_critic, workers)
+    candidates, workers, against = considered(actions), Threads(1), every_other(rows)
+    look_ahead(Positions(rows, observations, against), candidates, Rules(), "win", fake_critic, workers)
     workers.close()
     weights, advantages = candidates.probabilities.astype(np.float64), candidates.advantages.astype(np.float64)
     assert (advantages[candidates.actions == NONE] == 0).all()
     np.testing.assert_allclose((weights * advantages).sum(1), 0, atol=1e-6)
     assert (weights * advantages**2).sum() / weights.sum() == pytest.approx(1, abs=1e-5)
     # What separates two candidates of a decision is what they are worth, in the one unit of all decisions.
-    values = successor_values(rows, observations, candidates.actions, against, Rules(), "win", fake_critic)
+    values = successor_values(Positions(rows, observations, against), candidates.actions, Rules(), "win", fake_critic)
     both = (candidates.actions[:, :2] != NONE).all(1)
     gaps, worths = np.diff(advantages[both, :2]), np.diff(values[both, :2])
     np.testing.assert_allclose(gaps, worths * (gaps.std() / worths.std()), atol=1e-5)
@@ -333,9 +324,11 @@ def test_advantages_do_not_depend_on_the_threads() -> None:
     assert len(every) > 3000
     results = []
     for threads in (1, 2):
-        candidates, workers = considered(actions[every]), Workers(threads)
+        candidates, workers = considered(actions[every]), Threads(threads)
         against = every_other(every)
-        look_ahead(rows[every], observations[every], candidates, against, Rules(), "win", fake_critic, workers)
+        look_ahead(
+            Positions(rows[every], observations[every], against), candidates, Rules(), "win", fake_critic, workers
+        )
         workers.close()
         results.append(candidates.advantages)
     assert results[0].any()
@@ -346,9 +339,9 @@ def test_before_there_is_a_landlord_nothing_is_foreseen_and_the_candidates_are_d
     """What is foreseen counts instead of what the game brought, which is all that is known of a bid."""
     states, actions = decisions(AUCTION, 20)
     rows, observations = stacked(states)
-    candidates, workers = considered(actions), Workers(1)
+    candidates, workers = considered(actions), Threads(1)
     before = copy.deepcopy(candidates)
-    look_ahead(rows, observations, candidates, nowhere(rows), AUCTION, "win", fake_critic, workers)
+    look_ahead(Positions(rows, observations, nowhere(rows)), candidates, AUCTION, "win", fake_critic, workers)
     workers.close()
     bids = np.array([state.role() is None for state in states])
     assert (before.actions[bids] != NONE).any()
@@ -363,9 +356,9 @@ def test_before_there_is_a_landlord_nothing_is_foreseen_and_the_candidates_are_d
 def test_where_no_action_is_contested_nothing_is_written() -> None:
     states, _ = decisions("standard", 1)
     rows, observations = stacked(states)
-    candidates, workers = Candidates.allocate(len(states), ROOM), Workers(1)
+    candidates, workers = Candidates.allocate(len(states), ROOM), Threads(1)
     before = copy.deepcopy(candidates)
-    look_ahead(rows, observations, candidates, nowhere(rows), Rules(), "win", fake_critic, workers)
+    look_ahead(Positions(rows, observations, nowhere(rows)), candidates, Rules(), "win", fake_critic, workers)
     workers.close()
     for name, array in vars(before).items():
         assert (getattr(candidates, name) == array).all()

@@ -9,15 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from training.ppo.losses import (  # noqa: E402
-    chosen_log_probabilities,
-    clipped_policy_losses,
-    masked_entropy,
-    masked_log_probabilities,
-    soft_cross_entropies,
-    value_losses,
-)
-from training.ppo.sampling import draw_actions  # noqa: E402
+from agents.neural.network import masked_entropy, masked_log_probabilities  # noqa: E402
+from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, value_losses  # noqa: E402
+from training.ppo.imitation import soft_cross_entropies  # noqa: E402
+from training.ppo.sampling import drawn  # noqa: E402
 
 
 def random_batch(seed: int, rows: int = 64, actions: int = 400) -> tuple[torch.Tensor, torch.Tensor]:
@@ -100,9 +95,7 @@ def test_imitating_a_distribution_costs_its_entropy_at_best() -> None:
 
 
 def draw(log_probabilities: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    draw_actions(log_probabilities.astype(np.float32), draws, actions, chosen)
-    return actions, chosen
+    return drawn(log_probabilities.astype(np.float32), draws)
 
 
 def test_draws_follow_the_probabilities() -> None:

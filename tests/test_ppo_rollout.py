@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,10 @@ from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
 from agents.rule_agent.stages import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from training.ppo.lookahead import NONE  # noqa: E402
-from training.ppo.pool import Pool  # noqa: E402
+from training.ppo.config import SelfPlayConfig  # noqa: E402
+from training.ppo.past_selves import PastSelves  # noqa: E402
 from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
+from training.ppo.sampling import NONE  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 
@@ -32,10 +34,17 @@ def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
     return found, np.repeat(numbers[:, None], APPRAISAL, axis=1).astype(np.int16)
 
 
+def collector_of(batch: SelfPlayBatch, opponent_share: float = 0.0, **settings: Any) -> Collector:
+    """A collector of a fixed seed; every decision counts, and none has a probe."""
+    plain: dict[str, Any] = {"least": 1.0, "settled_share": 1.0, "floor": 0.0}
+    config = SelfPlayConfig(opponent_share=opponent_share, **plain | settings)
+    return Collector(batch, config, np.random.default_rng(0))
+
+
 def collected(rules: str = "standard", share: float = 0.0, steps: int = 150, objective: str = "win") -> Rollout:
     batch = SelfPlayBatch(20, rules, seed=5, threads=1, scoring=objective, concealed=True)
     rollout = Rollout.allocate(steps, 20, candidates=3)
-    collector = Collector(batch, objective, share, np.random.default_rng(0), least=0.095)
+    collector = collector_of(batch, share, objective=objective, least=0.095)
     collector.collect(rollout, uniform, uniform if share else None)
     return rollout
 
@@ -48,8 +57,7 @@ def assert_considered(rollout: Rollout, step: int, game: int, likely: list[int])
     for place, chance in enumerate(rollout.candidates.probabilities[step, game]):
         assert chance == pytest.approx(1 / len(likely) if place < len(actions) else 0)
     legal = int(unpack_masks(rollout.masks[step, game : game + 1]).sum())
-    first = rollout.firsts[step, game]
-    assert rollout.appraisals[first : first + legal, 0].tolist() == list(range(1, legal + 1))
+    assert rollout.appraisals[step, game][:, 0].tolist() == list(range(1, legal + 1))
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
@@ -88,8 +96,8 @@ def test_a_rollout_is_the_games_that_were_played(rules: str) -> None:
 def test_settled_decisions_are_sampled_and_what_counts_has_a_probe() -> None:
     """With every legal action alike, decisions of more than ten are settled: none has the least probability."""
     batch = SelfPlayBatch(40, seed=5, threads=1, concealed=True)
-    rollout, rng = Rollout.allocate(100, 40, candidates=3), np.random.default_rng(0)
-    Collector(batch, "win", 0.0, rng, least=0.095, settled_share=0.2, probes=True).collect(rollout, uniform, None)
+    rollout = Rollout.allocate(100, 40, candidates=3)
+    collector_of(batch, least=0.095, settled_share=0.2, floor=0.02).collect(rollout, uniform, None)
     choices = np.stack([unpack_masks(words).sum(1) for words in rollout.masks])
     contested = rollout.decides & (choices <= 10)
     settled = rollout.decides & ~contested
@@ -112,7 +120,7 @@ def test_stakes_are_those_of_the_game_and_shared() -> None:
 
 def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> None:
     batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
-    collector = Collector(batch, "win", 0.5, np.random.default_rng(0))
+    collector = collector_of(batch, 0.5)
     asked: dict[str, list[np.ndarray]] = {"learner": [], "past": []}
 
     def player(name: str) -> Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]:
@@ -148,7 +156,7 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
 def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
     """Kickers included: every stage is what a teacher that follows all the games would do."""
     batch = SelfPlayBatch(80, seed=6, threads=1, concealed=True)
-    collector = Collector(batch, "win", 0.0, np.random.default_rng(0), rules_share=0.7)
+    collector = collector_of(batch, rules_share=0.7)
     teacher, rollout, checked = RulesTeacher(80), Rollout.allocate(1, 80), {0: 0, 1: 0}
     assert collector.by_rules.mean() == pytest.approx(0.7, abs=0.2)
     for _ in range(150):
@@ -167,22 +175,22 @@ def test_the_rule_agent_plays_one_side_by_its_own_plans() -> None:
 def test_without_a_past_self_the_learner_plays_every_side() -> None:
     batch = SelfPlayBatch(60, seed=5, threads=1, concealed=True)
     rollout = Rollout.allocate(30, 60)
-    Collector(batch, "win", 1.0, np.random.default_rng(0)).collect(rollout, uniform, None)
+    collector_of(batch, 1.0).collect(rollout, uniform, None)
     choice = np.stack([unpack_masks(words).sum(1) > 1 for words in rollout.masks])
     assert (rollout.decides == choice).all()
 
 
-def test_the_pool_is_a_uniform_sample_of_the_past() -> None:
+def test_past_selves_are_a_uniform_sample_of_the_past() -> None:
     network, rng = PolicyNetwork(SMALL), np.random.default_rng(0)
     kept = np.zeros(20)
     for _ in range(300):
-        pool = Pool(4)
-        assert not pool.draw(PolicyNetwork(SMALL), rng)
+        past = PastSelves(4)
+        assert not past.draw(PolicyNetwork(SMALL), rng)
         for number in range(20):
             torch.nn.init.constant_(network.value.bias, number)
-            pool.offer(network, rng)
-        kept += np.bincount([int(member["value.bias"][0]) for member in pool.members], minlength=20)
+            past.offer(network, rng)
+        kept += np.bincount([int(member["value.bias"][0]) for member in past.members], minlength=20)
     assert kept.sum() == 1200
     assert np.abs(kept - 60).max() < 30
-    assert pool.draw(network, rng)
-    assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in pool.members}
+    assert past.draw(network, rng)
+    assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in past.members}

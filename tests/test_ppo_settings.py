@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -12,29 +14,28 @@ from ddz_env.errors import InvalidRulesError
 from tests.test_ppo_rollout import SMALL
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import InvalidTrainingError
-from training.ppo.settings import configure, parse_settings
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "elo"}, "unknown objective 'elo'; choose from win, stake"),
-        ({"num_games": 0}, "num_games=0 must be an integer of at least 1"),
-        ({"groups": 0}, "groups=0 must be an integer of at least 1"),
+        ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
+        ({"num_games": 0}, "num_games=0 must be a whole number from 1"),
+        ({"groups": 0}, "groups=0 must be a whole number from 1"),
         ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
-        ({"candidates": 0}, "candidates=0 must be an integer of at least 1"),
+        ({"candidates": 1}, "candidates=1 must be a whole number from 2"),
         ({"least": 0.0}, "least=0.0 must be a number"),
-        ({"floor": 1.5}, r"floor=1.5 must be a number in 0\.\.1"),
+        ({"floor": 1.5}, r"floor=1.5 must be a number from 0 to 1"),
         ({"settled_share": 0.0}, "settled_share=0.0 must be a number"),
-        ({"critic_average": -0.1}, r"critic_average=-0.1 must be a number in 0\.\.1"),
-        ({"lookahead": 1.5}, r"lookahead=1.5 must be a number in 0\.\.1"),
-        ({"epochs": 1.5}, "epochs=1.5 must be an integer"),
-        ({"lam": 1.1}, r"lam=1.1 must be a number in 0\.\.1"),
+        ({"critic_average": -0.1}, r"critic_average=-0.1 must be a number from 0 to 1"),
+        ({"lookahead": 1.5}, r"lookahead=1.5 must be a number from 0 to 1"),
+        ({"epochs": 1.5}, "epochs=1.5 must be a whole number"),
+        ({"lam": 1.1}, r"lam=1.1 must be a number from 0 to 1"),
         ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
-        ({"entropy": float("nan")}, "entropy=nan must be a number at least 0"),
+        ({"entropy": float("nan")}, "entropy=nan must be a number of at least 0"),
         ({"clip": "wide"}, "clip='wide' must be a number above 0"),
         ({"seed": -1}, "seed=-1"),
-        ({"seed": 2**63}, "seed=9223372036854775808 must be at most"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
         ({"evaluate_every": True}, "evaluate_every=True"),
     ],
 )
@@ -59,17 +60,27 @@ def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there()
 
 
 def test_settings_are_read_as_they_are_written() -> None:
-    config = configure(parse_settings(["lam=0.9", "architecture.width=64", "opponents=rules", "rules=rlcard"]))
-    assert (config.lam, config.architecture.width, config.opponents, config.rules) == (0.9, 64, ("rules",), "rlcard")
+    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
+    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
+    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
+    assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
     assert SelfPlayConfig.from_dict(config.as_dict()) == config
-    assert configure({"architecture.width": 8}, SMALL).architecture.rest_width == SMALL.rest_width
+    assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
+    assert small.architecture == dataclasses.replace(SMALL, width=8)
     for text, message in (
         ("lam", "is not name=value"),
         ("lamb=1", "did you mean 'lam'"),
-        ("epochs=1.5", "must be an integer"),
+        ("architecture.with=1", "did you mean 'architecture.width'"),
+        ("architecture=1", "there is no setting 'architecture'"),
+        ("epochs=1.5", "must be a whole number"),
         ("lam=much", "must be a number"),
     ):
         with pytest.raises(InvalidTrainingError, match=message):
-            parse_settings([text])
+            SelfPlayConfig.read([text])
     with pytest.raises(InvalidRulesError):
-        configure(parse_settings(["rules=texas"]))
+        SelfPlayConfig().changed({"rules": "texas"})
+    with pytest.raises(InvalidTrainingError, match="settings differ in dropout, lam"):
+        SelfPlayConfig.from_dict(
+            {"dropout" if name == "lam" else name: value for name, value in config.as_dict().items()}
+        )

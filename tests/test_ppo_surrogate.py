@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 
@@ -11,31 +9,13 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
+from agents.neural.network import masked_entropy, masked_log_probabilities  # noqa: E402
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
-from training.ppo.lookahead import NONE, pick_candidates  # noqa: E402
-from training.ppo.losses import (  # noqa: E402
-    chosen_log_probabilities,
-    clipped_policy_losses,
-    masked_entropy,
-    masked_log_probabilities,
-)
-from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient  # noqa: E402
+from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses  # noqa: E402
+from training.ppo.sampling import NONE, pick_candidates  # noqa: E402
+from training.ppo.surrogate import SURROGATE_SUMS, Batch, Terms, surrogate_gradient  # noqa: E402
 
 CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
-
-
-class Batch(NamedTuple):
-    """Decisions of a policy that has since changed a little, as the kernel takes them."""
-
-    logits: np.ndarray
-    masks: np.ndarray
-    weights: np.ndarray
-    actions: np.ndarray
-    old: np.ndarray
-    advantages: np.ndarray
-    candidates: np.ndarray
-    chances: np.ndarray
-    foreseen: np.ndarray
 
 
 def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int = 4) -> Batch:
@@ -57,7 +37,7 @@ def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int =
 
 def compiled(batch: Batch, share: float, entropy_weight: float = ENTROPY_WEIGHT) -> tuple[np.ndarray, np.ndarray]:
     gradient, sums = np.zeros_like(batch.logits), np.zeros(SURROGATE_SUMS)
-    surrogate_gradient(*batch, share, FLOOR, CLIP, entropy_weight, gradient, sums)
+    surrogate_gradient(batch, Terms(share, FLOOR, CLIP, entropy_weight), gradient, sums)
     return gradient, sums
 
 
@@ -130,7 +110,7 @@ def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
     batch = random_batch(5)
     _, sums = compiled(batch, 0.5)
     again = sums.copy()
-    surrogate_gradient(*batch, 0.5, FLOOR, CLIP, 0.0, np.zeros_like(batch.logits), again)
+    surrogate_gradient(batch, Terms(0.5, FLOOR, CLIP, 0.0), np.zeros_like(batch.logits), again)
     assert again.tolist() == pytest.approx((2 * sums).tolist())
 
 
@@ -195,7 +175,7 @@ def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(
     gradient, _ = compiled(batch, 1.0, 0.0)
     assert (gradient[:, 1].sum() < 0) == rises
     without = np.zeros_like(logits)
-    surrogate_gradient(*batch, 1.0, 0.0, CLIP, 0.0, without, np.zeros(SURROGATE_SUMS))
+    surrogate_gradient(batch, Terms(1.0, 0.0, CLIP, 0.0), without, np.zeros(SURROGATE_SUMS))
     assert without[:, 1].sum() > 0  # without a floor it always sinks
 
 

@@ -23,8 +23,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.errors import InvalidRulesError
 from training.cli import app
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from training.ppo.run import Evaluation
-from training.ppo.strength import measure_strength
+from training.ppo.strength import Evaluation, measure_strength
 from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
 from training.sb3.config import Sb3Config
 from training.sb3.past_self import PastSelf

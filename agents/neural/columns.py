@@ -101,7 +101,7 @@ class Columns:
     def __init__(self, *inputs: Input) -> None:
         self.inputs = inputs
         *starts, self.size = accumulate((entry.columns for entry in inputs), initial=0)
-        at: Any = namedtuple("at", [entry.name for entry in inputs])  # the names are data: no checker can know them
+        at: Any = namedtuple("at", [entry.name for entry in inputs])  # type: ignore[misc]  # the names are data
         self.at: Any = at(*starts)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:

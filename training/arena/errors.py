@@ -25,9 +25,5 @@ class SettingsMismatchError(ResultsFileError):
     """A results file was written under other settings than those of the run that wants to resume it."""
 
 
-class InvalidBenchmarkError(DouDizhuError):
-    """A benchmark was asked for a part that does not exist."""
-
-
 class InvalidExperimentError(DouDizhuError):
     """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""

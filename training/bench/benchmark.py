@@ -6,18 +6,23 @@ repeat gives a ratio of its own (ours over the peer's, in the same second), and 
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
+
+from ddz_env.errors import DouDizhuError
 
 Repeat = Callable[[], float]
 """One repeat; returns the measured value."""
 
 Prepare = Callable[[float], Repeat]
 """Imports, compiles and warms up, given the seconds that a repeat may take; raises ``ImportError`` if not installed."""
+
+
+class InvalidBenchmarkError(DouDizhuError):
+    """A benchmark was asked for a part that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -95,26 +100,23 @@ class Measurement:
     note: str = ""
 
 
-def rate(work: Callable[[], int], seconds: float) -> float:
-    """Units a second of work that is repeated until the time is up.
+def rate_of(work: Callable[[], int], seconds: float) -> Repeat:
+    """A repeat that measures how many units a second some work does, which it has warmed up.
 
     Args:
         work: Does some work and returns how many units it was.
-        seconds: For how long.
+        seconds: For how long it is repeated.
     """
-    units = 0
-    start = time.perf_counter()
-    while True:
-        units += work()
-        elapsed = time.perf_counter() - start
-        if elapsed >= seconds:
-            return units / elapsed
 
+    def repeat() -> float:
+        units, start, elapsed = 0, time.perf_counter(), 0.0
+        while elapsed < seconds:
+            units += work()
+            elapsed = time.perf_counter() - start
+        return units / elapsed
 
-def rate_of(work: Callable[[], int], seconds: float) -> Repeat:
-    """A repeat that measures the rate of some work, which it has warmed up."""
     work()
-    return lambda: rate(work, seconds)
+    return repeat
 
 
 def measure(
@@ -175,11 +177,6 @@ def _measurement(
         reached=reached,
         note=notes.get(contender.name, ""),
     )
-
-
-def spread(values: Sequence[float]) -> float:
-    """Range over median: how noisy the repeats were (NaN without repeats)."""
-    return (max(values) - min(values)) / median(values) if values else math.nan
 
 
 def machine() -> dict[str, Any]:

@@ -24,7 +24,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from training.bench.benchmark import Contender, Part, Prepare, Repeat
+from training.bench.benchmark import Contender, Part, Repeat
 from training.bench.fresh_process import FreshProcessError
 
 _BATCH = 8
@@ -179,22 +179,11 @@ def douzero(seconds: float) -> Repeat:
     return repeat
 
 
-def _part() -> Part:
-    own = OwnTraining()
-    prepared: tuple[tuple[str, Prepare], ...] = (
-        ("ddz-env PPO self-play, every move (as DouZero's frames)", own.moves),
-        ("ddz-env PPO self-play, decisions with a choice only", own.learned),
-    )
-    peer = Contender("DouZero dmc on the CPU, frames", douzero, 20, is_peer=True)
-    return Part(
-        "training",
-        "moves consumed by training a second, each counted once, forced ones included, all cores",
-        "moves/s",
-        (*(Contender(name, prepare) for name, prepare in prepared), peer),
-        repeats=3,
-        seconds=30.0,
-        on_request=True,
-    )
-
-
-PART = _part()
+_OWN = OwnTraining()
+_CONTENDERS = (
+    Contender("ddz-env PPO self-play, every move (as DouZero's frames)", _OWN.moves),
+    Contender("ddz-env PPO self-play, decisions with a choice only", _OWN.learned),
+    Contender("DouZero dmc on the CPU, frames", douzero, 20, is_peer=True),
+)
+_TITLE = "moves consumed by training a second, each counted once, forced ones included, all cores"
+PART = Part("training", _TITLE, "moves/s", _CONTENDERS, repeats=3, seconds=30.0, on_request=True)

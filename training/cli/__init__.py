@@ -9,10 +9,10 @@ import typer
 
 from training.cli.arena import arena
 from training.cli.bench import bench
+from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
 from training.cli.export import export
-from training.cli.friendly import FriendlyGroup
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.reproduce import app as reproduce

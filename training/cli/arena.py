@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console, error_console
+from training.cli.console import EXIT_INTERRUPTED, console, error_console
 from training.cli.contest import run_with_progress
-from training.cli.friendly import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, results_table, write_csv, write_json
 
 if TYPE_CHECKING:

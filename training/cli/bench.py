@@ -52,17 +52,16 @@ def bench(
 
 
 def _parts(only: str | None) -> list[Part]:
-    from training.arena.errors import InvalidBenchmarkError
+    from training.bench.benchmark import InvalidBenchmarkError
     from training.bench.parts import PARTS
 
     if only is None:
         return [part for part in PARTS.values() if not part.on_request]
     names = [name.strip() for name in only.split(",") if name.strip()]
-    for name in names:
-        if name not in PARTS:
-            raise InvalidBenchmarkError(f"unknown part {name!r}; choose from {', '.join(PARTS)}")
-    if not names:
-        raise InvalidBenchmarkError(f"--only names no part; choose from {', '.join(PARTS)}")
+    unknown = [name for name in names if name not in PARTS]
+    if unknown or not names:
+        wrong = f"unknown part {unknown[0]!r}" if unknown else "--only names no part"
+        raise InvalidBenchmarkError(f"{wrong}; choose from {', '.join(PARTS)}")
     return [PARTS[name] for name in names]
 
 

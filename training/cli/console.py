@@ -1,25 +1,112 @@
-"""Where the commands write.  Consoles are made anew, because tests and pipes replace the streams."""
+"""How the commands talk to the terminal: where they write, bars, errors in one line, and ends before the end."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from typer.core import TyperGroup
+
+from ddz_env.errors import DouDizhuError
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
 
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
 
 
-def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    if not console.is_terminal:
-        console = Console(stderr=stderr, highlight=False, width=_LOG_WIDTH)
-    return console
-
-
-def console() -> Console:
-    """Standard output: results."""
-    return _console(stderr=False)
+def console(*, stderr: bool = False) -> Console:
+    """Standard output, for results.  It is made anew, because tests and pipes replace the streams."""
+    screen = Console(stderr=stderr, highlight=False)
+    return screen if screen.is_terminal else Console(stderr=stderr, highlight=False, width=_LOG_WIDTH)
 
 
 def error_console() -> Console:
     """Standard error: errors and progress."""
-    return _console(stderr=True)
+    return console(stderr=True)
+
+
+def complain(message: str) -> None:
+    """One red line on standard error."""
+    error_console().print(message, style="bold red", markup=False, soft_wrap=True)
+
+
+def counting_bar() -> Progress:
+    """Bars that say how many are done of how many."""
+    return _bar(MofNCompleteColumn())
+
+
+def share_bar(*fields: str) -> Progress:
+    """Bars that say what share is done.
+
+    Args:
+        fields: Fields of a task that are shown behind its bar.
+    """
+    return _bar(TextColumn("{task.percentage:>3.0f} %"), *(TextColumn(f"{{task.fields[{field}]}}") for field in fields))
+
+
+def _bar(done: ProgressColumn, *behind: ProgressColumn) -> Progress:
+    times = TimeElapsedColumn(), TextColumn("eta"), TimeRemainingColumn()
+    return Progress(TextColumn("{task.description}"), BarColumn(), done, *times, *behind, console=error_console())
+
+
+class FriendlyGroup(TyperGroup):
+    """A group of commands that reports named errors in one line, unless ``--debug`` is given."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take ``--debug`` out of the arguments, wherever it stands before ``--``."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta["ddz.debug"] = "--debug" in args[:end]
+        return super().parse_args(ctx, [arg for arg in args[:end] if arg != "--debug"] + args[end:])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except (DouDizhuError, KeyboardInterrupt) as error:
+            if ctx.meta["ddz.debug"]:
+                raise
+            interrupted = isinstance(error, KeyboardInterrupt)
+            complain("interrupted" if interrupted else f"{type(error).__name__}: {error}")
+            raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_BAD_INPUT) from error
+
+
+@contextmanager
+def stopping(advice: str) -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C and a polite kill end a run after the update at hand; a second Ctrl-C ends it at once.
+
+    Args:
+        advice: Said after a run that was ended so; the command then exits with the code of an interruption.
+
+    Yields:
+        Whether the run was asked to end.
+    """
+    asked: list[int] = []
+
+    def ask(number: int, _: Any) -> None:
+        asked.append(number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked:
+        complain(f"stopped; {advice}")
+        raise typer.Exit(EXIT_INTERRUPTED)

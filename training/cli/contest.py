@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from training.cli.bars import counting_bar
+from training.cli.console import counting_bar
 
 if TYPE_CHECKING:
     from training.arena.duplicate import GameRecord

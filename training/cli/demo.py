@@ -14,8 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from training.cli.bars import share_bar
-from training.cli.console import console
+from training.cli.console import console, share_bar
 from training.cli.contest import run_with_progress
 from training.cli.tables import NOTE, results_table
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from training.arena.statistics import AgentResult
     from training.demo.fresh import LearningPoint
     from training.ppo.config import SelfPlayConfig
-    from training.ppo.selfplay import Progress as Curve
+    from training.ppo.curves import CurveLine
 
 LANDLORD, PEASANT = "isuct", "rules"
 """Who plays the game that is shown."""
@@ -100,8 +99,8 @@ def _render(screen: Console, state: State) -> None:
 
 def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[list[LearningPoint], SelfPlayConfig]:
     """Train the fresh policy under a bar, and draw its learning curve."""
-    from training.demo.chart import percent_chart
     from training.demo.fresh import demonstration_settings, train_fresh
+    from training.demo.report import percent_chart
 
     config = demonstration_settings(seed)
     screen.print(Rule(f"learning: PPO by self-play from random weights, {minutes:g} min", align="left"))
@@ -134,13 +133,13 @@ def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
 @contextmanager
 def _training_bar(
     minutes: float,
-) -> Iterator[tuple[Callable[[Curve], None], Callable[[Sequence[LearningPoint]], None]]]:
+) -> Iterator[tuple[Callable[[CurveLine], None], Callable[[Sequence[LearningPoint]], None]]]:
     """A bar of the time, with how far the run is and how strong the policy was when last measured."""
     with share_bar("state", "strength") as progress:
         bar = progress.add_task("training", total=60 * minutes, state="compiling", strength="")
 
-        def on_update(curve: Curve) -> None:
-            progress.update(bar, completed=curve.seconds, state=f"{curve.games:,} games")
+        def on_update(line: CurveLine) -> None:
+            progress.update(bar, completed=line.seconds, state=f"{line.games:,} games")
 
         def on_points(points: Sequence[LearningPoint]) -> None:
             rates = ", ".join(f"{100 * point.wins:.0f} % against {point.opponent}" for point in points)
@@ -151,7 +150,7 @@ def _training_bar(
 
 def _matrix_table(pairs: Sequence[AgentResult], order: Sequence[str]) -> Table:
     """Everybody against everybody; columns are numbered as the rows are."""
-    from training.demo.matrix import win_matrix
+    from training.demo.report import win_matrix
 
     table = Table(
         title="Pair by pair: win %, row against column", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
@@ -159,6 +158,6 @@ def _matrix_table(pairs: Sequence[AgentResult], order: Sequence[str]) -> Table:
     table.add_column("agent", style="cyan")
     for number in range(1, len(order) + 1):
         table.add_column(str(number), justify="right", no_wrap=True)
-    for number, (name, cells) in enumerate(zip(order, win_matrix(pairs, order), strict=True), 1):
-        table.add_row(f"{number} {name}", *cells)
+    for cells in win_matrix(pairs, order):
+        table.add_row(*cells)
     return table

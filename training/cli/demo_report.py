@@ -11,8 +11,7 @@ from training.arena.statistics import AgentResult
 from training.bench.benchmark import machine
 from training.cli.tables import NOTE, milliseconds, percent, score
 from training.demo.fresh import SETTINGS, LearningPoint
-from training.demo.matrix import win_matrix
-from training.demo.page import Page, Section
+from training.demo.report import Page, Section, learning_curve, strength_bars, win_matrix
 from training.experiments.plotting import can_plot
 from training.ppo.config import SelfPlayConfig
 
@@ -50,8 +49,6 @@ def compose(shown: Shown) -> Page:
     """The report; it has pictures where matplotlib is installed."""
     pictures: dict[str, bytes] = {}
     if can_plot():
-        from training.demo.pictures import learning_curve, strength_bars
-
         pictures = {CURVE: learning_curve(shown.points), STRENGTH: strength_bars(shown.ranking)}
     sections = (_benchmark(shown), _pairs(shown), _learning(shown), _agents(shown), _commands(shown), _machine(shown))
     return Page("Dou Dizhu: what ddz demo found", sections, pictures)
@@ -79,15 +76,12 @@ def _benchmark(shown: Shown) -> Section:
 
 def _pairs(shown: Shown) -> Section:
     order = [result.agent for result in shown.ranking]
-    rows = [
-        (f"{number} {name}", *cells)
-        for number, (name, cells) in enumerate(zip(order, win_matrix(shown.pairs, order), strict=True), 1)
-    ]
     text = (
         "Games won by the agent of the row against that of the column, in per cent, with half the 95 % interval; "
         "none where every deal ended alike.",
     )
-    return Section("Pair by pair", text, headings=("", *map(str, range(1, len(order) + 1))), rows=rows)
+    headings = ("", *map(str, range(1, len(order) + 1)))
+    return Section("Pair by pair", text, headings=headings, rows=win_matrix(shown.pairs, order))
 
 
 def _learning(shown: Shown) -> Section:
@@ -108,11 +102,12 @@ def _learning(shown: Shown) -> Section:
         )
         for point in shown.points
     ]
-    return Section("Learning curve", text, CURVE, ("seconds", "decisions", "against", "win %", "95 % interval"), rows)
+    headings = ("seconds", "decisions", "against", "win %", "95 % interval")
+    return Section("Learning curve", text, CURVE, headings, rows)
 
 
 def _agents(shown: Shown) -> Section:
-    rows = [(name, spec) for spec, name in shown.names.items()]
+    rows = [(name, specification) for specification, name in shown.names.items()]
     return Section("The agents", headings=("name", "for ddz arena"), rows=rows)
 
 
@@ -133,11 +128,8 @@ def _commands(shown: Shown) -> Section:
 def _machine(shown: Shown) -> Section:
     facts = machine()
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    return Section(
-        "The machine",
-        (
-            f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}; "
-            f"the demonstration took {shown.seconds / 60:.1f} minutes.",
-            versions,
-        ),
+    text = (
+        f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}; "
+        f"the demonstration took {shown.seconds / 60:.1f} minutes."
     )
+    return Section("The machine", (text, versions))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.table import Table
 
-from training.cli.bars import counting_bar
-from training.cli.console import console, error_console
+from training.cli.console import console, counting_bar, error_console
 
 if TYPE_CHECKING:
     from training.experiments.comparison import Comparison, OnProgress

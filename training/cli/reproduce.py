@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from training.cli.console import console
+from training.cli.console import FriendlyGroup, console
 from training.cli.experiment import Out, Plot, draw, report, with_bar
-from training.cli.friendly import FriendlyGroup
 from training.cli.reproduce_full import branching, cheating, exploration, iterations, landlord, thresholds
 from training.cli.reproduce_policy import policy_strength
 from training.cli.reproduce_search import hand_inference, search_gains, search_options

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.bars import share_bar
-from training.cli.console import console, error_console
-from training.cli.evaluations import evaluation_table
-from training.cli.friendly import EXIT_INTERRUPTED
-from training.cli.stopping import stopping
+from training.cli.console import console, stopping
+from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
-    from training.ppo.run import Evaluation
-    from training.sb3.run import Sb3Run
     from training.sb3.train import Sb3Progress
 
 
@@ -36,7 +29,7 @@ def sb3(
         int | None, typer.Option(help="Steps between two evaluations, 0 for none; 200,000 by default.")
     ] = None,
     eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals a baseline; 100 by default.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the model in --out.")] = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="With --resume: the model's zip may run the code that is in it.")
     ] = False,
@@ -66,14 +59,22 @@ def sb3(
     else:
         refuse_to_overwrite(out)
         run = new_run(Sb3Config(**given), threads)
-    with stopping() as asked, _bar(run, timesteps) as (on_update, on_evaluation):
-        train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
-    run.env.close()
-    console().print(f"{out / MODEL} after {run.timesteps:,} steps", markup=False, soft_wrap=True)
-    console().print(f"time {run.split.describe()}", markup=False, soft_wrap=True)
-    if asked():
-        error_console().print("stopped; continue with --resume --trust", style="bold red")
-        raise typer.Exit(EXIT_INTERRUPTED)
+    begun = run.timesteps, run.split.total
+
+    def describe(line: Sb3Progress) -> str:
+        speed = (line.timesteps - begun[0]) / max(run.split.total - begun[1], 1e-9)
+        return (
+            f"update {line.update} · {line.games:,} games · {speed:,.0f} steps/s · wins {100 * line.wins:.0f} % · "
+            f"entropy {line.entropy:.2f} · values explain {100 * line.explained:.0f} %"
+        )
+
+    with stopping("resume with --resume --trust") as asked:
+        bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), describe)
+        with bar as (on_update, on_evaluation):
+            train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
+        run.env.close()
+        console().print(f"{out / MODEL} after {run.timesteps:,} steps", markup=False, soft_wrap=True)
+        console().print(f"time {run.split.describe()}", markup=False, soft_wrap=True)
 
 
 def sb3_aec(
@@ -83,7 +84,7 @@ def sb3_aec(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the model (.zip).")] = None,
 ) -> None:
-    """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, with its rewards mended."""
+    """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, its rewards corrected."""
     _require_sb3()
     from agents.neural.tensor_file import check_writable
     from training.sb3.aec_tutorial import run_tutorial, summary
@@ -109,27 +110,3 @@ def _require_sb3() -> None:
         raise MissingSb3Error(
             f'this needs PyTorch, Stable-Baselines3 and sb3-contrib ({error}): pip install "ddz-env[train]"'
         ) from error
-
-
-@contextmanager
-def _bar(
-    run: Sb3Run, timesteps: int
-) -> Iterator[tuple[Callable[[Sb3Progress], None], Callable[[Sequence[Evaluation]], None]]]:
-    """A bar of the steps, a line of what the run is doing, and a table for every evaluation."""
-    with share_bar("state") as progress:
-        bar = progress.add_task("training", total=timesteps, completed=min(run.timesteps, timesteps), state="")
-        begun = run.timesteps, run.split.total
-
-        def on_update(line: Sb3Progress) -> None:
-            speed = (line.timesteps - begun[0]) / max(run.split.total - begun[1], 1e-9)
-            state = (
-                f"update {line.update} · {line.games:,} games · {speed:,.0f} steps/s · wins {100 * line.wins:.0f} % · "
-                f"entropy {line.entropy:.2f} · values explain {100 * line.explained:.0f} %"
-            )
-            progress.update(bar, completed=min(line.timesteps, timesteps), state=state)
-
-        def on_evaluation(found: Sequence[Evaluation]) -> None:
-            if found:
-                progress.console.print(evaluation_table(found))
-
-        yield on_update, on_evaluation

@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ddz_env.errors import DouDizhuError
 from training.arena.statistics import AgentResult
-from training.demo.errors import InvalidDemonstrationError
+
+
+class InvalidDemonstrationError(DouDizhuError):
+    """The demonstration was asked for something that it cannot do."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from training.ppo.config import SelfPlayConfig
-from training.ppo.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Evaluation, evaluate, train
-from training.ppo.selfplay import Progress, SelfPlay
-from training.ppo.settings import configure
+from training.ppo.curves import CurveLine
+from training.ppo.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, measure, train
+from training.ppo.selfplay import SelfPlay
+from training.ppo.strength import Evaluation
 
 STAGES = 10
 """How often the strength is measured, in equal shares of the time."""
@@ -62,7 +63,7 @@ def demonstration_settings(seed: int) -> SelfPlayConfig:
     Args:
         seed: Seed of deals, actions and weights.
     """
-    return configure(SETTINGS | {"seed": seed, "evaluate_every": _AT_ENDS})
+    return SelfPlayConfig().changed(SETTINGS | {"seed": seed, "evaluate_every": _AT_ENDS})
 
 
 def train_fresh(
@@ -70,7 +71,7 @@ def train_fresh(
     folder: Path,
     minutes: float,
     *,
-    on_update: Callable[[Progress], None],
+    on_update: Callable[[CurveLine], None],
     on_points: Callable[[Sequence[LearningPoint]], None],
     threads: int | None = None,
 ) -> list[LearningPoint]:
@@ -105,7 +106,7 @@ def train_fresh(
         on_points(latest)
 
     try:
-        measured(evaluate(run))
+        measured(measure(run))
         for stage in range(1, STAGES + 1):
             budget = Budget(minutes=minutes * stage / STAGES)
             train(run, folder, budget, on_update=on_update, on_evaluation=measured)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from agents.exact.agents import (
     CheatingMinimaxAgent,
@@ -60,13 +59,13 @@ class MiniFamily:
 
     def __init__(self) -> None:
         self._solvers = Solvers(TABLE_BITS)
-        self._plain: dict[str, ExactAgent[Any]] = {
+        self._plain: dict[str, ExactAgent] = {
             CHEATING: CheatingMinimaxAgent(self._solvers),
             EXPECTIMAX: InformationSetExpectimaxAgent(solvers=self._solvers),
             DETERMINIZED: DeterminizedMinimaxAgent(solvers=self._solvers),
         }
 
-    def pair(self, player_1: str, player_2: str) -> tuple[ExactAgent[Any], ExactAgent[Any]]:
+    def pair(self, player_1: str, player_2: str) -> tuple[ExactAgent, ExactAgent]:
         """The agents of a game; a correct model is the very agent on the other side."""
         if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
             two = self._make(player_2, player_1)
@@ -74,7 +73,7 @@ class MiniFamily:
         one = self._make(player_1, player_2)
         return one, self._make(player_2, one)
 
-    def _make(self, kind: str, opponent: str | ExactAgent[Any]) -> ExactAgent[Any]:
+    def _make(self, kind: str, opponent: str | ExactAgent) -> ExactAgent:
         """An agent; where the opponent is given by kind, the agent needs only to know whether it cheats."""
         if kind in self._plain:
             return self._plain[kind]
@@ -114,7 +113,7 @@ def run_mini_agents(
     ]
 
 
-def _play_all(agents: Sequence[ExactAgent[Any]], deals: Sequence[MiniDeal]) -> tuple[float, int]:
+def _play_all(agents: Sequence[ExactAgent], deals: Sequence[MiniDeal]) -> tuple[float, int]:
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
     return sum(won) / sum(deal.probability for deal in deals), len(won)
 

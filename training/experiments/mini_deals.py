@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +61,7 @@ def mini_deals() -> tuple[MiniDeal, ...]:
     return tuple(deals)
 
 
-def play_exact(deal: MiniDeal, agents: Sequence[ExactAgent[Any]]) -> tuple[int, History]:
+def play_exact(deal: MiniDeal, agents: Sequence[ExactAgent]) -> tuple[int, History]:
     """Play a deal with one exact agent a seat.
 
     Returns:

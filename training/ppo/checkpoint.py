@@ -1,17 +1,21 @@
-"""Checkpoints of self-play runs: one file, replaced at one stroke, from which a run continues to the bit."""
+"""Checkpoints of self-play runs: one file, replaced atomically, from which a run continues to the bit."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from torch import nn
+
 from agents.neural.errors import TensorFileError, TensorFileMismatchError
-from agents.neural.tensor_file import read_tensor_file, write_tensor_file
+from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
+from agents.neural.weights import load_module, module_arrays
 from ddz_env.errors import DouDizhuError
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
-from training.ppo.selfplay import SelfPlay
-from training.ppo.settings import as_saved
+from training.ppo.selfplay import Counters, SelfPlay
 
 KIND = "ddz-selfplay-checkpoint"
 VERSION = 3
@@ -23,9 +27,8 @@ def save_checkpoint(path: str | Path, run: SelfPlay) -> None:
     Raises:
         CheckpointError: If the file cannot be written.
     """
-    arrays, about = run.state()
     try:
-        write_tensor_file(path, KIND, VERSION, arrays, about)
+        write_tensor_file(path, KIND, VERSION, *state(run))
     except TensorFileError as error:
         raise CheckpointError(str(error)) from error
 
@@ -36,7 +39,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     Args:
         path: The file.
         threads: Threads; None for one a core.  Results do not depend on it.
-        wanted: Settings that the run must have (:func:`~training.ppo.settings.parse_settings`).
+        wanted: Settings that the run must have (:meth:`~training.ppo.settings.Settings.read`).
 
     Raises:
         CheckpointError: If the file is missing, truncated, corrupt or of another format.
@@ -45,15 +48,14 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     """
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
-    except TensorFileMismatchError as error:
-        raise CheckpointMismatchError(str(error)) from error
     except TensorFileError as error:
-        raise CheckpointError(str(error)) from error
+        kind = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
+        raise kind(str(error)) from error
     try:
         config = SelfPlayConfig.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))
         run = SelfPlay(config, threads)
-        run.restore(arrays, about, str(path))
+        restore(run, arrays, about, str(path))
     except CheckpointError:
         raise
     except (DouDizhuError, KeyError, TypeError, ValueError) as error:
@@ -62,11 +64,81 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
 
 
 def _check_settings(config: SelfPlayConfig, wanted: dict[str, Any], where: str) -> None:
-    saved = config.as_dict()
-    different = [
-        f"{name}: the checkpoint has {saved[name]!r}, this run {value!r}"
-        for name, value in as_saved(wanted, config).items()
-        if saved[name] != value
-    ]
+    different = []
+    for name, value in wanted.items():
+        whole, _, part = name.partition(".")
+        saved = getattr(getattr(config, whole), part) if part else getattr(config, whole)
+        if saved != value:
+            different.append(f"{name}: the checkpoint has {saved!r}, this run {value!r}")
     if different:
         raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")
+
+
+def state(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
+    """Everything that :func:`restore` needs to continue to the bit: arrays, and plain values."""
+    arrays = run.past_selves.arrays() | _optimizer_arrays(run.learner.optimizer)
+    for prefix, network in _networks(run).items():
+        arrays |= module_arrays(network, prefix)
+    games: list[dict[str, Any]] = [{} for _ in run.groups]
+    for number, group in enumerate(run.groups):
+        for name, part in group.state_dict().items():
+            if isinstance(part, np.ndarray):
+                arrays[f"games.{number}.{name}"] = part
+            else:
+                games[number][name] = part
+    about = {
+        "config": run.config.as_dict(),
+        "counters": vars(run.counters).copy(),
+        "generator": run.rng.bit_generator.state,
+        "games": games,
+        "pool": {"members": len(run.past_selves.members), "offered": run.past_selves.offered},
+    }
+    return arrays, about
+
+
+def restore(run: SelfPlay, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+    """Continue from :func:`state`.
+
+    Args:
+        run: A run of the same settings; it becomes the saved one.
+        arrays: The arrays.
+        about: The plain values.
+        where: Names the file in messages.
+
+    Raises:
+        CheckpointMismatchError: If they are those of a run with other settings.
+        TensorFileMismatchError: If an array is missing or does not fit.
+        InvalidOptionError: If the saved games do not fit.
+    """
+    if about["config"] != run.config.as_dict():
+        raise CheckpointMismatchError(f"{where} was written under other settings")
+    run.past_selves.restore(arrays, about["pool"], run.learner.policy, where)
+    for prefix, network in _networks(run).items():
+        load_module(network, arrays, prefix, where)
+    _restore_optimizer(run.learner.optimizer, arrays)
+    for number, (group, rest) in enumerate(zip(run.groups, about["games"], strict=True)):
+        group.load_state_dict(_behind(f"games.{number}.", arrays) | rest)
+    run.rng.bit_generator.state = about["generator"]
+    run.counters = Counters(**about["counters"])
+
+
+def _networks(run: SelfPlay) -> dict[str, nn.Module]:
+    names = ("policy.", "critic.", "average.", "average_critic.")
+    return dict(zip(names, (*run.learner.networks, *run.averages), strict=True))
+
+
+def _behind(prefix: str, arrays: Arrays) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
+    moments = optimizer.state_dict()["state"]
+    return {f"adam.{place}.{name}": value.numpy() for place, part in moments.items() for name, value in part.items()}
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
+    moments: dict[int, dict[str, torch.Tensor]] = {}
+    for key, array in _behind("adam.", arrays).items():
+        place, name = key.split(".")
+        moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
+    optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -1,42 +1,24 @@
-"""The settings of a self-play run, checked."""
+"""The settings of a self-play run."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from agents.neural.network import Architecture
-from ddz_env.rules import Rules
-from training.ppo.checks import check_integers, check_numbers, check_objective
+from ddz_env.options import Range
 from training.ppo.errors import InvalidTrainingError
-
-_COUNTS = (
-    "num_games",
-    "groups",
-    "candidates",
-    "steps",
-    "epochs",
-    "minibatch",
-    "shard",
-    "pool_size",
-    "snapshot_every",
-    "checkpoint_every",
+from training.ppo.settings import (
+    Count,
+    Natural,
+    NotNegative,
+    Objective,
+    Positive,
+    PositiveShare,
+    Settings,
+    Share,
 )
-_NATURALS = ("anneal_updates", "critic_updates", "evaluate_every", "evaluate_deals")
-_SHARES = (
-    "lookahead",
-    "floor",
-    "gamma",
-    "lam",
-    "opponent_share",
-    "rules_share",
-    "average",
-    "critic_average",
-    "final_learning_rate",
-)
-_POSITIVES = ("learning_rate", "clip", "max_gradient", "adam_epsilon")
-_NOT_NEGATIVE = ("entropy", "value_weight", "final_entropy")
 
 
 class Annealed(NamedTuple):
@@ -54,13 +36,11 @@ class Annealed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SelfPlayConfig:
-    """Everything that the result of a run depends on, besides how long it runs.
+class SelfPlayConfig(Settings):
+    """Everything that the result of a run depends on, besides how long it runs and what every training has.
 
     Attributes:
-        rules: A preset's name.
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
-        seed: Seed of deals, actions and weights.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side.
         groups: Parts of them; each is played on by one thread at a time, with a generator of its own.
@@ -105,62 +85,58 @@ class SelfPlayConfig:
         opponents: Whom the policy is evaluated against.
 
     Raises:
-        InvalidTrainingError: If a setting is out of range.
+        InvalidTrainingError: If a setting is out of range, or two contradict each other.
         InvalidRulesError: If the preset is unknown.
     """
 
-    rules: str = "standard"
-    objective: str = "win"
-    seed: int = 0
+    objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
-    num_games: int = 512
-    groups: int = 2
-    steps: int = 128
-    epochs: int = 1
-    minibatch: int = 4096
-    shard: int = 1024
-    learning_rate: float = 3e-4
-    final_learning_rate: float = 0.1
-    anneal_updates: int = 0
-    adam_epsilon: float = 1e-5
-    max_gradient: float = 1.0
-    clip: float = 0.2
-    lookahead: float = 0.8
-    candidates: int = 4
-    least: float = 0.01
-    floor: float = 0.02
-    settled_share: float = 0.125
-    gamma: float = 1.0
-    lam: float = 0.95
-    entropy: float = 0.01
-    final_entropy: float = 0.003
-    value_weight: float = 0.25
-    critic_updates: int = 0
-    opponent_share: float = 0.2
-    rules_share: float = 0.0
-    pool_size: int = 8
-    snapshot_every: int = 20
-    average: float = 0.0
-    critic_average: float = 0.9
-    checkpoint_every: int = 10
-    evaluate_every: int = 50
-    evaluate_deals: int = 100
+    num_games: Count = 512
+    groups: Count = 2
+    steps: Count = 128
+    epochs: Count = 1
+    minibatch: Count = 4096
+    shard: Count = 1024
+    learning_rate: Positive = 3e-4
+    final_learning_rate: Share = 0.1
+    anneal_updates: Natural = 0
+    adam_epsilon: Positive = 1e-5
+    max_gradient: Positive = 1.0
+    clip: Positive = 0.2
+    lookahead: Share = 0.8
+    candidates: Annotated[int, Range(2, 1000)] = 4
+    least: PositiveShare = 0.01
+    floor: Share = 0.02
+    settled_share: PositiveShare = 0.125
+    gamma: Share = 1.0
+    lam: Share = 0.95
+    entropy: NotNegative = 0.01
+    final_entropy: NotNegative = 0.003
+    value_weight: NotNegative = 0.25
+    critic_updates: Natural = 0
+    opponent_share: Share = 0.2
+    rules_share: Share = 0.0
+    pool_size: Count = 8
+    snapshot_every: Count = 20
+    average: Share = 0.0
+    critic_average: Share = 0.9
+    checkpoint_every: Count = 10
+    evaluate_every: Natural = 50
+    evaluate_deals: Natural = 100
     opponents: tuple[str, ...] = ("random", "rules")
 
-    def __post_init__(self) -> None:
-        Rules.preset(self.rules)
-        check_objective(self.objective)
-        check_integers(self, ("seed", *_NATURALS), 0)
-        check_integers(self, _COUNTS, 1)
-        check_integers(self, ("candidates",), 2)
-        check_numbers(self, _SHARES, high=1.0)
+    def check(self) -> None:
+        """Refuse shares that do not fit together."""
+        super().check()
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
         if self.opponent_share + self.rules_share > 1.0:
             raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
-        check_numbers(self, _POSITIVES, positive=True)
-        check_numbers(self, ("least", "settled_share"), high=1.0, positive=True)
-        check_numbers(self, _NOT_NEGATIVE)
+
+    @property
+    def probes(self) -> bool:
+        """Whether one more action is looked at wherever the policy learns."""
+        return self.floor > 0 and self.lookahead > 0
 
     def annealed(self, update: int) -> Annealed:
         """What changes in the course of a run, as it is at an update."""
@@ -170,20 +146,3 @@ class SelfPlayConfig:
             self.entropy + done * (self.final_entropy - self.entropy),
             self.floor * (1.0 - done),
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for files."""
-        return dataclasses.asdict(self) | {"opponents": list(self.opponents)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SelfPlayConfig:
-        """The inverse of :meth:`as_dict`.
-
-        Raises:
-            InvalidTrainingError: If fields are missing, unknown or out of range.
-        """
-        names = {field.name for field in dataclasses.fields(cls)}
-        if set(values) != names:
-            raise InvalidTrainingError(f"settings differ in {', '.join(sorted(set(values) ^ names))}")
-        architecture = Architecture.from_dict(values["architecture"])
-        return cls(**{**values, "architecture": architecture, "opponents": tuple(values["opponents"])})

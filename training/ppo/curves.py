@@ -1,4 +1,4 @@
-"""Training curves as CSV: a line an update and a line an evaluation, in step with the checkpoint."""
+"""Training curves as CSV, in step with the checkpoint: a line an update, and in another file a line an evaluation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,48 @@ import dataclasses
 import io
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from training.ppo.errors import CheckpointError
+
+
+@dataclass
+class CurveLine:
+    """What one update brought, a line of ``curves.csv``.
+
+    Attributes:
+        update: Updates so far.
+        steps: Decisions of the environments so far, forced ones included.
+        decisions: Decisions that were learned from so far, each counted once.
+        games: Games finished so far.
+        landlord_wins: Share of this update's games that the landlord won.
+        game_length: Decisions a game in this update.
+        policy_loss: See :class:`~training.ppo.learner.UpdateStatistics`, as the next five.
+        value_loss: Likewise.
+        critic_loss: Likewise.
+        entropy: Likewise.
+        divergence: Likewise.
+        clipped: Likewise.
+        explained: Share of the targets' variance that the critic had foreseen.
+        seconds: Seconds of training so far, evaluations not counted.
+    """
+
+    update: int
+    steps: int
+    decisions: int
+    games: int
+    landlord_wins: float
+    game_length: float
+    policy_loss: float
+    value_loss: float
+    critic_loss: float
+    entropy: float
+    divergence: float
+    clipped: float
+    explained: float
+    seconds: float
 
 
 class CurveFile:
@@ -36,7 +74,7 @@ class CurveFile:
             temporary.write_bytes("".join(map(_line, [self._columns, *kept])).encode())
             os.replace(temporary, self._path)
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise CheckpointError(f"cannot go on with {self._path}: {error}") from error
+            raise CheckpointError(f"cannot continue {self._path}: {error}") from error
 
     def append(self, values: dict[str, Any]) -> None:
         """Append a line and hand it to the operating system.

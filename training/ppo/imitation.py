@@ -9,7 +9,6 @@ so there is nothing to overfit.  A search is too slow for that; its decisions ar
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,30 +18,26 @@ import torch
 from torch import Tensor
 
 from agents.neural.model import Bytes, Floats
-from agents.neural.network import Architecture, PolicyNetwork, policy_input
+from agents.neural.network import Architecture, PolicyNetwork, masked_log_probabilities, policy_input
 from agents.rule_agent.stages import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
-from ddz_env.rules import Rules
-from training.ppo.checks import check_integers, check_numbers
 from training.ppo.errors import InvalidTrainingError
-from training.ppo.losses import masked_log_probabilities, soft_cross_entropies
-from training.ppo.sampling import draw_actions
+from training.ppo.sampling import drawn
+from training.ppo.settings import Count, Positive, Settings, Share
+from training.ppo.threads import Threads, shards
 from training.ppo.visits import VisitSet
-from training.ppo.workers import Workers, shards
 
 _SHARD = 256
 _LAST_RATE = 0.02
 
 
 @dataclass(frozen=True)
-class ImitationConfig:
+class ImitationConfig(Settings):
     """The settings of a warm start.
 
     Attributes:
         decisions: Decisions to learn from; the step size goes down in a straight line over them.
-        rules: A preset's name.
-        seed: Seed of deals, actions and weights.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side; a gradient step takes one decision of each that has a choice.
         student_share: Share of the games that the student plays.
@@ -54,21 +49,25 @@ class ImitationConfig:
         InvalidRulesError: If the preset is unknown.
     """
 
-    decisions: int = 2_000_000
-    rules: str = "standard"
-    seed: int = 0
+    decisions: Count = 2_000_000
     architecture: Architecture = field(default_factory=Architecture)
-    num_games: int = 1024
-    student_share: float = 0.5
-    learning_rate: float = 4e-3
-    max_gradient: float = 1.0
+    num_games: Count = 1024
+    student_share: Share = 0.5
+    learning_rate: Positive = 4e-3
+    max_gradient: Positive = 1.0
 
-    def __post_init__(self) -> None:
-        Rules.preset(self.rules)
-        check_integers(self, ("decisions", "num_games"), 1)
-        check_integers(self, ("seed",), 0)
-        check_numbers(self, ("student_share",), high=1.0)
-        check_numbers(self, ("learning_rate", "max_gradient"), positive=True)
+
+def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
+    """The cross-entropy of a policy with a distribution that it should imitate.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
+        shares: Shape ``[n, actions]``; zero where illegal, rows sum to 1.
+
+    Returns:
+        Shape ``[n]``.
+    """
+    return -(shares * log_probabilities.masked_fill(shares == 0, 0.0)).sum(1)
 
 
 @dataclass
@@ -79,13 +78,11 @@ class ImitationProgress:
         decisions: Decisions learned from so far.
         loss: Cross-entropy of the last step, in nats.
         agreement: Share of its decisions in which the student's first choice was the teacher's.
-        seconds: Seconds so far.
     """
 
     decisions: int
     loss: float
     agreement: float
-    seconds: float
 
 
 class Student:
@@ -94,7 +91,7 @@ class Student:
     Args:
         config: The settings.
         threads: Threads; None for one a core.  Results do not depend on it.
-        policy: A policy to go on with; a random one by the seed if None.
+        policy: A policy to start from; a random one by the seed if None.
 
     Attributes:
         policy: The policy.
@@ -105,7 +102,7 @@ class Student:
         self, config: ImitationConfig, threads: int | None = None, policy: PolicyNetwork | None = None
     ) -> None:
         self._config = config
-        self._workers = Workers(threads)
+        self._threads = Threads(threads)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.policy = policy or PolicyNetwork(config.architecture)
@@ -137,7 +134,7 @@ class Student:
             parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
             return parts, log_probabilities.detach().numpy(), loss.item()
 
-        results = self._workers.map(gradient, shards(len(observations), _SHARD))
+        results = self._threads.map(gradient, shards(len(observations), _SHARD))
         for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
             weight.grad = torch.stack(parts).sum(0)
         torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
@@ -152,7 +149,7 @@ class Student:
 
     def close(self) -> None:
         """End the threads."""
-        self._workers.close()
+        self._threads.close()
 
 
 class RulesImitation:
@@ -173,11 +170,9 @@ class RulesImitation:
         self._teacher = RulesTeacher(config.num_games, config.rules)
         self._rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
-        self._seconds = 0.0
 
     def step(self) -> ImitationProgress:
         """Label every game's decision, learn from them, and play on."""
-        began = time.perf_counter()
         batch = self._batch
         labels = self._teacher.labels(batch.state_dict()["rows"])
         actions = np.where(labels == NO_LABEL, batch.mask.argmax(axis=1), labels)
@@ -186,12 +181,10 @@ class RulesImitation:
         if len(rows):
             shares = one_hot(labels[rows])
             found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
-            drawn, chosen = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
-            draw_actions(found, self._rng.random(len(rows)), drawn, chosen)
-            actions[rows] = np.where(self._student_plays[rows], drawn, actions[rows])
+            own, _ = drawn(found, self._rng.random(len(rows)))
+            actions[rows] = np.where(self._student_plays[rows], own, actions[rows])
         batch.step(actions)
-        self._seconds += time.perf_counter() - began
-        return ImitationProgress(self.student.decisions, loss, agreement, self._seconds)
+        return ImitationProgress(self.student.decisions, loss, agreement)
 
     def run(
         self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
@@ -227,7 +220,7 @@ def imitate_visits(
         visits: The decisions.
         config: The settings; ``num_games`` is the number of decisions a gradient step.
         threads: Threads; None for one a core.  Results do not depend on it.
-        policy: A policy to go on with; a random one by the seed if None.
+        policy: A policy to start from; a random one by the seed if None.
         on_step: Called after every gradient step.
         stop: Asked after every gradient step whether to end early.
 
@@ -237,14 +230,13 @@ def imitate_visits(
     if not len(visits.observations):
         raise InvalidTrainingError("the file of visits holds no decisions")
     student, rng = Student(config, threads, policy), np.random.default_rng([config.seed, 3])
-    began = time.perf_counter()
     while student.decisions < config.decisions and not stop():
         order = rng.permutation(len(visits.observations))
         for piece in shards(len(order), config.num_games):
             rows = order[piece]
             _, loss, agreement = student.learn(visits.observations[rows], visits.masks(rows), visits.shares(rows))
             if on_step:
-                on_step(ImitationProgress(student.decisions, loss, agreement, time.perf_counter() - began))
+                on_step(ImitationProgress(student.decisions, loss, agreement))
             if student.decisions >= config.decisions or stop():
                 break
     student.close()

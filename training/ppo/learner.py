@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,13 @@ from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
 from agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
 from training.ppo.config import Annealed, SelfPlayConfig
-from training.ppo.lookahead import Candidates
 from training.ppo.rollout import unpack_masks
-from training.ppo.surrogate import SURROGATE_SUMS, surrogate_gradient
-from training.ppo.workers import Workers, shards
+from training.ppo.sampling import Candidates
+from training.ppo.surrogate import SURROGATE_SUMS, Batch, Terms, surrogate_gradient
+from training.ppo.threads import Threads, shards
+
+Gradient = tuple[Tensor, ...]
+"""One tensor a weight."""
 
 
 @dataclass
@@ -32,11 +36,9 @@ class Decisions:
         advantages: Normalized, shape ``[n]``, float32.
         targets: What the critic should say, shape ``[n]``, float32.
         candidates: The actions that the policy considered.
-        firsts: Where the appraisals of each begin, shape ``[n]``, int64.
-        appraisals: Of the legal actions of each, shape ``[pairs, APPRAISAL]``, int16.
-        places: Where the games of each are described, shape ``[n]``, int64.
-        games: Descriptions of games for the critic (:func:`agents.neural.columns.describe_games`), shape
-            ``[games, GAME_COLUMNS]``, float32.
+        appraisals: What the legal actions of each leave, shape ``[n]``, an array each.
+        games: Descriptions of the games for the critic (:func:`agents.neural.columns.describe_games`), shape
+            ``[n, GAME_COLUMNS]``, float32.
     """
 
     observations: Bytes
@@ -47,23 +49,15 @@ class Decisions:
     advantages: Floats
     targets: Floats
     candidates: Candidates
-    firsts: npt.NDArray[np.int64]
-    appraisals: Appraisals
-    places: npt.NDArray[np.int64]
+    appraisals: npt.NDArray[np.object_]
     games: Floats
 
-    def appraisals_of(self, rows: npt.NDArray[np.int64], masks: Bytes) -> Appraisals:
-        """The appraisals of some of the decisions, in their order.
+    def __getitem__(self, rows: npt.NDArray[Any]) -> Decisions:
+        """Some of them, by numbers or flags."""
+        return Decisions(**{name: part[rows] for name, part in vars(self).items()})
 
-        Args:
-            rows: The decisions.
-            masks: Theirs, shape ``[n, 400]``, int8.
-        """
-        pairs = np.count_nonzero(masks, axis=1)
-        behind = np.cumsum(pairs)
-        places: npt.NDArray[np.int64] = np.arange(behind[-1]) + np.repeat(self.firsts[rows] - (behind - pairs), pairs)
-        found: Appraisals = self.appraisals[places]
-        return found
+    def __len__(self) -> int:
+        return len(self.actions)
 
 
 @dataclass
@@ -115,14 +109,14 @@ class Learner:
         policy: The policy.
         critic: The critic.
         config: The settings.
-        workers: The threads.
+        threads: The threads.
     """
 
-    def __init__(self, policy: PolicyNetwork, critic: Critic, config: SelfPlayConfig, workers: Workers) -> None:
+    def __init__(self, policy: PolicyNetwork, critic: Critic, config: SelfPlayConfig, threads: Threads) -> None:
         self.policy = policy
         self.critic = critic
         self._config = config
-        self._workers = workers
+        self._threads = threads
         self._policy_weights = list(policy.parameters())
         self._critic_weights = list(critic.parameters())
         self.optimizer = torch.optim.Adam(
@@ -131,6 +125,11 @@ class Learner:
             eps=config.adam_epsilon,
             fused=True,
         )
+
+    @property
+    def networks(self) -> tuple[PolicyNetwork, Critic]:
+        """The policy and the critic."""
+        return self.policy, self.critic
 
     def update(self, decisions: Decisions, rng: np.random.Generator, update: int) -> UpdateStatistics:
         """Go through the decisions of a rollout.
@@ -147,22 +146,18 @@ class Learner:
         learns_policy = update >= config.critic_updates
         sums, count = np.zeros(len(UpdateStatistics.__dataclass_fields__)), 0
         for _ in range(config.epochs):
-            order = rng.permutation(len(decisions.actions))
+            order = rng.permutation(len(decisions))
             for rows in shards(len(order), config.minibatch):
                 sums += self._step(decisions, order[rows], annealed, learns_policy)
                 count += rows.stop - rows.start
         return UpdateStatistics(*(sums / max(count, 1)).tolist())
 
     def _step(
-        self,
-        decisions: Decisions,
-        rows: npt.NDArray[np.int64],
-        annealed: Annealed,
-        learns_policy: bool,
+        self, decisions: Decisions, rows: npt.NDArray[np.int64], annealed: Annealed, learns_policy: bool
     ) -> npt.NDArray[np.float64]:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
-        results = self._workers.map(lambda piece: self._gradient(decisions, piece, annealed, len(rows)), pieces)
+        results = self._threads.map(lambda piece: self._gradient(decisions[piece], annealed, len(rows)), pieces)
         gradients, *others = (gradient for gradient, _ in results)
         for other in others:
             for whole, share in zip(gradients, other, strict=True):
@@ -179,45 +174,31 @@ class Learner:
         total: npt.NDArray[np.float64] = np.sum([statistics for _, statistics in results], axis=0)
         return total
 
-    def _gradient(
-        self,
-        decisions: Decisions,
-        rows: npt.NDArray[np.int64],
-        annealed: Annealed,
-        total: int,
-    ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
+    def _gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, npt.NDArray[np.float64]]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
-        policy, sums = self._policy_gradient(decisions, rows[decisions.counts[rows] > 0], annealed, total)
-        critic, loss = self._critic_gradient(decisions, rows, total)
+        policy, sums = self._policy_gradient(shard[shard.counts > 0], annealed, total)
+        critic, loss = self._critic_gradient(shard, total)
         policy_loss, entropy, divergence, clipped, value_loss = sums
         return (*policy, *critic), np.array([policy_loss, value_loss, loss, entropy, divergence, clipped])
 
-    def _critic_gradient(
-        self, decisions: Decisions, rows: npt.NDArray[np.int64], total: int
-    ) -> tuple[tuple[Tensor, ...], float]:
+    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, float]:
         """The gradient of half the critic's squared errors, over ``total``; and their sum."""
-        values = self.critic(torch.from_numpy(decisions.games[decisions.places[rows]]))
-        errors = values.detach() - torch.from_numpy(decisions.targets[rows])
+        values = self.critic(torch.from_numpy(shard.games))
+        errors = values.detach() - torch.from_numpy(shard.targets)
         gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
         return gradient, 0.5 * float(errors.square().sum())
 
     def _policy_gradient(
-        self,
-        decisions: Decisions,
-        rows: npt.NDArray[np.int64],
-        annealed: Annealed,
-        total: int,
-    ) -> tuple[tuple[Tensor, ...], npt.NDArray[np.float64]]:
+        self, shard: Decisions, annealed: Annealed, total: int
+    ) -> tuple[Gradient, npt.NDArray[np.float64]]:
         """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
-        if not len(rows):
+        if not len(shard):
             return tuple(torch.zeros_like(weight) for weight in self._policy_weights), np.zeros(SURROGATE_SUMS + 1)
-        masks = unpack_masks(decisions.masks[rows])
-        history, known = self._config.architecture.history, decisions.appraisals_of(rows, masks)
-        seen, _ = policy_input(decisions.observations[rows], masks, history, known)
+        masks, appraisals = unpack_masks(shard.masks), np.concatenate(shard.appraisals.tolist())
+        seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, appraisals)
         logits, values = self.policy(*seen)
-        slopes, sums = self._surrogate(decisions, rows, logits.detach().numpy(), masks, annealed)
-        weights, targets = torch.from_numpy(decisions.counts[rows]), torch.from_numpy(decisions.targets[rows])
-        errors = values.detach() - targets
+        slopes, sums = self._surrogate(shard, logits.detach().numpy(), masks, annealed)
+        weights, errors = torch.from_numpy(shard.counts), values.detach() - torch.from_numpy(shard.targets)
         gradient = torch.autograd.grad(
             [logits, values],
             self._policy_weights,
@@ -226,30 +207,12 @@ class Learner:
         return gradient, np.append(sums, 0.5 * float((errors.square() * weights).sum()))
 
     def _surrogate(
-        self,
-        decisions: Decisions,
-        rows: npt.NDArray[np.int64],
-        logits: Floats,
-        masks: Bytes,
-        annealed: Annealed,
+        self, shard: Decisions, logits: Floats, masks: Bytes, annealed: Annealed
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """The gradient of the policy's loss with respect to the logits, and the sums of its statistics."""
-        considered, gradient, sums = decisions.candidates[rows], np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
-        surrogate_gradient(
-            logits,
-            masks,
-            decisions.counts[rows],
-            decisions.actions[rows],
-            decisions.log_probabilities[rows],
-            decisions.advantages[rows],
-            considered.actions,
-            considered.probabilities,
-            considered.advantages,
-            float(self._config.lookahead),
-            float(annealed.floor),
-            float(self._config.clip),
-            float(annealed.entropy),
-            gradient,
-            sums,
-        )
+        chosen = shard.counts, shard.actions, shard.log_probabilities, shard.advantages
+        considered = shard.candidates.actions, shard.candidates.probabilities, shard.candidates.advantages
+        terms = Terms(self._config.lookahead, annealed.floor, self._config.clip, annealed.entropy)
+        gradient, sums = np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
+        surrogate_gradient(Batch(logits, masks, *chosen, *considered), terms, gradient, sums)
         return gradient, sums

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.features import APPRAISAL
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
 from agents.rule_agent.stages import RulesTeacher
@@ -18,9 +17,9 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
-from training.ppo.lookahead import NONE, Candidates, add_probes, pick_candidates
+from training.ppo.config import SelfPlayConfig
 from training.ppo.returns import shared_rewards
-from training.ppo.sampling import draw_actions
+from training.ppo.sampling import NONE, Candidates, add_probes, drawn, pick_candidates, policy_counts
 
 Evaluate = Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
@@ -33,47 +32,51 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 _NO_ROLE = 3
 
 
+def _each(kind: Any, *shape: int) -> dict[str, Any]:
+    """What an array of a rollout holds for each step of each game."""
+    return {"kind": kind, "shape": shape}
+
+
 @dataclass
 class Rollout:
-    """Some steps of some games, time first.
+    """Some steps of some games: every array begins with ``[steps, games]``.
 
     Attributes:
-        observations: Shape ``[steps, games, OBSERVATION_SIZE]``, int8.
-        masks: As bits, shape ``[steps, games, 7]``, uint64 (:func:`unpack_masks`).
-        concealed: Shape ``[steps, games, CONCEALED.size]``, int8.
-        actions: Shape ``[steps, games]``, int64.
-        log_probabilities: Of the learner's decisions, shape ``[steps, games]``, float32.
-        seats: Who acted, shape ``[steps, games]``, int8.
-        roles: In which role, shape ``[steps, games]``, int8.
-        rewards: What each seat got, both peasants alike, shape ``[steps, games, 3]``, float32.
-        done: Whether the game ended, shape ``[steps, games]``, bool.
-        decides: Whether the learner had a choice, shape ``[steps, games]``, bool.
-        begins: Whether a move began, shape ``[steps, games]``, bool.
-        by_rules: Whether the rule agent plays one side of the game, shape ``[steps, games]``, bool.
-        rows: The games at the learner's decisions, shape ``[steps, games, 32]``, uint64.
-        counts: How much its decisions count for the policy, shape ``[steps, games]``, float32.
-        candidates: The actions that it considered there and a place for a probe, ``[steps, games, candidates + 1]``.
-        firsts: Where the appraisals of its decisions begin, shape ``[steps, games]``, int64.
-        appraisals: Of the legal actions of each of its decisions, shape ``[pairs, APPRAISAL]``, int16.
+        candidates: The actions that the learner considered at its decisions, and a place for a probe.
+        observations: What the acting seats saw, int8.
+        masks: As bits, uint64 (:func:`unpack_masks`).
+        concealed: What they did not see, int8.
+        actions: What they did.
+        log_probabilities: Of the learner's decisions.
+        seats: Who acted.
+        roles: In which role.
+        rewards: What each seat got, both peasants alike.
+        done: Whether the game ended.
+        decides: Whether the learner had a choice.
+        begins: Whether a move began.
+        by_rules: Whether the rule agent plays one side of the game.
+        rows: The games at the learner's decisions.
+        counts: How much its decisions count for the policy.
+        appraisals: What each decision's legal actions leave (:class:`agents.neural.leavings.Leavings`), an array a
+            decision: found when it is made, and needed again when it is learned from.
     """
 
-    observations: npt.NDArray[np.int8]
-    masks: npt.NDArray[np.uint64]
-    concealed: npt.NDArray[np.int8]
-    actions: npt.NDArray[np.int64]
-    log_probabilities: npt.NDArray[np.float32]
-    seats: npt.NDArray[np.int8]
-    roles: npt.NDArray[np.int8]
-    rewards: npt.NDArray[np.float32]
-    done: npt.NDArray[np.bool_]
-    decides: npt.NDArray[np.bool_]
-    begins: npt.NDArray[np.bool_]
-    by_rules: npt.NDArray[np.bool_]
-    rows: npt.NDArray[np.uint64]
-    counts: npt.NDArray[np.float32]
     candidates: Candidates
-    firsts: npt.NDArray[np.int64]
-    appraisals: Appraisals
+    observations: npt.NDArray[np.int8] = field(metadata=_each(np.int8, OBSERVATION_SIZE))
+    masks: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, -(-NUM_ACTIONS // 64)))
+    concealed: npt.NDArray[np.int8] = field(metadata=_each(np.int8, CONCEALED.size))
+    actions: npt.NDArray[np.int64] = field(metadata=_each(np.int64))
+    log_probabilities: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
+    seats: npt.NDArray[np.int8] = field(metadata=_each(np.int8))
+    roles: npt.NDArray[np.int8] = field(metadata=_each(np.int8))
+    rewards: npt.NDArray[np.float32] = field(metadata=_each(np.float32, 3))
+    done: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    decides: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    begins: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    by_rules: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    rows: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, ROW_WORDS))
+    counts: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
+    appraisals: npt.NDArray[np.object_] = field(metadata=_each(np.object_))
 
     @classmethod
     def allocate(cls, steps: int, games: int, candidates: int = 1) -> Rollout:
@@ -84,41 +87,16 @@ class Rollout:
             games: How many games.
             candidates: Room for the actions that the learner considers, besides a probe.
         """
-        shape = (steps, games)
-        return cls(
-            observations=np.zeros((*shape, OBSERVATION_SIZE), np.int8),
-            masks=np.zeros((*shape, -(-NUM_ACTIONS // 64)), np.uint64),
-            concealed=np.zeros((*shape, CONCEALED.size), np.int8),
-            actions=np.zeros(shape, np.int64),
-            log_probabilities=np.zeros(shape, np.float32),
-            seats=np.zeros(shape, np.int8),
-            roles=np.zeros(shape, np.int8),
-            rewards=np.zeros((*shape, 3), np.float32),
-            done=np.zeros(shape, np.bool_),
-            decides=np.zeros(shape, np.bool_),
-            begins=np.zeros(shape, np.bool_),
-            by_rules=np.zeros(shape, np.bool_),
-            rows=np.zeros((*shape, ROW_WORDS), np.uint64),
-            counts=np.zeros(shape, np.float32),
-            candidates=Candidates.allocate(*shape, candidates + 1),
-            firsts=np.zeros(shape, np.int64),
-            appraisals=np.zeros((0, APPRAISAL), np.int16),
-        )
+        arrays = {
+            each.name: np.zeros((steps, games, *each.metadata["shape"]), each.metadata["kind"])
+            for each in fields(cls)
+            if each.metadata
+        }
+        return cls(Candidates.allocate(steps, games, candidates + 1), **arrays)
 
     def part(self, games: slice) -> Rollout:
-        """Some of the games, sharing memory; the appraisals are its own."""
-        arrays = {
-            name: value[:, games] for name, value in vars(self).items() if name not in ("candidates", "appraisals")
-        }
-        return Rollout(**arrays, candidates=self.candidates[:, games], appraisals=self.appraisals)
-
-    def gather(self, parts: list[Rollout]) -> None:
-        """Take over the appraisals of all parts, which cover the games in order."""
-        total = 0
-        for part in parts:
-            part.firsts += total
-            total += len(part.appraisals)
-        self.appraisals = np.concatenate([part.appraisals for part in parts])
+        """Some of the games, sharing memory."""
+        return Rollout(**{name: value[:, games] for name, value in vars(self).items()})
 
 
 def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
@@ -134,75 +112,22 @@ def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
     return bits.view(np.int8)
 
 
-def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: np.random.Generator) -> Floats:
-    """How much each decision counts for the policy.
-
-    Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
-    settled decisions are sampled, and those drawn stand for the others: each counts once on average.
-
-    Args:
-        contested: Whether the policy considered more than one action, shape ``[n]``, bool.
-        settled_share: Share of the other decisions that count.
-        rng: Draws them.
-
-    Returns:
-        Shape ``[n]``, float32: 1 where contested, else 0 or ``1 / settled_share``.
-
-    Example:
-        >>> import numpy as np
-        >>> contested = np.array([True, False, False, True])
-        >>> policy_counts(contested, 1.0, np.random.default_rng(0)).tolist()
-        [1.0, 1.0, 1.0, 1.0]
-    """
-    drawn = rng.random(len(contested)) < settled_share
-    counts: Floats = np.where(contested, 1.0, drawn / settled_share).astype(np.float32)
-    return counts
-
-
-def _drawn(
-    log_probabilities: Floats, draws: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Actions drawn from the probabilities, and logarithms of theirs."""
-    actions, chosen = np.empty(len(draws), np.int64), np.empty(len(draws), np.float32)
-    draw_actions(log_probabilities, draws, actions, chosen)
-    return actions, chosen
-
-
 class Collector:
     """Plays the games of a batch on.
 
     Args:
         batch: The games; it must write observations, masks and concealed cards.
-        objective: ``win`` or ``stake``.
-        opponent_share: Share of the games in which a past self plays one side, once there is one.
+        config: The settings: the objective, the shares of the opponents, and what of a decision is noted.
         rng: The generator of every choice made here.
-        rules_share: Share of the games in which the rule agent plays one side.
-        least: The least probability of an action that the learner is said to consider.
-        settled_share: Share of the decisions with no two such actions that count for the policy.
-        probes: Whether one more action is looked at where a decision counts.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
         by_rules: Whether that is the rule agent, shape ``[games]``, bool.
     """
 
-    def __init__(
-        self,
-        batch: SelfPlayBatch,
-        objective: str,
-        opponent_share: float,
-        rng: np.random.Generator,
-        rules_share: float = 0.0,
-        least: float = 1.0,
-        settled_share: float = 1.0,
-        *,
-        probes: bool = False,
-    ) -> None:
+    def __init__(self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator) -> None:
         self.batch = batch
-        self._least, self._settled_share, self._probes = least, settled_share, probes
-        self._appraised, self._appraisals = 0, list[Appraisals]()
-        self._objective = objective
-        self._share, self._rules_share = opponent_share, rules_share
+        self._config = config
         self._rng = rng
         self._teacher = RulesTeacher(batch.num_games, batch.rules)
         self.sides = np.zeros(batch.num_games, np.int8)
@@ -217,14 +142,13 @@ class Collector:
             learner: The policy that learns.
             past: A past self; None where there is none yet, and the learner plays every side.
         """
-        self._appraised, self._appraisals = 0, []
+        rollout.appraisals[:] = None
         for step in range(len(rollout.actions)):
             self._note(rollout, step, has_past=past is not None)
             actions = self._choose(rollout, step, learner, past)
             rollout.actions[step] = actions
             self.batch.step(actions)
             self._settle(rollout, step)
-        rollout.appraisals = np.concatenate([rollout.appraisals[:0], *self._appraisals])
 
     def _note(self, rollout: Rollout, step: int, *, has_past: bool) -> None:
         """Write down what is seen before the step."""
@@ -254,52 +178,38 @@ class Collector:
         mine = np.flatnonzero(rollout.decides[step])
         rollout.log_probabilities[step] = 0.0
         if len(mine):
-            rollout.log_probabilities[step, mine] = self._consider(rollout, step, learner, mine, draws, actions)
+            found, appraisals = learner(self.batch.observation[mine], self.batch.mask[mine])
+            actions[mine], rollout.log_probabilities[step, mine] = drawn(found, draws[mine])
+            self._consider(rollout, step, mine, found, appraisals)
         theirs = self._opponent_acts(has_past=past is not None)
         if past is not None:
             choices = np.flatnonzero(theirs & ~self.by_rules & (np.count_nonzero(self.batch.mask, axis=1) > 1))
             if len(choices):
                 found, _ = past(self.batch.observation[choices], self.batch.mask[choices])
-                actions[choices], _ = _drawn(found, draws[choices])
+                actions[choices], _ = drawn(found, draws[choices])
         games = np.flatnonzero(theirs & self.by_rules)
         if len(games):  # forced stages too: the first says which kickers follow
             actions[games] = self._teacher.actions(games, self.batch.rows[games])
         return actions
 
     def _consider(
-        self,
-        rollout: Rollout,
-        step: int,
-        learner: Evaluate,
-        games: npt.NDArray[np.intp],
-        draws: npt.NDArray[np.float64],
-        actions: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.float32]:
-        """Let the learner decide in some games, and keep what it considered; its logarithms of probabilities."""
-        masks = self.batch.mask[games]
-        found, appraisals = learner(self.batch.observation[games], masks)
-        actions[games], chosen = _drawn(found, draws[games])
-        pairs = np.count_nonzero(masks, axis=1)
-        rollout.firsts[step, games] = self._appraised + np.cumsum(pairs) - pairs
-        self._appraisals.append(appraisals)
-        self._appraised += len(appraisals)
+        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], found: Floats, appraisals: Appraisals
+    ) -> None:
+        """Note what the learner considered in the games in which it decides."""
         rollout.rows[step, games] = self.batch.rows[games]
-        room = rollout.candidates.actions.shape[-1]
-        counts, considered = self._considered(found, room)
+        behind = 0
+        for game, pairs in zip(games.tolist(), np.count_nonzero(self.batch.mask[games], axis=1).tolist(), strict=True):
+            rollout.appraisals[step, game] = appraisals[behind : behind + pairs]
+            behind += pairs
+        config, rng = self._config, self._rng
+        considered = Candidates.allocate(len(found), rollout.candidates.actions.shape[-1])
+        actions, chances = considered.actions, considered.probabilities
+        pick_candidates(found, config.least, actions[:, :-1], chances[:, :-1])  # the last place is the probe's
+        counts = policy_counts(actions[:, 0] != NONE, config.settled_share, rng)
+        if config.probes:
+            add_probes(found, rng.random(len(counts)), counts > 0, actions, chances)
         rollout.counts[step, games] = counts
-        rollout.candidates.actions[step, games] = considered.actions
-        rollout.candidates.probabilities[step, games] = considered.probabilities
-        return chosen
-
-    def _considered(self, log_probabilities: Floats, room: int) -> tuple[Floats, Candidates]:
-        """How much decisions count for the policy, and their candidates; the last place is the probe's."""
-        found = Candidates.allocate(len(log_probabilities), room)
-        pick_candidates(log_probabilities, self._least, found.actions[:, :-1], found.probabilities[:, :-1])
-        counts = policy_counts(found.actions[:, 0] != NONE, self._settled_share, self._rng)
-        if self._probes:
-            draws = self._rng.random(len(counts))
-            add_probes(log_probabilities, draws, counts > 0, found.actions, found.probabilities)
-        return counts, found
+        rollout.candidates.actions[step, games], rollout.candidates.probabilities[step, games] = actions, chances
 
     def _settle(self, rollout: Rollout, step: int) -> None:
         """Write down what the step brought, and decide who plays the games that begin."""
@@ -307,7 +217,7 @@ class Collector:
         players = batch.rules.players
         seats, roles = rollout.seats[step].astype(np.int64), rollout.roles[step].astype(np.int64)
         landlords = np.where(roles == _NO_ROLE, -1, (seats - roles) % players)
-        rollout.rewards[step] = shared_rewards(batch.reward, landlords, players, self._objective)
+        rollout.rewards[step] = shared_rewards(batch.reward, landlords, players, self._config.objective)
         rollout.done[step] = batch.done
         self._draw_sides(batch.done)
 
@@ -315,19 +225,14 @@ class Collector:
         count = int(begun.sum())
         draws = self._rng.random(count)
         sides = self._rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
-        self.sides[begun] = np.where(draws < self._rules_share + self._share, sides, NOBODY)
-        self.by_rules[begun] = draws < self._rules_share
+        rules_share, share = self._config.rules_share, self._config.opponent_share
+        self.sides[begun] = np.where(draws < rules_share + share, sides, NOBODY)
+        self.by_rules[begun] = draws < rules_share
 
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs: the batch, the sides and the generator."""
-        generator = self._rng.bit_generator.state
-        own = {
-            "generator": generator,
-            "sides": self.sides.copy(),
-            "by_rules": self.by_rules.copy(),
-            "plans": self._teacher.plans.copy(),
-        }
-        return {**self.batch.state_dict(), **own}
+        own = {"sides": self.sides.copy(), "by_rules": self.by_rules.copy(), "plans": self._teacher.plans.copy()}
+        return {**self.batch.state_dict(), **own, "generator": self._rng.bit_generator.state}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.

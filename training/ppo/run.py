@@ -9,12 +9,11 @@ from pathlib import Path
 
 from agents.neural.network import NetworkPolicy
 from agents.neural.weights import save_weights
-from training.arena.statistics import AgentResult
 from training.ppo.checkpoint import save_checkpoint
-from training.ppo.curves import CurveFile, columns_of
+from training.ppo.curves import CurveFile, CurveLine, columns_of
 from training.ppo.errors import CheckpointError, InvalidTrainingError
-from training.ppo.selfplay import Progress, SelfPlay
-from training.ppo.strength import measure_strength
+from training.ppo.selfplay import SelfPlay
+from training.ppo.strength import Evaluation, measure_strength
 
 CHECKPOINT = "checkpoint.safetensors"
 POLICY = "policy.safetensors"
@@ -24,7 +23,7 @@ EVALUATIONS = "evaluations.csv"
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a run goes on, from its very beginning; a resumed run counts what it did before.
+    """How long a run trains, from its very beginning; a resumed run counts what it did before.
 
     Attributes:
         updates: Updates; None for no limit.
@@ -55,45 +54,6 @@ class Budget:
         return min(1.0, max(spent))
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The policy's strength against one opponent, a line of ``evaluations.csv``.
-
-    Attributes:
-        update: Updates before it.
-        opponent: The opponent.
-        deals: Duplicate deals.
-        wins: Win rate over both sides.
-        low: Lower end of its 95 % interval.
-        high: Upper end.
-        landlord: Win rate as landlord.
-        peasants: Win rate as peasants.
-    """
-
-    update: int
-    opponent: str
-    deals: int
-    wins: float
-    low: float
-    high: float
-    landlord: float
-    peasants: float
-
-    @classmethod
-    def of(cls, update: int, result: AgentResult) -> Evaluation:
-        """From the arena's result."""
-        return cls(
-            update,
-            result.opponent,
-            result.deals,
-            result.wins.mean,
-            result.wins.low,
-            result.wins.high,
-            result.landlord_wins.mean,
-            result.peasant_wins.mean,
-        )
-
-
 def refuse_to_overwrite(folder: Path) -> None:
     """A new run must not begin where another has left a checkpoint.
 
@@ -101,7 +61,7 @@ def refuse_to_overwrite(folder: Path) -> None:
         CheckpointError: If there is one.
     """
     if (folder / CHECKPOINT).exists():
-        raise CheckpointError(f"{folder / CHECKPOINT} exists: add --resume to go on with it, or name another folder")
+        raise CheckpointError(f"{folder / CHECKPOINT} exists: add --resume to continue it, or name another folder")
 
 
 def train(
@@ -109,7 +69,7 @@ def train(
     folder: str | Path,
     budget: Budget,
     *,
-    on_update: Callable[[Progress], None] | None = None,
+    on_update: Callable[[CurveLine], None] | None = None,
     on_evaluation: Callable[[Sequence[Evaluation]], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
@@ -121,7 +81,7 @@ def train(
     Args:
         run: The run, new or from :func:`~training.ppo.checkpoint.load_checkpoint`.
         folder: Where its files are.
-        budget: How long it goes on.
+        budget: How long to train.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
         stop: Asked after every update; True ends the run early, with a checkpoint.
@@ -132,21 +92,21 @@ def train(
     """
     folder, config = Path(folder), run.config
     keep = run.counters.update or -1
-    curves = CurveFile(folder / CURVES, columns_of(Progress), keep)
+    curves = CurveFile(folder / CURVES, columns_of(CurveLine), keep)
     evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
     stopped = False
     while not stopped and budget.share(run) < 1.0:
-        progress = run.step()
-        curves.append(vars(progress))
+        line = run.step()
+        curves.append(vars(line))
         if on_update:
-            on_update(progress)
+            on_update(line)
         stopped = stop()
         last = stopped or budget.share(run) >= 1.0
-        saves = last or progress.update % config.checkpoint_every == 0
+        saves = last or line.update % config.checkpoint_every == 0
         if stopped:  # who asked may not wait for the evaluation
             _save(folder, run)
-        if config.evaluate_every and (last or progress.update % config.evaluate_every == 0):
-            found = evaluate(run)
+        if config.evaluate_every and (last or line.update % config.evaluate_every == 0):
+            found = measure(run)
             for evaluation in found:
                 evaluations.append(dataclasses.asdict(evaluation))
             if on_evaluation:
@@ -160,10 +120,8 @@ def _save(folder: Path, run: SelfPlay) -> None:
     save_checkpoint(folder / CHECKPOINT, run)
 
 
-def evaluate(run: SelfPlay) -> list[Evaluation]:
+def measure(run: SelfPlay) -> list[Evaluation]:
     """The strength of a run's policy against the opponents of its settings."""
-    config = run.config
-    results = measure_strength(
-        NetworkPolicy(run.policy), config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed
-    )
+    config, model = run.config, NetworkPolicy(run.policy)
+    results = measure_strength(model, config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed)
     return [Evaluation.of(run.counters.update, result) for result in results]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 from agents.neural.agent import ModelAgent
 from agents.neural.model import PolicyModel
@@ -18,6 +19,37 @@ FIRST_DEAL = 1_000_000
 """Evaluations during training choose; what is reported is played on other deals."""
 
 _MODEL = "the policy"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The policy's strength against one opponent, a line of ``evaluations.csv``.
+
+    Attributes:
+        update: Updates before it.
+        opponent: The opponent.
+        deals: Duplicate deals.
+        wins: Win rate over both sides.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        landlord: Win rate as landlord.
+        peasants: Win rate as peasants.
+    """
+
+    update: int
+    opponent: str
+    deals: int
+    wins: float
+    low: float
+    high: float
+    landlord: float
+    peasants: float
+
+    @classmethod
+    def of(cls, update: int, result: AgentResult) -> Evaluation:
+        """From the arena's result."""
+        wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
+        return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
 
 def measure_strength(

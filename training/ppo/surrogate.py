@@ -14,19 +14,64 @@ near zero would hold down what is good as well.  Below the floor what speaks for
 against it, so one that is better in some deals only does not vanish.  Neither that nor errors of the critic lift an
 action far above the floor, for there both directions count alike.
 
-As tensor operations over all 400 actions (:mod:`training.ppo.losses`) it took a seventh of the time of a gradient; few
-actions are legal.
+As tensor operations over all 400 actions it took a seventh of the time of a gradient; few actions are legal.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from agents.neural.model import Bytes, Floats
 from ddz_env.engine.compiling import inline_kernel, kernel
-from training.ppo.lookahead import NONE
+from training.ppo.sampling import NONE
 
 SURROGATE_SUMS = 4
 """Sums that :func:`surrogate_gradient` makes: loss of the surrogates, entropy, divergence, clipped ratios."""
+
+
+class Batch(NamedTuple):
+    """Decisions, as the kernel takes them.
+
+    Attributes:
+        logits: Of the policy that learns, shape ``[n, 400]``, float32.
+        masks: Shape ``[n, 400]``, int8.
+        weights: How much each decision counts, shape ``[n]``, float32.
+        actions: The chosen actions, shape ``[n]``, int64.
+        old: Logarithms of their probabilities under the policy that chose, shape ``[n]``, float32.
+        advantages: Theirs, from the rewards, shape ``[n]``, float32.
+        candidates: Shape ``[n, candidates]``, int16.
+        chances: Their probabilities under the policy that chose, shape ``[n, candidates]``, float32.
+        foreseen: Their advantages, from the critic, shape ``[n, candidates]``, float32.
+    """
+
+    logits: Floats
+    masks: Bytes
+    weights: Floats
+    actions: npt.NDArray[np.int64]
+    old: Floats
+    advantages: Floats
+    candidates: npt.NDArray[np.int16]
+    chances: Floats
+    foreseen: Floats
+
+
+class Terms(NamedTuple):
+    """What the loss is made of.
+
+    Attributes:
+        lookahead: λ.
+        floor: Least weight of a candidate that is better than their mean.
+        clip: How far a ratio may move.
+        entropy: Weight of the entropy.
+    """
+
+    lookahead: float
+    floor: float
+    clip: float
+    entropy: float
 
 
 @inline_kernel
@@ -60,89 +105,52 @@ def _find_legal(logits: np.ndarray, mask: np.ndarray, legal: np.ndarray, logs: n
 
 
 @inline_kernel
-def _weigh_candidates(
-    candidates: np.ndarray,
-    chances: np.ndarray,
-    foreseen: np.ndarray,
-    logs: np.ndarray,
-    share: float,
-    floor: float,
-    clip: float,
-    slopes: np.ndarray,
-) -> float:
+def _weigh_candidates(batch: Batch, row: int, logs: np.ndarray, terms: Terms, slopes: np.ndarray) -> float:
     """The loss of a decision's candidates; their slopes are added to those of the logarithms."""
     total = 0.0
-    for place in range(candidates.shape[0]):
-        considered = np.int64(candidates[place])
+    for place in range(batch.candidates.shape[1]):
+        considered = np.int64(batch.candidates[row, place])
         if considered == NONE:
             break
-        better = foreseen[place] > 0.0
-        weight = share * (max(chances[place], floor) if better else chances[place])
-        loss, slope = _surrogate(np.exp(logs[considered]) / chances[place], foreseen[place], clip)
+        chance, advantage = batch.chances[row, place], batch.foreseen[row, place]
+        weight = terms.lookahead * (max(chance, terms.floor) if advantage > 0.0 else chance)
+        loss, slope = _surrogate(np.exp(logs[considered]) / chance, advantage, terms.clip)
         total += weight * loss
         slopes[considered] += weight * slope
     return total
 
 
 @kernel
-def surrogate_gradient(
-    logits: np.ndarray,
-    masks: np.ndarray,
-    weights: np.ndarray,
-    actions: np.ndarray,
-    old: np.ndarray,
-    advantages: np.ndarray,
-    candidates: np.ndarray,
-    chances: np.ndarray,
-    foreseen: np.ndarray,
-    share: float,
-    floor: float,
-    clip: float,
-    entropy_weight: float,
-    gradient: np.ndarray,
-    sums: np.ndarray,
-) -> None:
+def surrogate_gradient(batch: Batch, terms: Terms, gradient: np.ndarray, sums: np.ndarray) -> None:
     """Add up the losses of some decisions and write the gradient of their sum.
 
     Args:
-        logits: Shape ``[n, 400]``, float32.
-        masks: Shape ``[n, 400]``, int8.
-        weights: How much each decision counts, shape ``[n]``, float32.
-        actions: The chosen actions, shape ``[n]``, int64.
-        old: Logarithms of their probabilities under the policy that chose, shape ``[n]``, float32.
-        advantages: Theirs, from the rewards, shape ``[n]``, float32.
-        candidates: Shape ``[n, candidates]``, int16.
-        chances: Their probabilities under the policy that chose, shape ``[n, candidates]``, float32.
-        foreseen: Their advantages, from the critic, shape ``[n, candidates]``, float32.
-        share: λ.
-        floor: Least weight of a candidate that is better than their mean.
-        clip: How far a ratio may move.
-        entropy_weight: Weight of the entropy.
+        batch: The decisions.
+        terms: What the loss is made of.
         gradient: Output, shape ``[n, 400]``, float32, zeroed.
         sums: Output, shape ``[SURROGATE_SUMS]``, float64; added to.
     """
-    logs = np.empty(logits.shape[1])
-    slopes = np.zeros(logits.shape[1])
-    legal = np.empty(logits.shape[1], np.int64)
-    for row in range(logits.shape[0]):
-        times, chosen = np.float64(weights[row]), actions[row]
-        count, entropy = _find_legal(logits[row], masks[row], legal, logs)
-        change = logs[chosen] - old[row]
+    actions = batch.logits.shape[1]
+    logs, slopes, legal = np.empty(actions), np.zeros(actions), np.empty(actions, np.int64)
+    for row in range(batch.logits.shape[0]):
+        times, chosen = np.float64(batch.weights[row]), batch.actions[row]
+        count, entropy = _find_legal(batch.logits[row], batch.masks[row], legal, logs)
+        change = logs[chosen] - batch.old[row]
         ratio = np.exp(change)
-        loss, slope = _surrogate(ratio, advantages[row], clip)
-        own = 1.0 - share if candidates.shape[1] > 0 and candidates[row, 0] != NONE else 1.0
+        loss, slope = _surrogate(ratio, batch.advantages[row], terms.clip)
+        considers = batch.candidates.shape[1] > 0 and batch.candidates[row, 0] != NONE
+        own = 1.0 - terms.lookahead if considers else 1.0
         slopes[chosen] += own * slope
-        looked = candidates[row], chances[row], foreseen[row]
-        sums[0] += times * (own * loss + _weigh_candidates(*looked, logs, share, floor, clip, slopes))
+        sums[0] += times * (own * loss + _weigh_candidates(batch, row, logs, terms, slopes))
         sums[1] += times * entropy
         sums[2] += times * (ratio - 1.0 - change)
-        sums[3] += times * (abs(ratio - 1.0) > clip)
+        sums[3] += times * (abs(ratio - 1.0) > terms.clip)
         pull = 0.0
         for place in range(count):
             pull += slopes[legal[place]]
         for place in range(count):  # a slope of the logarithms becomes one of the logits
             action = legal[place]
             chance = np.exp(logs[action])
-            bonus = entropy_weight * chance * (logs[action] + entropy)
+            bonus = terms.entropy * chance * (logs[action] + entropy)
             gradient[row, action] = times * (slopes[action] - chance * pull + bonus)
             slopes[action] = 0.0

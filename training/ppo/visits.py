@@ -62,9 +62,7 @@ class _Recorder:
     """Collects decisions."""
 
     def __init__(self) -> None:
-        self._observations: list[Bytes] = []
-        self._legal: list[npt.NDArray[np.uint8]] = []
-        self._visits: list[dict[int, int]] = []
+        self._noted: list[tuple[Bytes, npt.NDArray[np.uint8], dict[int, int]]] = []
 
     def note(self, state: State, decision: Decision) -> None:
         """Note the first stage by its visits, and the kickers as they were chosen: their visits are not told."""
@@ -73,18 +71,16 @@ class _Recorder:
             mask = action_mask(twin)
             visits = {a: n for a, n in decision.visits.items() if n > 0} if place == 0 else {action: 1}
             if visits and np.count_nonzero(mask) > 1:
-                self._observations.append(observe(twin))
-                self._legal.append(np.packbits(mask.view(np.uint8)))
-                self._visits.append(visits)
+                self._noted.append((observe(twin), np.packbits(mask.view(np.uint8)), visits))
             twin.step_action(action)
 
     def finish(self) -> VisitSet:
         """Everything noted."""
-        pairs = [pair for visits in self._visits for pair in sorted(visits.items())]
+        pairs = [pair for *_, visits in self._noted for pair in sorted(visits.items())]
         return VisitSet(
-            np.array(self._observations, np.int8).reshape(-1, OBSERVATION_SIZE),
-            np.array(self._legal, np.uint8).reshape(-1, -(-NUM_ACTIONS // 8)),
-            np.cumsum([0, *map(len, self._visits)], dtype=np.int64),
+            np.array([seen for seen, *_ in self._noted], np.int8).reshape(-1, OBSERVATION_SIZE),
+            np.array([legal for _, legal, _ in self._noted], np.uint8).reshape(-1, -(-NUM_ACTIONS // 8)),
+            np.cumsum([0, *(len(visits) for *_, visits in self._noted)], dtype=np.int64),
             np.array([action for action, _ in pairs], np.int16),
             np.array([count for _, count in pairs], np.int32),
         )
@@ -136,22 +132,18 @@ def record_visits(
 
 def join_visits(one: VisitSet, other: VisitSet) -> VisitSet:
     """The decisions of both, in their order."""
-    return VisitSet(
-        np.concatenate([one.observations, other.observations]),
-        np.concatenate([one.legal, other.legal]),
-        np.concatenate([one.firsts, one.firsts[-1] + other.firsts[1:]]),
-        np.concatenate([one.actions, other.actions]),
-        np.concatenate([one.counts, other.counts]),
-    )
+    both = {name: np.concatenate([part, vars(other)[name]]) for name, part in vars(one).items()}
+    firsts = np.concatenate([one.firsts, one.firsts[-1] + other.firsts[1:]])
+    return VisitSet(**both | {"firsts": firsts})
 
 
 def record_to_file(
     path: Path, spec: str, games: int, *, rules: str, seed: int, on_game: Callable[[int], None] | None = None
 ) -> VisitSet:
-    """Record games into a file that grows; a file with fewer of the same games is gone on with.
+    """Record games into a file that grows; a file with fewer of the same games is completed.
 
     Args:
-        path: The file; it is replaced at one stroke every few games.
+        path: The file; it is replaced atomically every few games.
         spec: As for :func:`record_visits`, like the others.
         games: How many games in all.
         rules: A preset's name.

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated
 
-from ddz_env.errors import DouDizhuError
-from ddz_env.options import Options, Range
+from ddz_env.options import Range
 from ddz_env.rules import Rules
 from training.ppo.errors import InvalidTrainingError
+from training.ppo.settings import Count, Natural, NotNegative, Objective, Positive, Settings, Share
 
 SELF = "self"
 """The name of the opponents that are frozen past selves."""
 
-_Count = Annotated[int, Range(1)]
-_Natural = Annotated[int, Range(0)]
-_Share = Annotated[float, Range(0, 1)]
-_Positive = Annotated[float, Range(0, above=True)]
-_NotNegative = Annotated[float, Range(0)]
-
 
 @dataclass(frozen=True)
-class Sb3Config(Options):
+class Sb3Config(Settings):
     """Everything that a run depends on, besides how long it runs.
 
     Attributes:
-        rules: A preset's name.
         role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``, anew in every game.
         objective: ``win``: every seat gets ±1; ``stake``: the scoring of that name.
         opponents: ``random``, ``random-staged``, ``rules``, ``self``, or any agent's specification.
@@ -57,37 +49,34 @@ class Sb3Config(Options):
         InvalidRulesError: If the preset is unknown.
     """
 
-    error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
-
-    rules: str = "standard"
     role: str = "random"
-    objective: Literal["win", "stake"] = "win"
+    objective: Objective = "win"
     opponents: str = "random"
     seed: Annotated[int, Range(0, 2**32 - 1)] = 0
-    num_envs: _Count = 64
-    n_steps: _Count = 128
-    batch_size: _Count = 1024
-    n_epochs: _Count = 4
-    learning_rate: _Positive = 5e-4
-    clip_range: _Positive = 0.2
-    gamma: _Share = 1.0
-    gae_lambda: _Share = 0.95
-    ent_coef: _NotNegative = 0.01
-    vf_coef: _NotNegative = 0.5
-    max_grad_norm: _Positive = 0.5
-    width: _Count = 256
-    layers: _Count = 2
+    num_envs: Count = 64
+    n_steps: Count = 128
+    batch_size: Count = 1024
+    n_epochs: Count = 4
+    learning_rate: Positive = 5e-4
+    clip_range: Positive = 0.2
+    gamma: Share = 1.0
+    gae_lambda: Share = 0.95
+    ent_coef: NotNegative = 0.01
+    vf_coef: NotNegative = 0.5
+    max_grad_norm: Positive = 0.5
+    width: Count = 256
+    layers: Count = 2
     device: str = "cpu"
-    pool_size: _Count = 8
-    snapshot_every: _Count = 5
-    checkpoint_every: _Natural = 10
-    evaluate_every: _Natural = 200_000
-    evaluate_deals: _Natural = 100
+    pool_size: Count = 8
+    snapshot_every: Count = 5
+    checkpoint_every: Natural = 10
+    evaluate_every: Natural = 200_000
+    evaluate_deals: Natural = 100
     baselines: tuple[str, ...] = ("random", "rules")
 
     def check(self) -> None:
-        """Refuse settings that contradict each other."""
-        Rules.preset(self.rules)
+        """Refuse what measures nothing or cannot be normalized."""
+        super().check()
         if self.evaluate_every and not self.evaluate_deals:
             raise InvalidTrainingError("evaluate_deals=0 measures nothing: set evaluate_every=0")
         if self.num_envs * self.n_steps < 2:
@@ -97,19 +86,3 @@ class Sb3Config(Options):
     def learning_rules(self) -> Rules:
         """The rules with the usual learning signal: a peasant's win counts as much as the landlord's."""
         return Rules.preset(self.rules, peasant_reward=1.0)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for files."""
-        return dataclasses.asdict(self) | {"baselines": list(self.baselines)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Sb3Config:
-        """The inverse of :meth:`as_dict`.
-
-        Raises:
-            InvalidTrainingError: If fields are missing, unknown or out of range.
-        """
-        names = {option.name for option in cls.options()}
-        if set(values) != names:
-            raise InvalidTrainingError(f"settings differ in {', '.join(sorted(set(values) ^ names))}")
-        return cls(**values)

@@ -15,8 +15,8 @@ from agents.neural.sb3_policy import SB3Policy
 from agents.neural.tensor_file import Arrays
 from ddz_env.agent import BatchPlayer
 from ddz_env.rules import Rules
-from training.ppo.pool import Pool
-from training.ppo.sampling import draw_actions
+from training.ppo.past_selves import PastSelves
+from training.ppo.sampling import drawn
 
 if TYPE_CHECKING:
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
@@ -50,7 +50,7 @@ class PastSelf(ModelAgent):
 
     def __init__(self, size: int, seed: int) -> None:
         super().__init__(_Uniform(), temperature=1.0, name="self")
-        self.pool = Pool(size)
+        self.pool = PastSelves(size)
         self.seconds = 0.0
         self._rng = np.random.default_rng([seed, 2])
 
@@ -101,8 +101,6 @@ class PastSelf(ModelAgent):
         choice = np.flatnonzero(np.count_nonzero(masks, axis=1) > 1)
         if len(choice):
             table = self.model.log_probabilities(observations[choice], masks[choice])
-            drawn = np.empty(len(choice), np.int64)
-            draw_actions(table, draws[choice], drawn, np.empty(len(choice), np.float32))
-            found[choice] = drawn
+            found[choice], _ = drawn(table, draws[choice])
         self.seconds += time.perf_counter() - began
         return found

@@ -14,8 +14,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from agents.neural.sb3_policy import SB3Policy
 from training.ppo.curves import CurveFile, columns_of
 from training.ppo.errors import InvalidTrainingError
-from training.ppo.run import CURVES, EVALUATIONS, Evaluation
-from training.ppo.strength import measure_strength
+from training.ppo.run import CURVES, EVALUATIONS
+from training.ppo.strength import Evaluation, measure_strength
 from training.sb3.checkpoint import save_run
 from training.sb3.run import Sb3Run, make_logger
 

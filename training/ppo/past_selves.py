@@ -1,4 +1,4 @@
-"""Past selves: a sample of the policies that a run has gone through."""
+"""A sample of the policies that a run has gone through."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.neural.tensor_file import Arrays
 from agents.neural.weights import load_module
 
 
-class Pool:
+class PastSelves:
     """A uniform sample of all snapshots so far (reservoir sampling: J. S. Vitter, 1985, algorithm R).
 
     Args:
@@ -29,7 +29,7 @@ class Pool:
         self.offered = 0
 
     def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
-        """Take a snapshot; once the pool is full it replaces another, or is dropped."""
+        """Take a snapshot; once there is no room it replaces another, or is dropped."""
         self.offered += 1
         room = len(self.members) < self._size
         place = len(self.members) if room else int(rng.integers(self.offered))

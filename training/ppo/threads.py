@@ -19,8 +19,8 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 
-class Workers:
-    """A pool of threads, each with PyTorch's own parallelism off.
+class Threads:
+    """Threads, each with PyTorch's own parallelism off.
 
     Args:
         threads: How many; None for one a core.

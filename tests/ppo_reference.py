@@ -1,0 +1,32 @@
+"""The losses of proximal policy optimization as they stand on paper: what the compiled gradient is compared with.
+
+J. Schulman et al., "Proximal policy optimization algorithms", 2017.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def chosen_log_probabilities(log_probabilities: Tensor, actions: Tensor) -> Tensor:
+    """The entries of the actions that were chosen, shape ``[n]``, from ``[n, actions]`` and ``[n]``, int64."""
+    return log_probabilities.gather(1, actions.unsqueeze(1)).squeeze(1)
+
+
+def clipped_policy_losses(new: Tensor, old: Tensor, advantages: Tensor, clip: float) -> Tensor:
+    """The clipped surrogate objective (equation 7), negated, shape ``[n]``.
+
+    Args:
+        new: Logarithms of the probabilities of the chosen actions under the policy that learns, shape ``[n]``.
+        old: The same under the policy that chose, shape ``[n]``.
+        advantages: Shape ``[n]``.
+        clip: How far the ratio may move, ε.
+    """
+    ratios = (new - old).exp()
+    return -torch.minimum(ratios * advantages, ratios.clamp(1.0 - clip, 1.0 + clip) * advantages)
+
+
+def value_losses(values: Tensor, targets: Tensor) -> Tensor:
+    """Half the squared errors, shape ``[n]``."""
+    return 0.5 * (values - targets).square()

@@ -1,0 +1,58 @@
+"""What the commands that train show meanwhile: how far the run is, and a table for every evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.table import Table
+
+from training.cli.console import share_bar
+
+if TYPE_CHECKING:
+    from training.ppo.strength import Evaluation
+
+_Line = TypeVar("_Line")
+
+
+@contextmanager
+def training_bar(
+    total: float, done: Callable[[], float], describe: Callable[[_Line], str]
+) -> Iterator[tuple[Callable[[_Line], None], Callable[[Sequence[Evaluation]], None]]]:
+    """A bar of how much is done, with a line of what the run is doing.
+
+    Args:
+        total: How much there is to do.
+        done: How much of it is done.
+        describe: The line, from what an update brought.
+
+    Yields:
+        What to call after an update, and after an evaluation.
+    """
+    with share_bar("state") as progress:
+        bar = progress.add_task("training", total=total, state="")
+        progress.update(bar, completed=done())
+
+        def on_update(line: _Line) -> None:
+            progress.update(bar, completed=done(), state=describe(line))
+
+        def on_evaluation(found: Sequence[Evaluation]) -> None:
+            if found:
+                progress.console.print(_evaluation_table(found))
+
+        yield on_update, on_evaluation
+
+
+def _evaluation_table(found: Sequence[Evaluation]) -> Table:
+    """The evaluations after one update, a line an opponent."""
+    title = f"After {found[0].update} updates, {found[0].deals} duplicate deals each"
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("against", style="cyan")
+    for heading in ("wins %", "95 %", "landlord", "peasants"):
+        table.add_column(heading, justify="right")
+    for line in found:
+        span = f"{100 * line.low:.1f}–{100 * line.high:.1f}"
+        cells = (f"{100 * share:.1f}" for share in (line.landlord, line.peasants))
+        table.add_row(line.opponent, f"{100 * line.wins:.1f}", span, *cells)
+    return table

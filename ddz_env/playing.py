@@ -34,15 +34,14 @@ def _rebuild(agent: str, seat: int, message: str) -> IllegalAgentMoveError:
     return error
 
 
-def seat_generators(seed: int, game: int, players: int) -> list[np.random.Generator]:
-    """One generator a seat, keyed by (seed, game, seat): no seat's draws depend on another's.
+def seat_generators(key: Sequence[int], players: int) -> list[np.random.Generator]:
+    """One generator a seat, keyed by what names the game and by the seat: no seat's draws depend on another's.
 
     Args:
-        seed: The seed of the match.
-        game: The game's number.
+        key: What names the game, such as ``[seed, game]``, or ``[seed, deal, game]`` in an arena.
         players: How many seats.
     """
-    return [np.random.default_rng([seed, game, seat]) for seat in range(players)]
+    return [np.random.default_rng([*key, seat]) for seat in range(players)]
 
 
 def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
@@ -62,7 +61,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Example:
         >>> from agents.random import RandomAgent
-        >>> play_game(State.new(seed=1), [RandomAgent()] * 3, seat_generators(1, 0, 3)).is_over
+        >>> play_game(State.new(seed=1), [RandomAgent()] * 3, seat_generators([1, 0], 3)).is_over
         True
     """
     players = state.rules.players

@@ -22,7 +22,7 @@ AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 
 def _game(agents: list[Agent], preset: str, seed: int) -> State:
     state = State.new(seed, preset)
-    return play_game(state, agents[: state.rules.players], seat_generators(seed, 0, state.rules.players))
+    return play_game(state, agents[: state.rules.players], seat_generators([seed, 0], state.rules.players))
 
 
 def _shuffled(state: State, rng: np.random.Generator) -> State:
@@ -84,7 +84,7 @@ def test_permuting_the_hidden_cards_changes_no_move(preset: str) -> None:
     player = RandomAgent()
     for seed in range(6):
         state = State.new(seed, preset)
-        rngs = seat_generators(seed, 0, state.rules.players)
+        rngs = seat_generators([seed, 0], state.rules.players)
         while not state.is_over:
             twin = _shuffled(state, shuffle)
             for agent in (RandomAgent(), RandomStagedAgent(), RulesAgent()):
@@ -120,14 +120,14 @@ def test_an_illegal_move_is_reported_with_the_agents_name(answer: object) -> Non
     state = State.from_hands(["345", "9", "T"], check_sizes=False)
     before = state.copy()
     with pytest.raises(IllegalAgentMoveError, match=r"'stubborn' on seat 0") as caught:
-        play_game(state, [_Stubborn(answer)] * 3, seat_generators(0, 0, 3))
+        play_game(state, [_Stubborn(answer)] * 3, seat_generators([0, 0], 3))
     assert (caught.value.agent, caught.value.seat) == ("stubborn", 0)
     assert state == before
 
 
 def test_the_number_of_agents_is_checked() -> None:
     with pytest.raises(DouDizhuError, match="3 seats"):
-        play_game(State.new(1), [RandomAgent()], seat_generators(0, 0, 3))
+        play_game(State.new(1), [RandomAgent()], seat_generators([0, 0], 3))
 
 
 class _Spy(RandomAgent):
@@ -155,7 +155,7 @@ class _Spy(RandomAgent):
 
 def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
     honest, cheat = _Spy(), _Spy(cheating=True)
-    state = play_game(State.new(3), [honest, cheat, RandomAgent()], seat_generators(3, 0, 3))
+    state = play_game(State.new(3), [honest, cheat, RandomAgent()], seat_generators([3, 0], 3))
     assert honest.told[0] == ("reset", 0)
     assert [entry for entry in honest.told if isinstance(entry, tuple)][1:] == list(state.history)
     kinds = {"View", "State"}
@@ -177,7 +177,7 @@ def test_a_cheat_cannot_change_the_game() -> None:
 
 def test_act_batch_falls_back_to_one_after_the_other() -> None:
     views = [State.new(seed).view() for seed in range(3)]
-    moves = act_batch(RulesAgent(), views, seat_generators(0, 0, 3))
+    moves = act_batch(RulesAgent(), views, seat_generators([0, 0], 3))
     assert moves == [RulesAgent().act(view, np.random.default_rng(0)) for view in views]
 
 
@@ -186,7 +186,7 @@ def test_the_staged_adapter_plays_the_agents_whole_moves(factory: type) -> None:
     for seed in range(5):
         whole = _game([factory()] * 3, "rlcard", seed)
         state = State.new(seed, "rlcard")
-        adapters, rngs = [StagedAdapter(factory()) for _ in range(3)], seat_generators(seed, 0, 3)
+        adapters, rngs = [StagedAdapter(factory()) for _ in range(3)], seat_generators([seed, 0], 3)
         while not state.is_over:
             seat = state.seat
             state.step_action(adapters[seat].action(state.view(), rngs[seat]))

@@ -54,7 +54,7 @@ def test_every_move_is_legal(preset: str, temperature: float, model: NetworkPoli
     for seed in range(3):
         state = State.new(seed, preset)
         players = state.rules.players
-        assert play_game(state, [agent] * players, seat_generators(seed, 0, players)).is_over
+        assert play_game(state, [agent] * players, seat_generators([seed, 0], players)).is_over
 
 
 def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
@@ -97,7 +97,7 @@ def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> N
 
 def test_the_same_seed_gives_the_same_game(model: NetworkPolicy) -> None:
     games = [
-        play_game(State.new(5), [ModelAgent(model, temperature=1.0)] * 3, seat_generators(5, 0, 3)) for _ in range(2)
+        play_game(State.new(5), [ModelAgent(model, temperature=1.0)] * 3, seat_generators([5, 0], 3)) for _ in range(2)
     ]
     assert games[0] == games[1]
 
@@ -122,7 +122,7 @@ def test_at_the_lowest_temperature_it_is_greedy_and_never_illegal() -> None:
 
 
 def test_the_staged_adapter_plays_the_agents_whole_moves(model: NetworkPolicy) -> None:
-    whole = play_game(State.new(2, "rlcard"), [ModelAgent(model)] * 3, seat_generators(2, 0, 3))
+    whole = play_game(State.new(2, "rlcard"), [ModelAgent(model)] * 3, seat_generators([2, 0], 3))
     state = State.new(2, "rlcard")
     adapters = [StagedAdapter(ModelAgent(model)) for _ in range(3)]
     while not state.is_over:

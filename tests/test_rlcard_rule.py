@@ -51,7 +51,7 @@ def test_it_plays_every_game_of_three(preset: str) -> None:
     pytest.importorskip("rlcard")
     agent = RLCardRuleAgent()
     for game in range(4):
-        assert play_game(State.new(5, preset, game), [agent] * 3, seat_generators(5, game, 3)).is_over
+        assert play_game(State.new(5, preset, game), [agent] * 3, seat_generators([5, game], 3)).is_over
     assert agent.decisions > 0
 
 
@@ -64,7 +64,7 @@ def test_games_of_two_are_refused_by_name() -> None:
 def test_numpys_global_generator_is_left_as_it_was() -> None:
     pytest.importorskip("rlcard")
     np.random.seed(17)  # noqa: NPY002
-    play_game(State.new(2), [RLCardRuleAgent()] * 3, seat_generators(2, 0, 3))
+    play_game(State.new(2), [RLCardRuleAgent()] * 3, seat_generators([2, 0], 3))
     after = np.random.random()  # noqa: NPY002
     np.random.seed(17)  # noqa: NPY002
     assert np.random.random() == after  # noqa: NPY002
@@ -72,7 +72,7 @@ def test_numpys_global_generator_is_left_as_it_was() -> None:
 
 def test_the_same_seed_gives_the_same_game() -> None:
     pytest.importorskip("rlcard")
-    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, seat_generators(9, 0, 3)) for _ in range(2)]
+    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, seat_generators([9, 0], 3)) for _ in range(2)]
     assert games[0] == games[1]
 
 

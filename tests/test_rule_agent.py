@@ -134,7 +134,7 @@ def test_it_wins_against_random_from_both_sides(preset: str) -> None:
         for seat in (0, 1):
             agents: list[Agent] = [rules if (s == 0) == (seat == 0) else uniform for s in range(3)]
             state = State.new(8, preset, game)
-            play_game(state, agents[: state.rules.players], seat_generators(8, game, state.rules.players))
+            play_game(state, agents[: state.rules.players], seat_generators([8, game], state.rules.players))
             wins += (state.winner == 0) == (seat == 0)
             games += 1
     assert wins / games >= (0.7 if preset == "mini" else 0.9)

@@ -193,7 +193,7 @@ def test_a_purpose_is_read_without_trust_and_unpickles_nothing(saved: Path, tmp_
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:
     agent = make_agent(f"policy:path={saved},trust=true")
     ours = ModelAgent(SB3Policy(model.policy))
-    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators(4, 0, 3)) for player in (agent, ours)]
+    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators([4, 0], 3)) for player in (agent, ours)]
     assert games[0].is_over
     assert games[0] == games[1]
 

@@ -14,9 +14,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from training.cli.arena import run_with_progress
 from training.cli.bars import share_bar
 from training.cli.console import console
-from training.cli.contest import run_with_progress
 from training.cli.tables import NOTE, results_table
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def demo(
 def _show_game(screen: Console, seed: int) -> None:
     """An excerpt of one game: information-set UCT as landlord against two rule agents."""
     from ddz_env import State
-    from ddz_env.playing import play_game
+    from ddz_env.playing import play_game, seat_generators
     from ddz_env.registry import make_agent
-    from training.arena.duplicate import seat_generators
 
     screen.print(Rule("a game: information-set UCT is the landlord, rule agents are the peasants", align="left"))
     start = State.new(seed)
@@ -83,7 +82,7 @@ def _show_game(screen: Console, seed: int) -> None:
     with screen.status("thinking (the first time on a machine, compiling takes half a minute) ..."):
         final = start.copy()
         agents = [make_agent(LANDLORD), make_agent(PEASANT), make_agent(PEASANT)]
-        play_game(final, agents, seat_generators(seed, 0, 0, 3))
+        play_game(final, agents, seat_generators([seed, 0, 0], 3))
     moves = final.history
     for seat, move in moves[:_SHOWN_MOVES]:
         name = f"seat {seat}  {start.role(seat) or '':<13}"
@@ -121,14 +120,13 @@ def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
     """A game of every agent against itself: compiling is no thinking."""
     from ddz_env import State
     from ddz_env.agent import close
-    from ddz_env.playing import play_game
+    from ddz_env.playing import play_game, seat_generators
     from ddz_env.registry import make_agent
-    from training.arena.duplicate import seat_generators
 
     with screen.status("making the agents ready (the first time, compiling takes half a minute) ..."):
         for specification in specifications:
             agents = [make_agent(specification) for _ in range(3)]
-            play_game(State.new(0), agents, seat_generators(0, 0, 0, 3))
+            play_game(State.new(0), agents, seat_generators([0, 0, 0], 3))
             for agent in agents:
                 close(agent)
 

@@ -34,7 +34,7 @@ def play(
 
     from ddz_env import Rules, State
     from ddz_env.agent import close
-    from training.arena.duplicate import seat_generators
+    from ddz_env.playing import seat_generators
 
     preset = Rules.preset(rules)
     own = _own_seat(preset, seat, role)
@@ -44,7 +44,7 @@ def play(
     screen.print(f"seed {number}; you are in seat {own}.  {_HELP}", markup=False)
     state = State.new(number, preset)
     try:
-        _play_out(screen, state, own, others, seat_generators(number, 0, 0, preset.players))
+        _play_out(screen, state, own, others, seat_generators([number, 0, 0], preset.players))
     finally:
         for agent in others.values():
             close(agent)

@@ -33,7 +33,7 @@ from ddz_env.actions import BID_BASE
 from ddz_env.agent import Agent
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
-from training.experiments.comparison import OnProgress, no_progress
+from training.arena.results import OnProgress, no_progress
 
 FIT_SEED = 1_000_003
 """Seed of the games that responses are fitted on; nothing is reported on them."""
@@ -67,7 +67,7 @@ def decision_facts(agent: str, games: int, seed: int = FIT_SEED, on_progress: On
 
 def _facts_of_game(player: Agent, seed: int, game: int) -> list[FloatArray]:
     state, facts = State.new(seed=seed, game=game), []
-    agents, rngs = [player] * state.rules.players, seat_generators(seed, game, state.rules.players)
+    agents, rngs = [player] * state.rules.players, seat_generators([seed, game], state.rules.players)
     while not state.is_over:
         before = state.row.copy()
         move = play_one(state, agents, rngs)

@@ -123,7 +123,7 @@ def record_visits(
         state = State.new(seed, rules, game)
         for seat in range(state.rules.players):
             reset(agent, seat, state.rules)
-        rngs = seat_generators(seed, game, state.rules.players)
+        rngs = seat_generators([seed, game], state.rules.players)
         while not state.is_over:
             decision = agent.decide(state.view(), rngs[state.seat])
             recorder.note(state, decision)

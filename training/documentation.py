@@ -9,6 +9,7 @@ weights, have those of the checkout's ``docs/``.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -132,28 +133,17 @@ def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
     return ([cell.replace("|", "\\|") for cell in line] for line in lines)
 
 
-def _selfplay_table() -> str:
-    from training.ppo.config import SelfPlayConfig
-
-    return config_table(SelfPlayConfig)
-
-
-def _sb3_table() -> str:
-    from training.sb3.config import Sb3Config
-
-    return config_table(Sb3Config)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
     "observation": lambda: _layout_table(OBSERVATION),
     "state": lambda: _layout_table(STATE),
     "presets": preset_table,
     "options": option_table,
-    "config-selfplay": _selfplay_table,
-    "config-sb3": _sb3_table,
 }
-"""Tables of the code; ``agent-NAME`` is a table as well, of an agent's options."""
+"""Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
+
+CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3": "training.sb3.config:Sb3Config"}
+"""Tables of the settings of trainings, which need PyTorch."""
 
 
 def experiment_tables() -> list[str]:
@@ -174,6 +164,9 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
+    if name in CONFIGS:
+        module, _, config = CONFIGS[name].partition(":")
+        return config_table(getattr(importlib.import_module(module), config))
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -188,7 +181,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, "agent-NAME", *experiment_tables()))
+    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables()))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 

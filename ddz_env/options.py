@@ -63,6 +63,7 @@ __all__ = [
     "Options",
     "Range",
     "did_you_mean",
+    "meanings",
     "plain_value",
     "refuse_unknown",
     "split_options",
@@ -330,8 +331,8 @@ def takes(options: type[Options]) -> Callable[[_Class], _Class]:
 
 @functools.cache
 def _options(cls: Any) -> tuple[Option, ...]:
-    hints, meanings = get_type_hints(cls, include_extras=True), _meanings(cls)
-    return tuple(_option(field, hints[field.name], meanings.get(field.name, "")) for field in dataclasses.fields(cls))
+    hints, told = get_type_hints(cls, include_extras=True), meanings(cls)
+    return tuple(_option(field, hints[field.name], told.get(field.name, "")) for field in dataclasses.fields(cls))
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
@@ -360,8 +361,8 @@ def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
     return Option(field.name, default, tuple(kinds), tuple(choices), bounds, optional, meaning)
 
 
-def _meanings(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and its bases say of each attribute."""
+def meanings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of each attribute, by name."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")

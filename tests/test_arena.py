@@ -19,7 +19,6 @@ from training.arena.errors import (
     ResultsFileError,
     SettingsMismatchError,
 )
-from training.arena.results_file import ResultsFile
 from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import normal_interval, standings, summarize, wilson_interval
 
@@ -73,8 +72,7 @@ class Watcher:
 
 
 def save(path: Path, arena: Arena, deals: int, processes: int = 1, resume: bool = False) -> list[GameRecord]:
-    with ResultsFile(path, arena.settings(), arena.games_per_deal, resume) as file:
-        return run_arena(arena, deals, processes=processes, results=file)
+    return run_arena(arena, deals, processes=processes, store=arena.store(path, resume))
 
 
 CONTEST = Arena(("random-staged", "random"), seed=5, timing=False)
@@ -177,25 +175,24 @@ def test_resume_after_a_cut_at_any_byte(tmp_path: Path, suffix: str, keep: float
 def test_resume_plays_only_what_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     save(path, CONTEST, 3)
-    played: list[int] = []
-    with ResultsFile(path, CONTEST.settings(), 2, resume=True) as file:
-        records = run_arena(CONTEST, 5, results=file, on_deal=lambda games: played.extend(game.deal for game in games))
-    assert played == [3, 3, 4, 4]
+    told: list[tuple[int, int]] = []
+    store = CONTEST.store(path, resume=True)
+    records = run_arena(CONTEST, 5, store=store, on_progress=lambda done, total: told.append((done, total)))
+    assert told == [(3, 5), (4, 5), (5, 5)]
     assert records == run_arena(CONTEST, 5)
 
 
 def test_an_interrupt_leaves_a_valid_file(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
 
-    def interrupt(games: list[GameRecord]) -> None:
-        if games[0].deal == 2:
+    def interrupt(done: int, total: int) -> None:
+        if done == 3:
             raise KeyboardInterrupt
 
     for processes in (1, 2):
-        with ResultsFile(path, CONTEST.settings(), 2) as file, pytest.raises(KeyboardInterrupt):
-            run_arena(CONTEST, 50, processes=processes, results=file, on_deal=interrupt)
-        with ResultsFile(path, CONTEST.settings(), 2, resume=True) as file:
-            assert [game.deal for game in file.kept] == [0, 0, 1, 1, 2, 2]
+        with pytest.raises(KeyboardInterrupt):
+            run_arena(CONTEST, 50, processes=processes, store=CONTEST.store(path), on_progress=interrupt)
+        assert [game.deal for game in CONTEST.store(path, resume=True).results] == [0, 0, 1, 1, 2, 2]
         path.unlink()
 
 

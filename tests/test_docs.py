@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import re
 import runpy
 from pathlib import Path
+from typing import Annotated, Literal
 
 import pytest
 
 from agents.neural.shipped import shipped_policy_path
 from ddz_env.errors import DouDizhuError
+from ddz_env.options import Options, Range
 from ddz_env.registry import agent_options
+from training.arena.results import read_results
 from training.documentation import (
-    EXPERIMENT_TABLES,
     MODEL_CARD,
     TABLES,
     StaleDocsError,
+    block,
+    config_table,
+    experiment_tables,
     generated_pages,
     refresh,
     refreshed,
 )
 from training.experiments.policy_strength import shipped_fingerprint
-from training.experiments.result_table import read_results
+from training.experiments.registry import EXPERIMENTS, load_experiment
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = generated_pages(REPOSITORY)
@@ -35,7 +41,7 @@ def test_generated_tables_are_current(page: Path) -> None:
 
 def test_every_table_stands_in_some_page() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for name in (*TABLES, *EXPERIMENT_TABLES):
+    for name in (*TABLES, *experiment_tables()):
         assert f"<!-- table: {name} -->" in text
 
 
@@ -118,9 +124,76 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    for number, block in enumerate(blocks):
-        if ">>>" not in block:
-            script = tmp_path / f"block{number}.py"
-            script.write_text(block, encoding="utf-8")
+    for number, source in enumerate(blocks):
+        if ">>>" not in source:
+            script = tmp_path / f"source{number}.py"
+            script.write_text(source, encoding="utf-8")
             runpy.run_path(str(script))
     assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class ToyOptions(Options):
+    """Options of a toy.
+
+    Attributes:
+        depth: How far it looks|sees.
+        style: How it plays.
+        limit: Most moves.
+    """
+
+    depth: Annotated[int, Range(1, 9)] = 3
+    style: Literal["calm", "wild"] = "calm"
+    limit: float | None = None
+
+
+def test_the_options_of_an_agent_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.documentation.agent_options", lambda name: ToyOptions.options())
+    assert block("agent-toy", Path()).splitlines()[2:] == [
+        r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
+        "| `style` | calm | calm, wild | How it plays. |",
+        "| `limit` | none | a number, or none | Most moves. |",
+    ]
+
+
+def test_an_agent_that_does_not_exist_has_no_table() -> None:
+    with pytest.raises(StaleDocsError, match="agent-nobody"):
+        block("agent-nobody", Path())
+
+
+@dataclasses.dataclass(frozen=True)
+class ToyConfig:
+    """Settings of a toy.
+
+    Attributes:
+        toy: What is trained.
+        fast: Whether it hurries.
+        opponents: Whom it meets.
+    """
+
+    toy: ToyOptions = dataclasses.field(default_factory=ToyOptions)
+    fast: bool = True
+    opponents: tuple[str, ...] = ("random", "rules")
+
+
+def test_the_settings_of_a_training_are_a_table() -> None:
+    lines = config_table(ToyConfig).splitlines()[2:]
+    assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
+    assert lines[-2:] == ["| `fast` | true | Whether it hurries. |", "| `opponents` | random,rules | Whom it meets. |"]
+
+
+@pytest.mark.parametrize("name", ["config-selfplay", "config-sb3"])
+def test_every_setting_has_a_default_and_a_meaning(name: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    for line in block(name, Path()).splitlines()[2:]:
+        assert all(cell.strip() for cell in line.split(" | ")), line
+
+
+def test_the_registry_names_every_experiment_as_it_names_itself() -> None:
+    for name in EXPERIMENTS:
+        experiment = load_experiment(name)
+        assert experiment.name == name
+        assert all((experiment.source, experiment.about, experiment.unit, experiment.tables))
+        assert all(option.meaning for option in experiment.options.options()), name
+        assert (REPOSITORY / "docs" / "results" / f"{experiment.file}.csv").exists()

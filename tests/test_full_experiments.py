@@ -15,44 +15,61 @@ from ddz_env import State
 from ddz_env.notation import Hand
 from ddz_env.registry import make_agent
 from training.arena.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
+from training.arena.results import of_rows, read_results
 from training.arena.statistics import clustered_interval, normal_interval
 from training.cli import app
 from training.documentation import StaleDocsError, refresh, refreshed
+from training.experiments.experiment import Saved
 from training.experiments.full_branching import (
     BranchingResult,
     Choices,
-    branching_of,
     count_by_suit,
     count_choices,
+    plot_branching,
     run_branching,
 )
-from training.experiments.full_cheating import BASELINE, cheating_experiment, compare_cheating, run_cheating
+from training.experiments.full_cheating import (
+    BASELINE,
+    cheating_cast,
+    compare_cheating,
+    plot_cheating,
+    run_cheating,
+)
 from training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
-from training.experiments.full_games import FullRun, GameResult, difference, game_number, games_of, win_rate
+from training.experiments.full_games import (
+    DealOptions,
+    FullOptions,
+    GameResult,
+    difference,
+    game_number,
+    win_rate,
+)
 from training.experiments.full_landlord import (
     CHEATING,
     DETERMINIZED,
     INFORMATION_SET,
     LANDLORDS,
     compare_landlord,
-    landlord_experiment,
+    landlord_cast,
+    plot_landlord,
     run_landlord,
 )
-from training.experiments.full_plots import (
-    plot_branching,
-    plot_cheating,
-    plot_landlord,
+from training.experiments.full_sweeps import (
+    EXPLORATION,
+    ITERATIONS,
+    ExplorationOptions,
+    IterationsOptions,
+    Sweep,
+    compare_sweep,
     plot_sweep,
-    plot_thresholds,
+    run_sweep,
+    sweep_cast,
 )
-from training.experiments.full_sweeps import EXPLORATION, ITERATIONS, Sweep, compare_sweep, run_sweep, sweep_experiment
-from training.experiments.full_thresholds import THRESHOLDS, filter_deals, threshold_cells
+from training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
 from training.experiments.plotting import can_plot
-from training.experiments.result_table import read_results
-from training.experiments.searchers import Searchers
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-TINY = FullRun(deals=3, games=2, searchers=Searchers(2, 4))
+TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
 """A game in milliseconds."""
 
 
@@ -113,7 +130,7 @@ def test_a_list_of_deals_that_is_not_whole_is_refused() -> None:
 
 
 def test_the_agents_are_the_papers() -> None:
-    searchers = Searchers()
+    searchers = FullOptions()
     assert searchers.determinized == "duct:trees=40,iterations=250"
     assert searchers.cheating == "cheating-uct:trees=40,iterations=250"
     assert searchers.information_set() == "isuct:iterations=10000,exploration=1"
@@ -122,39 +139,39 @@ def test_the_agents_are_the_papers() -> None:
 
 
 def test_more_options_reach_every_agent() -> None:
-    experiment = landlord_experiment(Searchers(options="milliseconds=5"))
+    experiment = landlord_cast(FullOptions(options_="milliseconds=5"))
     specs = {spec for lineup in experiment.lineups for spec in lineup.agents}
     assert len(specs) == 3
     assert all(spec.endswith(",milliseconds=5") for spec in specs)
 
 
 def test_cheats_sit_where_table_1_says() -> None:
-    searchers = Searchers()
+    searchers = FullOptions()
     seats = {
         lineup.name: [seat for seat, spec in enumerate(lineup.agents) if spec == searchers.cheating]
-        for lineup in cheating_experiment(searchers).lineups
+        for lineup in cheating_cast(searchers).lineups
     }
     assert seats == {BASELINE: [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
 
 
 def test_landlords_meet_determinized_peasants() -> None:
-    searchers = Searchers()
+    searchers = FullOptions()
     landlords = (searchers.cheating, searchers.determinized, searchers.information_set(1.0, 10_000))
     peasants = (searchers.determinized,) * 2
-    lineups = landlord_experiment(searchers).lineups
+    lineups = landlord_cast(searchers).lineups
     assert [lineup.name for lineup in lineups] == list(LANDLORDS)
     assert [lineup.agents for lineup in lineups] == [(landlord, *peasants) for landlord in landlords]
 
 
 def test_sweeps_change_one_parameter() -> None:
-    iterations = [lineup.agents[0] for lineup in sweep_experiment(ITERATIONS, Searchers()).lineups]
+    iterations = [lineup.agents[0] for lineup in sweep_cast(ITERATIONS, IterationsOptions()).lineups]
     assert iterations[0] == "isuct:iterations=500,exploration=0.44"
     assert iterations[-1] == "isuct:iterations=30000,exploration=0.44"
-    exploration = [lineup.agents[0] for lineup in sweep_experiment(EXPLORATION, Searchers()).lineups]
+    exploration = [lineup.agents[0] for lineup in sweep_cast(EXPLORATION, ExplorationOptions()).lineups]
     assert exploration[0] == "isuct:iterations=10000,exploration=0.1"
     assert (len(iterations), len(exploration)) == (7, 8)
     with pytest.raises(InvalidExperimentError, match=r"\[600\] is not among 500, 1000"):
-        sweep_experiment(ITERATIONS, Searchers(), [500, 600])
+        sweep_cast(ITERATIONS, IterationsOptions(at=(500, 600)))
 
 
 # --- Games and files --------------------------------------------------------------------------------------------------
@@ -169,8 +186,8 @@ def test_no_two_games_share_their_generators() -> None:
 
 def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
-    results = run_landlord(replace(TINY, path=one))
-    assert run_landlord(replace(TINY, path=two, processes=2)) == results
+    results = run_landlord(TINY, one).results
+    assert run_landlord(replace(TINY, processes=2), two).results == results
     assert two.read_bytes() == one.read_bytes()
     keys = [(result.game, result.deal, result.lineup) for result in results]
     assert keys == list(itertools.product(range(2), range(3), LANDLORDS))
@@ -179,55 +196,56 @@ def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> 
 def test_a_run_that_was_cut_off_at_any_byte_goes_on_to_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     with pytest.raises(Killed):
-        run_landlord(replace(TINY, path=path), killing(7))
+        run_landlord(TINY, path, killing(7))
     assert len(read_results(path)[1]) == 7
-    run_landlord(replace(TINY, path=path))
+    run_landlord(TINY, path)
     whole = path.read_bytes()
     body = whole.index(b"moves\n") + len(b"moves\n")
     for length in random.Random(0).sample(range(body, len(whole)), 8):
         path.write_bytes(whole[:length])
-        run_landlord(replace(TINY, path=path))
+        run_landlord(TINY, path)
         assert path.read_bytes() == whole
 
 
 def test_more_games_and_deals_go_on_with_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
-    run_landlord(replace(TINY, path=path, deals=2, games=1))
+    run_landlord(replace(TINY, deals=2, games=1), path)
     few = path.read_bytes()
-    results = run_landlord(replace(TINY, path=path))
-    assert results == run_landlord(TINY)
+    results = run_landlord(TINY, path).results
+    assert results == run_landlord(TINY).results
     assert path.read_bytes().startswith(few)
     again: list[int] = []
-    fewer = run_landlord(replace(TINY, path=path, deals=2, games=1), lambda done, total: again.append(done))
+    fewer = run_landlord(replace(TINY, deals=2, games=1), path, lambda done, total: again.append(done)).results
     assert fewer == [result for result in results if result.deal < 2 and result.game == 0]
     assert again == [6]  # nothing was played
 
 
 def test_games_do_not_depend_on_which_other_values_are_tried() -> None:
-    run = replace(TINY, games=1)
-    every = run_sweep(ITERATIONS, run, values=(500, 1000))
-    assert run_sweep(ITERATIONS, run, values=(1000,)) == [result for result in every if result.lineup == "1000"]
+    run = IterationsOptions(deals=3, processes=1, trees=2, tree_iterations=4, at=(500, 1000))
+    every = run_sweep(ITERATIONS, run).results
+    one = run_sweep(ITERATIONS, replace(run, at=(1000,))).results
+    assert one == [result for result in every if result.lineup == "1000"]
 
 
 def test_another_seed_plays_other_games() -> None:
-    assert run_landlord(TINY) != run_landlord(replace(TINY, seed=1))
+    assert run_landlord(TINY).results != run_landlord(replace(TINY, seed=1)).results
 
 
 def test_files_of_other_agents_or_seeds_are_refused(tmp_path: Path) -> None:
-    run = replace(TINY, path=tmp_path / "games.csv", deals=1, games=1)
-    run_landlord(run)
-    others = (replace(run, seed=1), replace(run, searchers=Searchers(2, 5)))
+    run, path = replace(TINY, deals=1, games=1), tmp_path / "games.csv"
+    run_landlord(run, path)
+    others = (replace(run, seed=1), replace(run, tree_iterations=5))
     for other in others:
         with pytest.raises(SettingsMismatchError):
-            run_landlord(other)
+            run_landlord(other, path)
     with pytest.raises(SettingsMismatchError):
-        run_cheating(run)
+        run_cheating(run, path)
 
 
 @pytest.mark.parametrize("wrong", [{"deals": 0}, {"deals": 1001}, {"games": 0}, {"processes": 0}, {"seed": -1}])
 def test_numbers_out_of_range_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidExperimentError, match=next(iter(wrong))):
-        FullRun(**wrong)  # type: ignore[arg-type]
+        FullOptions(**wrong)
 
 
 # --- Statistics -------------------------------------------------------------------------------------------------------
@@ -337,25 +355,25 @@ def test_moves_by_suit_are_sets_of_cards() -> None:
 
 def test_branching_resumes_and_its_lines_read_back(tmp_path: Path) -> None:
     path = tmp_path / "branching.csv"
-    run = FullRun(path, deals=3)
+    run = DealOptions(deals=3)
     with pytest.raises(Killed):
-        run_branching(run, killing(4))
+        run_branching(run, path, killing(4))
     path.write_bytes(path.read_bytes()[:-3])
-    results = run_branching(run)
-    assert results == run_branching(FullRun(deals=3)) == branching_of(read_results(path)[1])
+    results = run_branching(run, path).results
+    assert results == run_branching(run).results == of_rows(BranchingResult, read_results(path)[1])
     assert [(result.player, result.deal) for result in results] == list(
         itertools.product(("rules", "random"), range(3))
     )
     for rules, random_ in zip(results[:3], results[3:], strict=True):
         assert (rules.first, rules.first_by_suit) == (random_.first, random_.first_by_suit)
-    with pytest.raises(InvalidExperimentError, match="rules or random"):
+    with pytest.raises(InvalidExperimentError, match="no such player; there are rules, random"):
         run_branching(run, players=("isuct",))
 
 
 def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
-    saved = branching_of(read_results(RESULTS / "full_branching.csv")[1])
+    saved = of_rows(BranchingResult, read_results(RESULTS / "full_branching.csv")[1])
     assert len(saved) == 2 * DEAL_COUNT
-    assert run_branching(FullRun(deals=2), players=("rules",)) == saved[:2]
+    assert run_branching(DealOptions(deals=2), players=("rules",)).results == saved[:2]
     first = [result.first for result in saved[:DEAL_COUNT]]
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices in first)
     assert sum(result.first_by_suit > 300 for result in saved[:DEAL_COUNT]) == 467
@@ -366,7 +384,7 @@ def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
 
 def test_the_papers_figures_stand_beside_ours() -> None:
     run = replace(TINY, games=1)
-    lines = compare_cheating(run_cheating(run))
+    lines = compare_cheating(run_cheating(run).results)
     assert [line.paper for line in lines] == [
         "49.9", "43.0", "+6.9", "65.6", "57.0", "+8.6", "68.9", "57.0", "+11.9", "78.0", "57.0", "+21.0",
     ]  # fmt: skip
@@ -374,8 +392,15 @@ def test_the_papers_figures_stand_beside_ours() -> None:
     for cheating, determinized, gain in zip(rates[::3], rates[1::3], rates[2::3], strict=True):
         assert gain == pytest.approx(cheating - determinized, abs=0.11)
     assert rates[1] + rates[4] == pytest.approx(100, abs=0.11)  # one baseline, seen from both sides
-    assert [line.paper for line in compare_landlord(run_landlord(run))] == ["54.0", "42.4", "42.0", "+11.6", "-0.4"]
-    sweep = compare_sweep(ITERATIONS, run_sweep(ITERATIONS, run, values=(500, 10_000)))
+    assert [line.paper for line in compare_landlord(run_landlord(run).results)] == [
+        "54.0",
+        "42.4",
+        "42.0",
+        "+11.6",
+        "-0.4",
+    ]
+    two = IterationsOptions(deals=3, processes=1, trees=2, tree_iterations=4, at=(500, 10_000))
+    sweep = compare_sweep(ITERATIONS, run_sweep(ITERATIONS, two).results)
     assert [(line.what, line.paper) for line in sweep] == [
         ("iterations 500, %", "rises to 10,000"),
         ("iterations 10,000, %", "40.8"),
@@ -390,7 +415,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
     )
     refresh([page])
     assert page.read_text().count("no results yet: this table is computed from `results/full_landlord_tiny.csv`") == 2
-    results = run_landlord(replace(TINY, path=tmp_path / "results" / "full_landlord_tiny.csv"))
+    results = run_landlord(TINY, tmp_path / "results" / "full_landlord_tiny.csv").results
     with pytest.raises(StaleDocsError):
         refresh([page], check=True)
     refresh([page])
@@ -407,16 +432,15 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
 
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
 def test_plots_are_drawn(tmp_path: Path) -> None:
-    cheating = [
-        game for name in cheating_experiment(Searchers()).lineups for game in games(name.name, {0: "10", 1: "1"})
-    ]
+    cheating = [game for name in cheating_cast(FullOptions()).lineups for game in games(name.name, {0: "10", 1: "1"})]
     landlord = [game for name in LANDLORDS for game in games(name, {0: "10", 1: "11", 2: "00"})]
-    plot_cheating(cheating, tmp_path / "cheating.png")
-    plot_landlord(landlord, tmp_path / "landlord.png")
-    plot_thresholds(filter_deals(landlord), tmp_path / "thresholds.png")
-    plot_sweep(ITERATIONS, games("500", {0: "1", 1: "0"}) + games("10000", {0: "1", 1: "0"}), tmp_path / "sweep.png")
+    plot_cheating(Saved(cheating), tmp_path / "cheating.png")
+    plot_landlord(Saved(landlord), tmp_path / "landlord.png")
+    plot_thresholds(Saved(landlord), tmp_path / "thresholds.png")
+    swept = games("500", {0: "1", 1: "0"}) + games("10000", {0: "1", 1: "0"})
+    plot_sweep(ITERATIONS, Saved(swept), tmp_path / "sweep.png")
     first = Choices(30, 80)
-    plot_branching([BranchingResult("rules", 0, 200, (first,), ())], tmp_path / "branching.png")
+    plot_branching(Saved([BranchingResult("rules", 0, 200, (first,), ())]), tmp_path / "branching.png")
     assert len(list(tmp_path.iterdir())) == 5
     assert all(1_000 < path.stat().st_size < 60_000 for path in tmp_path.iterdir())
 
@@ -431,7 +455,7 @@ def test_commands_play_save_and_print(tmp_path: Path) -> None:
     thresholds = CliRunner().invoke(app, ["reproduce", "thresholds", "--out", path, "--games", "2", *small])
     assert thresholds.exit_code == 0, thresholds.output
     assert "held out" in thresholds.output
-    assert len(games_of(read_results(Path(path))[1])) == 12
+    assert len(of_rows(GameResult, read_results(Path(path))[1])) == 12
     sweep = CliRunner().invoke(app, ["reproduce", "exploration", "--at", "0.1", "--at", "3", *small])
     assert sweep.exit_code == 0, sweep.output
     assert "poor below 0.5" in sweep.output
@@ -462,7 +486,7 @@ def test_committed_results_are_whole() -> None:
         if settings["experiment"] == "branching":
             continue
         played: dict[str, set[tuple[int, int]]] = {}
-        for result in games_of(rows):
+        for result in of_rows(GameResult, rows):
             played.setdefault(result.lineup, set()).add((result.deal, result.game))
         assert len({frozenset(keys) for keys in played.values()}) == 1, path.name
         assert sum(map(len, played.values())) == len(rows), path.name
@@ -473,7 +497,7 @@ def test_committed_results_are_whole() -> None:
 )
 def test_the_committed_sweeps_show_what_the_page_says_of_them(sweep: Sweep, poor: set[str]) -> None:
     """Where more games tell more values from the base, the page has to be written anew."""
-    results = games_of(read_results(RESULTS / f"full_{sweep.name}.csv")[1])
+    results = of_rows(GameResult, read_results(RESULTS / f"full_{sweep.name}.csv")[1])
     base = f"{sweep.base:g}"
     gains = {label: difference(results, label, base) for label in sweep.labels if label != base}
     assert {label for label, gain in gains.items() if gain.high < 0} == poor

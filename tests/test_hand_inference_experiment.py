@@ -16,21 +16,22 @@ from agents.worlds.rules_player import ANYTHING, SEARCHER, Response, describe_mo
 from ddz_env import Move, State
 from ddz_env.engine.layout import HANDS, HIDDEN
 from training.arena.errors import SettingsMismatchError
+from training.experiments.experiment import Saved
 from training.experiments.hand_inference import (
-    COLUMNS,
-    DEFAULT_GAMES,
     PLAYERS,
+    WatchOptions,
     WatchResult,
-    compare_hand_inference,
     gain,
     hidden_counts,
     inferred_splits,
     log_probability,
     measure_cost,
     plain_splits,
+    player_table,
+    plot_hand_inference,
     run_hand_inference,
+    stage_table,
 )
-from training.experiments.hand_inference_plot import plot_hand_inference
 from training.experiments.plotting import can_plot
 from training.experiments.response_fit import decision_facts, fit_response, fit_responses, mean_log_likelihood
 
@@ -104,34 +105,36 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
             raise Killed
 
     whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
-    results = run_hand_inference(whole, games=2, particles=50, players=("rules",), seed=1)
+    options = WatchOptions(games=2, particles=50, seed=1)
+    results = run_hand_inference(options, whole, players=("rules",)).results
     with pytest.raises(Killed):
-        run_hand_inference(cut, kill, games=2, particles=50, players=("rules",), seed=1)
+        run_hand_inference(options, cut, kill, players=("rules",))
     cut.write_bytes(cut.read_bytes() + b"rules,1,0")
-    assert run_hand_inference(cut, games=2, particles=50, players=("rules",), seed=1) == results
+    assert run_hand_inference(options, cut, players=("rules",)).results == results
     assert cut.read_bytes() == whole.read_bytes()
     assert {result.seat for result in results} == {0, 1, 2}
     assert all(result.decisions > 0 and result.ranks > 0 for result in results)
     with pytest.raises(SettingsMismatchError):
-        run_hand_inference(cut, games=2, particles=60, players=("rules",), seed=1)
+        run_hand_inference(replace(options, particles=60), cut, players=("rules",))
 
 
 def test_the_published_results_are_read_without_playing() -> None:
     """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
-    results = run_hand_inference(RESULTS)
+    saved = run_hand_inference(WatchOptions(), RESULTS)
+    results = saved.results
     assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
     games = {(result.player, result.game) for result in results}
-    assert len(games) == DEFAULT_GAMES * len(PLAYERS)
+    assert len(games) == WatchOptions().games * len(PLAYERS)
     seen = {player: [result for result in results if result.player == player] for player in PLAYERS}
     assert gain(seen["rules"], "default").low > 0.25
     assert gain(seen["isuct"], "default").low > 0
     assert gain(seen["random"], "default").low > 0
     assert gain(seen["isuct"], "rules").high < 0
     assert gain(seen["random"], "rules").high < 0
-    lines = compare_hand_inference(results)
-    assert sum(line.what.startswith("rules") for line in lines) == 6
-    assert set(COLUMNS) == {*WatchResult.__dataclass_fields__}
+    assert [line[0] for line in player_table(saved).lines] == list(PLAYERS.values())
+    assert player_table(saved).lines[0][1:3] == ("0.371", "0.505 (+0.307, +0.274 to +0.340)")
+    assert stage_table(saved).lines[-1][1] == "0.431 → 0.861 (+0.691, +0.584 to +0.799)"
 
 
 def test_the_cost_is_processor_time_above_zero() -> None:
@@ -193,5 +196,5 @@ def test_the_shipped_response_of_a_searcher_is_the_fitted_one() -> None:
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
 def test_a_plot_is_drawn(tmp_path: Path) -> None:
     one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
-    plot_hand_inference([one, replace(one, player="random", decisions=12)], tmp_path / "deeper" / "plot.png")
+    plot_hand_inference(Saved([one, replace(one, player="random", decisions=12)]), tmp_path / "deeper" / "plot.png")
     assert (tmp_path / "deeper" / "plot.png").read_bytes().startswith(b"\x89PNG")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,24 +15,26 @@ pytest.importorskip("torch")
 from typer.testing import CliRunner
 
 from ddz_env.errors import UnknownAgentError
+from training.arena.duplicate import DealPlayer
 from training.arena.errors import InvalidExperimentError, SettingsMismatchError
+from training.arena.results import ResultStore, read_results
 from training.cli import app
 from training.experiments import policy_strength
 from training.experiments.policy_strength import (
     FIRST_DEAL,
     PAIRINGS,
     STRENGTH_HEADER,
+    StrengthOptions,
     StrengthResult,
     run_policy_strength,
     score_interval,
     strength_cells,
     win_interval,
 )
-from training.experiments.result_table import read_results
 from training.ppo.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 
 TINY_SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
-TINY: dict[str, Any] = {"names": ("policy-rules", "search-policy"), "deals": 2, "neural": TINY_SEARCH}
+TINY = StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neural=TINY_SEARCH, processes=1)
 
 
 class Killed(Exception):
@@ -48,7 +51,7 @@ def without_times(path: Path) -> list[tuple[str, ...]]:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete run."""
     path = tmp_path_factory.mktemp("strength") / "strength.csv"
-    run_policy_strength(path, **TINY)
+    run_policy_strength(TINY, path)
     return path
 
 
@@ -64,20 +67,25 @@ def test_every_pairing_plays_the_same_deals_which_training_never_saw(found: Path
 
 
 def test_without_a_number_every_pairing_plays_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    played = []
-    monkeypatch.setattr(policy_strength, "run_arena", lambda arena, deals, **_: played.append((arena.agents, deals)))
-    run_policy_strength()
-    assert played == [
+    asked: list[tuple[str, str, int]] = []
+
+    def remember(store: Any, tasks: Any, *arguments: Any) -> list[Any]:
+        asked.extend(tasks)
+        return []
+
+    monkeypatch.setattr(ResultStore, "fill", remember)
+    run_policy_strength(StrengthOptions())
+    played = Counter((agent, opponent) for agent, opponent, _ in asked)
+    assert list(played.items()) == [
         ((policy_strength.NEURAL if pairing.searches else "policy", pairing.opponent), pairing.deals)
         for pairing in PAIRINGS.values()
     ]
-    assert dict(played)["policy", "rlcard-rule"] == 10_000
+    assert played["policy", "rlcard-rule"] == 10_000
 
 
 def test_the_results_are_those_of_the_arena(found: Path) -> None:
     """The same deals by hand: who won, what was at stake, on which side."""
     from ddz_env import Rules
-    from training.arena.duplicate import DealPlayer
 
     player = DealPlayer(Rules(), seed=0)
     for row in read_results(found)[1][:2]:
@@ -100,15 +108,15 @@ def test_a_run_killed_at_any_byte_goes_on_to_the_same_results(found: Path, tmp_p
 
     path = tmp_path / "again.csv"
     with pytest.raises(Killed):
-        run_policy_strength(path, kill, **TINY)
+        run_policy_strength(TINY, path, kill)
     assert len(read_results(path)[1]) == 3
-    run_policy_strength(path, **TINY)
+    run_policy_strength(TINY, path)
     assert without_times(path) == without_times(found)
     whole = path.read_bytes()
     body = whole.index(b"opponent_ms\n") + len(b"opponent_ms\n")
     for length in random.Random(0).sample(range(body, len(whole)), 3):
         path.write_bytes(whole[:length])
-        run_policy_strength(path, **TINY)
+        run_policy_strength(TINY, path)
         assert without_times(path) == without_times(found)
 
 
@@ -116,9 +124,9 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
     def refuse(*arguments: Any, **options: Any) -> None:
         raise AssertionError("a game was begun")
 
-    monkeypatch.setattr(policy_strength, "run_arena", refuse)
+    monkeypatch.setattr(DealPlayer, "play", refuse)
     told: list[tuple[int, int]] = []
-    results = run_policy_strength(found, lambda done, total: told.append((done, total)), **TINY)
+    results = run_policy_strength(TINY, found, lambda done, total: told.append((done, total))).results
     assert len(results) == 4
     assert told[-1] == (4, 4)
 
@@ -126,27 +134,27 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
 def test_games_of_other_weights_are_not_mixed_in(found: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy_strength, "shipped_fingerprint", lambda: "0123456789abcdef")
     with pytest.raises(SettingsMismatchError):
-        run_policy_strength(found, **TINY)
+        run_policy_strength(TINY, found)
 
 
 def test_searches_with_other_budgets_stand_side_by_side(found: Path, tmp_path: Path) -> None:
     path = tmp_path / "both.csv"
     path.write_bytes(found.read_bytes())
     other = "neural-ismcts:iterations=2,trees=1,batch=2"
-    results = run_policy_strength(path, **{**TINY, "names": ("search-policy",), "neural": other})
+    results = run_policy_strength(replace(TINY, only=("search-policy",), neural=other), path).results
     assert [result.agent for result in results] == [other, other]
     assert {row["agent"] for row in read_results(path)[1]} == {"policy", TINY_SEARCH, other}
 
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [({"names": ("nothing",)}, InvalidExperimentError), ({"neural": "neural-ismcst"}, UnknownAgentError)],
+    [({"only": ("nothing",)}, InvalidExperimentError), ({"neural": "neural-ismcst"}, UnknownAgentError)],
 )
 def test_wrong_names_are_refused_before_anything_is_written(
     wrong: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     with pytest.raises(error):
-        run_policy_strength(tmp_path / "strength.csv", **{**TINY, **wrong})
+        run_policy_strength(replace(TINY, **wrong), tmp_path / "strength.csv")
     assert not list(tmp_path.iterdir())
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +20,10 @@ from ddz_env.actions import MAIN_GROUPS
 from ddz_env.errors import UnknownAgentError
 from tests.test_neural_network import small_networks
 from training.arena.errors import InvalidExperimentError, SettingsMismatchError
+from training.arena.results import read_results
 from training.cli import app
-from training.experiments.result_table import read_results
 from training.experiments.search_gains import (
+    GainOptions,
     GainResult,
     gain_cells,
     predicted,
@@ -28,7 +31,8 @@ from training.experiments.search_gains import (
     worth,
 )
 
-TINY = {"agents": ("policy", "random"), "games": 3, "playouts": 8}
+AGENTS = ("policy", "random")
+TINY = GainOptions(agent=AGENTS, games=3, playouts=8, processes=1)
 
 
 def test_a_move_that_surely_wins_is_worth_one_and_one_that_surely_loses_nothing() -> None:
@@ -65,8 +69,8 @@ def test_worth_is_the_share_of_games_that_the_policy_wins() -> None:
 
 
 def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
-    results = run_search_gains(**TINY)
-    same, chance = ([result for result in results if result.agent == agent] for agent in TINY["agents"])
+    results = run_search_gains(TINY).results
+    same, chance = ([result for result in results if result.agent == agent] for agent in AGENTS)
     assert [result.changed for result in same] == [0, 0, 0]
     assert [result.landlord + result.peasants for result in same] == [0.0, 0.0, 0.0]
     assert [result.decisions for result in same] == [result.decisions for result in chance]
@@ -75,7 +79,7 @@ def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
     assert all(abs(result.landlord) + abs(result.peasants) <= result.changed for result in chance)
 
 
-def untimed(results: list[GainResult]) -> list[GainResult]:
+def untimed(results: Sequence[GainResult]) -> list[GainResult]:
     return [replace(result, ms=0.0) for result in results]
 
 
@@ -88,22 +92,22 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
 
     path = tmp_path / "gains.csv"
     with pytest.raises(KeyboardInterrupt):
-        run_search_gains(path, kill, **{**TINY, "agents": ("random",)})
+        run_search_gains(replace(TINY, agent=("random",)), path, kill)
     assert len(read_results(path)[1]) == 1
     told: list[tuple[int, int]] = []
-    found = run_search_gains(path, lambda done, total: told.append((done, total)), **TINY)
-    assert untimed(found) == untimed(run_search_gains(**TINY))
-    assert [(result.agent, result.game) for result in found] == [(a, g) for a in TINY["agents"] for g in range(3)]
+    found = run_search_gains(TINY, path, lambda done, total: told.append((done, total))).results
+    assert untimed(found) == untimed(run_search_gains(TINY).results)
+    assert [(result.agent, result.game) for result in found] == [(a, g) for a in AGENTS for g in range(3)]
     assert (told[0], told[-1]) == ((0, 3), (3, 3))
-    assert run_search_gains(path, **{**TINY, "agents": ("policy",), "games": 1}) == [
+    assert run_search_gains(replace(TINY, agent=("policy",), games=1), path).results == [
         result for result in found if result.agent == "policy" and result.game == 0
     ]
     with pytest.raises(SettingsMismatchError):
-        run_search_gains(path, **{**TINY, "playouts": 9})
+        run_search_gains(replace(TINY, playouts=9), path)
 
 
 def test_results_do_not_depend_on_the_processes() -> None:
-    assert untimed(run_search_gains(processes=2, **TINY)) == untimed(run_search_gains(**TINY))
+    assert untimed(run_search_gains(replace(TINY, processes=2)).results) == untimed(run_search_gains(TINY).results)
 
 
 @pytest.mark.parametrize(
@@ -112,19 +116,19 @@ def test_results_do_not_depend_on_the_processes() -> None:
         ({"games": 0}, "games=0"),
         ({"playouts": 0}, "playouts=0"),
         ({"processes": 0}, "processes=0"),
-        ({"agents": ()}, "one or more"),
-        ({"agents": ("random", "random")}, "each once"),
-        ({"agents": ("cheating-uct",)}, "sees what is hidden"),
+        ({"agent": ()}, "one or more"),
+        ({"agent": ("random", "random")}, "each once"),
+        ({"agent": ("cheating-uct",)}, "sees what is hidden"),
     ],
 )
-def test_bad_settings_are_refused(wrong: dict[str, object], message: str) -> None:
+def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidExperimentError, match=message):
-        run_search_gains(**{**TINY, **wrong})  # type: ignore[arg-type]
+        run_search_gains(replace(TINY, **wrong))
 
 
 def test_an_unknown_search_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UnknownAgentError):
-        run_search_gains(tmp_path / "gains.csv", **{**TINY, "agents": ("random", "nobody")})
+        run_search_gains(replace(TINY, agent=("random", "nobody")), tmp_path / "gains.csv")
     assert not (tmp_path / "gains.csv").exists()
 
 

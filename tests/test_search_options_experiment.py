@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,21 @@ from agents.rule_agent.rules import RulesAgent
 from ddz_env import Move, View
 from ddz_env.errors import UnknownAgentError
 from ddz_env.registry import make_agent
+from training.arena.duplicate import DealPlayer
 from training.arena.errors import InvalidExperimentError, SettingsMismatchError
+from training.arena.results import read_results
 from training.cli import app
 from training.documentation import refreshed
 from training.experiments import search_options
-from training.experiments.result_table import read_results
+from training.experiments.experiment import read_saved
 from training.experiments.search_options import (
     VARIANTS,
     WITHOUT_INFERENCE,
-    Budget,
     DealResult,
-    budgets,
+    EqualTime,
+    SearchOptions,
     calibrate,
-    deal_result,
+    equal_times,
     option_cells,
     paired_gain,
     positions,
@@ -35,7 +38,7 @@ from training.experiments.search_options import (
     win_rate,
 )
 
-TINY: dict[str, Any] = {"names": ("plain", "choice by value"), "base_iterations": 4, "deals": 2}
+TINY = SearchOptions(only=("plain", "choice by value"), against=("isuct", "rules"), iterations=4, deals=2, processes=1)
 PAIRS = 3  # plain v rules, and the other variant v plain and v rules
 
 
@@ -57,7 +60,7 @@ class RulesAsLandlord:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete run; its budgets lie beside it."""
     path = tmp_path_factory.mktemp("options") / "options.csv"
-    run_search_options(path, **TINY)
+    run_search_options(TINY, path)
     return path
 
 
@@ -98,14 +101,14 @@ def costing(fixed: float, each: float) -> Any:
 @pytest.mark.parametrize(("fixed", "each"), [(0, 1), (10, 0.02), (900, 0.5), (0, 40)])
 def test_calibration_finds_equal_time(fixed: float, each: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_options, "microseconds_a_decision", costing(fixed, each))
-    budget = calibrate(VARIANTS["plain"], 1000.0, [])
+    budget = calibrate("plain", 1000.0, [])
     assert abs(budget.microseconds / 1000 - 1) < 0.04
     assert budget.microseconds == fixed + each * budget.iterations
 
 
 def test_calibration_of_what_costs_too_much_at_any_number_takes_the_fewest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_options, "microseconds_a_decision", costing(5000, 1))
-    assert calibrate(VARIANTS["plain"], 1000.0, []) == Budget(16, 5016)
+    assert calibrate("plain", 1000.0, []) == EqualTime("plain", 16, 5016)
 
 
 def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,27 +119,27 @@ def test_budgets_are_saved_and_used_again(tmp_path: Path, monkeypatch: pytest.Mo
         return 100.0 + agent.options.iterations
 
     monkeypatch.setattr(search_options, "microseconds_a_decision", clock)
-    first = budgets(path, 500, ["plain", "PUCT"])
-    assert first["plain"] == Budget(500, 600.0)
+    first = equal_times(path, 500, ["plain", "PUCT"])
+    assert first["plain"] == EqualTime("plain", 500, 600.0)
     assert abs(first["PUCT"].microseconds / 600 - 1) < 0.04
     seen = len(timed)
-    assert budgets(path, 500, ["PUCT", "plain"]) == first
+    assert equal_times(path, 500, ["PUCT", "plain"]) == first
     assert len(timed) == seen, "nothing is timed again"
-    more = budgets(path, 500, ["flat"])
+    more = equal_times(path, 500, ["flat"])
     assert {name: more[name] for name in first} == first
     assert len(timed) > seen
     with pytest.raises(SettingsMismatchError):
-        budgets(path, 501, ["plain"])
+        equal_times(path, 501, ["plain"])
 
 
 def test_a_budget_that_was_cut_off_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_options, "microseconds_a_decision", costing(100, 1))
     path = tmp_path / "budgets.csv"
-    budgets(path, 500, ["PUCT", "flat"])
+    equal_times(path, 500, ["PUCT", "flat"])
     whole = path.read_bytes()
     for length in range(whole.index(b"microseconds\n") + len(b"microseconds\n"), len(whole), 7):
         path.write_bytes(whole[:length])
-        budgets(path, 500, ["PUCT", "flat"])
+        equal_times(path, 500, ["PUCT", "flat"])
         assert path.read_bytes() == whole
 
 
@@ -153,9 +156,9 @@ def test_every_pair_plays_every_deal_but_plain_against_itself(found: Path) -> No
 
 def test_results_do_not_depend_on_processes(found: Path, tmp_path: Path) -> None:
     one, two = with_budgets_of(found, tmp_path, "one.csv"), with_budgets_of(found, tmp_path, "two.csv")
-    options: dict[str, Any] = {**TINY, "names": ("choice by value",), "opponents": ("rules",), "deals": 3}
-    results = run_search_options(one, **options)
-    assert run_search_options(two, **options, processes=2) == results
+    options = replace(TINY, only=("choice by value",), against=("rules",), deals=3)
+    results = run_search_options(options, one).results
+    assert run_search_options(replace(options, processes=2), two).results == results
     assert two.read_bytes() == one.read_bytes()
 
 
@@ -166,15 +169,15 @@ def test_a_run_killed_at_any_byte_goes_on_to_the_same_file(found: Path, tmp_path
 
     path = with_budgets_of(found, tmp_path)
     with pytest.raises(Killed):
-        run_search_options(path, kill, **TINY)
+        run_search_options(TINY, path, kill)
     assert len(read_results(path)[1]) == 3
-    run_search_options(path, **TINY)
+    run_search_options(TINY, path)
     whole = found.read_bytes()
     assert path.read_bytes() == whole
     body = whole.index(b"peasants\n") + len(b"peasants\n")
     for length in random.Random(0).sample(range(body, len(whole)), 6):
         path.write_bytes(whole[:length])
-        run_search_options(path, **TINY)
+        run_search_options(TINY, path)
         assert path.read_bytes() == whole
 
 
@@ -182,9 +185,9 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
     def refuse(*arguments: Any, **options: Any) -> None:
         raise AssertionError("a game was begun")
 
-    monkeypatch.setattr(search_options, "run_arena", refuse)
+    monkeypatch.setattr(DealPlayer, "play", refuse)
     told: list[tuple[int, int]] = []
-    results = run_search_options(found, lambda done, total: told.append((done, total)), **TINY)
+    results = run_search_options(TINY, found, lambda done, total: told.append((done, total))).results
     assert len(results) == 2 * PAIRS
     assert told[-1] == (2 * PAIRS, 2 * PAIRS)
 
@@ -192,7 +195,7 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
 def test_progress_counts_every_deal_once(found: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     path = with_budgets_of(found, tmp_path)
-    run_search_options(path, lambda done, total: told.append((done, total)), **TINY)
+    run_search_options(TINY, path, lambda done, total: told.append((done, total)))
     done = [number for number, _ in told]
     assert done == sorted(done)
     assert set(done) >= set(range(1, 2 * PAIRS + 1))
@@ -202,10 +205,10 @@ def test_progress_counts_every_deal_once(found: Path, tmp_path: Path) -> None:
 def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_path: Path) -> None:
     """First the deals in the middle, then all: each is there once, as in a run of all at once."""
     parts, at_once = with_budgets_of(found, tmp_path), with_budgets_of(found, tmp_path, "at_once.csv")
-    options = {**TINY, "names": ("plain",), "opponents": ("rules",)}
-    run_search_options(parts, **{**options, "first_deal": 11, "deals": 2})
-    results = run_search_options(parts, **{**options, "first_deal": 10, "deals": 5})
-    expected = run_search_options(at_once, **{**options, "first_deal": 10, "deals": 5})
+    options = replace(TINY, only=("plain",), against=("rules",), first_deal=10, deals=5)
+    run_search_options(replace(options, first_deal=11, deals=2), parts)
+    results = run_search_options(options, parts).results
+    expected = run_search_options(options, at_once).results
     assert sorted(results, key=lambda result: result.deal) == expected
     assert [result.deal for result in expected] == [10, 11, 12, 13, 14]
 
@@ -213,7 +216,7 @@ def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_pa
 def test_what_a_file_holds_besides_is_not_returned(found: Path, tmp_path: Path) -> None:
     path = with_budgets_of(found, tmp_path)
     shutil.copy(found, path)
-    one = run_search_options(path, **{**TINY, "names": ("choice by value",), "opponents": ("rules",)})
+    one = run_search_options(replace(TINY, only=("choice by value",), against=("rules",)), path).results
     assert {(result.variant, result.opponent) for result in one} == {("choice by value", "rules")}
     assert len(one) == 2
     assert path.read_bytes() == found.read_bytes()
@@ -221,13 +224,13 @@ def test_what_a_file_holds_besides_is_not_returned(found: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("wrong", "error"),
-    [({"names": ("nothing",)}, InvalidExperimentError), ({"opponents": ("ruels",)}, UnknownAgentError)],
+    [({"only": ("nothing",)}, InvalidExperimentError), ({"against": ("ruels",)}, UnknownAgentError)],
 )
 def test_wrong_names_are_refused_before_anything_is_timed(
     wrong: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     with pytest.raises(error):
-        run_search_options(tmp_path / "options.csv", **{**TINY, **wrong})
+        run_search_options(replace(TINY, **wrong), tmp_path / "options.csv")
     assert not list(tmp_path.iterdir())
 
 
@@ -235,15 +238,16 @@ def test_files_of_another_base_or_seed_are_refused(found: Path, tmp_path: Path) 
     path = with_budgets_of(found, tmp_path)
     shutil.copy(found, path)
     with pytest.raises(SettingsMismatchError):
-        run_search_options(path, **TINY, seed=1)
+        run_search_options(replace(TINY, seed=1), path)
     with pytest.raises(SettingsMismatchError):
-        run_search_options(path, **{**TINY, "base_iterations": 5})
+        run_search_options(replace(TINY, iterations=5), path)
 
 
 def test_the_least_budget_there_is() -> None:
     """One iteration: whatever costs more than that gets its fewest, and all games are played."""
     names = ("plain", "re-determinizing", "duplicate rollouts (planned)")
-    results = run_search_options(names=names, opponents=("rules",), base_iterations=1, deals=1)
+    options = replace(TINY, only=names, against=("rules",), iterations=1, deals=1)
+    results = run_search_options(options).results
     assert [result.variant for result in results] == list(names)
 
 
@@ -254,13 +258,13 @@ def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatc
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
     mine = {"plain": VARIANTS["plain"], "one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
     monkeypatch.setattr(search_options, "VARIANTS", mine)
-    known = {name: Budget(4, 100.0) for name in mine}
-    monkeypatch.setattr(search_options, "budgets", lambda *arguments: known)
-    options: dict[str, Any] = {"opponents": ("rules",), "base_iterations": 4, "deals": 12}
-    results = run_search_options(names=("one-sided",), **options)
+    known = {name: EqualTime(name, 4, 100.0) for name in mine}
+    monkeypatch.setattr(search_options, "equal_times", lambda *arguments: known)
+    options = replace(TINY, only=("one-sided",), against=("rules",), deals=12)
+    results = run_search_options(options).results
     assert sum(result.peasants for result in results) == 0
     assert sum(result.landlord for result in results) >= 3
-    even = run_search_options(names=("rules",), **options)
+    even = run_search_options(replace(options, only=("rules",))).results
     assert all(result.landlord + result.peasants == 1 for result in even), "the rule agent against itself"
 
 
@@ -312,7 +316,7 @@ def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: P
 def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -> None:
     """What the page on the search says of it, beyond the luck of its 1,000 deals."""
     path = Path(__file__).parents[1] / "docs" / "results" / "search_options_inference.csv"
-    results = [deal_result(row) for row in read_results(path)[1]]
+    results = read_saved(DealResult, path).results
     assert win_rate(results, "inference", "isuct").count == 1000
     assert win_rate(results, "inference", "isuct").low > 0.5
     assert paired_gain(results, *next(iter(WITHOUT_INFERENCE.items())), "isuct").high < 0

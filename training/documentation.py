@@ -9,9 +9,9 @@ weights, have those of the checkout's ``docs/``.
 from __future__ import annotations
 
 import dataclasses
-import functools
+import importlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,36 +26,20 @@ from ddz_env.actions import (
     action_name,
 )
 from ddz_env.cards import RANK_NAMES
-from ddz_env.errors import DouDizhuError
+from ddz_env.errors import DouDizhuError, UnknownAgentError
 from ddz_env.observation import OBSERVATION, STATE, Layout
-from ddz_env.options import _meanings
+from ddz_env.options import meanings
 from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
-from training.experiments.full_games import points, points_range
-from training.experiments.full_reports import REPORTS
-from training.experiments.policy_strength import STRENGTH_HEADER, StrengthResult, strength_cells
-from training.experiments.result_table import read_results
-from training.experiments.search_gains import GAIN_HEADER, GainResult, gain_cells, in_order
-from training.experiments.search_options import (
-    WITHOUT_INFERENCE,
-    DealResult,
-    deal_result,
-    option_cells,
-    paired_gain,
-)
-from training.experiments.training_curves import STAGE_HEADER, load_training, stage_cells
+from training.experiments import training_curves
+from training.experiments.experiment import markdown_table
+from training.experiments.registry import load_experiments
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 class StaleDocsError(DouDizhuError):
     """A page's generated tables are out of date, or name a table that does not exist."""
-
-
-def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    lines = [list(header), *([str(cell) for cell in row] for row in rows)]
-    lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def action_table() -> str:
@@ -79,21 +63,11 @@ def action_table() -> str:
     )
     last = NUM_ACTIONS - DOUBLE_BASE
     rows.append((f"{DOUBLE_BASE}–{NUM_ACTIONS - 1}", "doubling", last, "–", "–", f"`{action_name(DOUBLE_BASE)}`"))
-    return _table(("ids", "category", "count", "length", "kickers", "first"), rows)
+    return markdown_table(("ids", "category", "count", "length", "kickers", "first"), rows)
 
 
 def _layout_table(layout: Layout) -> str:
-    return _table(("bytes", "feature", "range", "meaning"), layout.rows())
-
-
-def observation_table() -> str:
-    """The observation vector, feature by feature."""
-    return _layout_table(OBSERVATION)
-
-
-def state_table() -> str:
-    """The full state vector for centralized critics, feature by feature."""
-    return _layout_table(STATE)
+    return markdown_table(("bytes", "feature", "range", "meaning"), layout.rows())
 
 
 def preset_table() -> str:
@@ -104,7 +78,7 @@ def preset_table() -> str:
     rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
     rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
     names = [f"`{name}`" for name in PRESETS]
-    return _table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
+    return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
 
 
 def _plain(value: object) -> object:
@@ -113,26 +87,28 @@ def _plain(value: object) -> object:
 
 def option_table() -> str:
     """The fields of :class:`Rules` with their meaning, from its docstring."""
-    text = (Rules.__doc__ or "").split("Attributes:")[1]
-    entries = re.findall(r"^ {8}(\w+): (.*?)(?=^ {8}\w+: |\Z)", text, re.DOTALL | re.MULTILINE)
-    return _table(("option", "meaning"), ((f"`{name}`", " ".join(what.split())) for name, what in entries))
+    return markdown_table(("option", "meaning"), ((f"`{name}`", what) for name, what in meanings(Rules).items()))
 
 
 def agent_table(name: str) -> str:
-    """The options of an agent."""
+    """The options of an agent.
+
+    Raises:
+        UnknownAgentError: If there is no such agent.
+    """
     lines = (
         (f"`{option.name}`", _default(option.default), option.values, option.meaning) for option in agent_options(name)
     )
-    return _table(("option", "default", "values", "meaning"), lines)
+    return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
 
 
 def config_table(config: type[Any]) -> str:
     """The settings of a training, those of a part of them behind its name."""
-    return _table(("setting", "default", "meaning"), _settings(config))
+    return markdown_table(("setting", "default", "meaning"), _safe(_settings(config)))
 
 
 def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
-    told = _meanings(config)
+    told = meanings(config)
     for field in dataclasses.fields(config):
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if dataclasses.is_dataclass(default):
@@ -148,182 +124,61 @@ def _default(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _selfplay_table() -> str:
-    from training.ppo.config import SelfPlayConfig
-
-    return config_table(SelfPlayConfig)
-
-
-def experiment_table(name: str, results: Path) -> Callable[[], str] | None:
-    """The table of an experiment by its name in a page; None if there is no such experiment.
-
-    Args:
-        name: One of :data:`MINI_TABLES`, :data:`OPTION_TABLES` and :data:`LEARNING_TABLES`, or ``full-`` and a report
-            of :mod:`training.experiments.full_reports`, perhaps with a variant of its file.
-        results: Where the files are.
-    """
-    if name in MINI_TABLES:
-        return functools.partial(_mini_uct_table, results)
-    if name in OPTION_TABLES:
-        return functools.partial(_search_options_table, results / f"{name.replace('-', '_')}.csv")
-    if name in LEARNING_TABLES:
-        return functools.partial(LEARNING_TABLES[name], results)
-    prefix, _, rest = name.partition("-")
-    kind, _, variant = rest.partition("-")
-    if prefix != "full" or kind not in REPORTS:
-        return None
-    source = REPORTS[kind].source + (f"_{variant.replace('-', '_')}" if variant else "")
-    return functools.partial(_experiment_table, kind, results / f"full_{source}.csv")
-
-
-def _mini_uct_table(results: Path) -> str:
-    """Player 1's win rate on Mini as our searches are and as the paper's are."""
-    from training.experiments.mini_uct import PAPER_RATES, deal_results, rate_cells
-
-    lines = []
-    for name, what in MINI_UCT_FILES.items():
-        if not (results / name).exists():
-            return f"*There are no results yet: this table is computed from `{results.name}/{name}`.*"
-        settings, rows = read_results(results / name)
-        games = settings["games"]
-        lines.append((what, f"`{name}`", f"{games * len(rows):,}", *rate_cells(deal_results(rows), games)))
-    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
-    return _table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
-
-
-def _search_options_table(path: Path) -> str:
-    """Options of the search at equal time, with the budgets that were calibrated."""
-    if not path.exists():
-        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    _, budget_rows = read_results(path.with_name(f"{path.stem}_budgets.csv"))
-    budgets = {row["variant"]: row for row in budget_rows}
-    settings, rows = read_results(path)
-    results = [deal_result(row) for row in rows]
-    lines = []
-    for variant, opponent, *cells in option_cells(results):
-        budget = budgets[variant]
-        milliseconds = f"{float(budget['microseconds']) / 1000:.2f}"
-        lines.append((variant, opponent, budget["iterations"], milliseconds, *cells))
-    header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    plain = budgets["plain"]
-    source = (
-        f"Duplicate deals from number {min(result.deal for result in results):,} on under seed {settings['seed']}, "
-        f"`{path.parent.name}/{path.name}`. `plain` has {int(plain['iterations']):,} iterations and "
-        f"{float(plain['microseconds']) / 1000:.2f} ms a decision."
-    )
-    return "\n\n".join([_table(header, lines), " ".join([source, *_gains_by_inference(results)])])
-
-
-def _gains_by_inference(results: Sequence[DealResult]) -> list[str]:
-    """A sentence for each pair of rows that differ in inference alone."""
-    played = dict.fromkeys((result.variant, result.opponent) for result in results)
-    sentences = []
-    for variant, opponent in played:
-        base = WITHOUT_INFERENCE.get(variant)
-        if base is not None and (base, opponent) in played:
-            gain = paired_gain(results, variant, base, opponent)
-            told = f"{points(gain)} points ({points_range(gain)}), paired by deal"
-            sentences.append(f"Against `{opponent}`, {variant} over {base}: {told}.")
-    return sentences
-
-
-def _policy_strength_table(results: Path) -> str:
-    """What the shipped policy wins, alone and in the search."""
-    path = results / "policy_strength.csv"
-    if not path.exists():
-        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
-    settings, rows = read_results(path)
-    table = _table(STRENGTH_HEADER, strength_cells([StrengthResult.of_row(row) for row in rows]))
-    first = min(int(row["deal"]) for row in rows)
-    source = f"Duplicate deals from number {first:,} on under seed {settings['seed']}, `{results.name}/{path.name}`"
-    return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
-
-
-def _search_gains_table(results: Path) -> str:
-    """What the decisions of searches over the policy are worth."""
-    path = results / "search_gains.csv"
-    if not path.exists():
-        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
-    settings, rows = read_results(path)
-    table = _table(GAIN_HEADER, gain_cells(in_order([GainResult.of_row(row) for row in rows])))
-    source = f"`{results.name}/{path.name}`, seed {settings['seed']}, {settings['playouts']} games to value a move"
-    return f"{table}\n\n{source}; the weights are `{settings['weights']}`."
-
-
-def _policy_rates_table(results: Path) -> str:
-    """Win rates of the shipped policy alone, for a page that has no room for more."""
-    path = results / "policy_strength.csv"
-    if not path.exists():
-        return f"*There are no results yet: this table is computed from `{results.name}/{path.name}`.*"
-    lines = strength_cells([StrengthResult.of_row(row) for row in read_results(path)[1]])
-    return _table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
-
-
-def _training_table(results: Path) -> str:
-    """The stages of the training and what they took."""
-    if not (results / "training_curves.csv").exists():
-        return f"*There are no results yet: this table is computed from `{results.name}/training_curves.csv`.*"
-    return _table(STAGE_HEADER, stage_cells(load_training(results)))
-
-
-def _training_plot(results: Path) -> str:
-    """The picture of the training's curves."""
-    path = results.parent / "images" / "training_curves.png"
-    if not path.exists():
-        return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
-    return f"![Win rates during training]({path.parent.name}/{path.name})"
-
-
-def _experiment_table(kind: str, path: Path) -> str:
-    if not path.exists():
-        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    settings, rows = read_results(path)
-    header, cells = REPORTS[kind].table(rows)
-    agents = "; ".join(f"{part}: `{spec}`" for part, spec in settings.get("agents", {}).items())
-    source = f"{len(rows):,} games in `{path.parent.name}/{path.name}`" + (f". {agents}." if agents else ".")
-    return f"{_table(header, cells)}\n\n{source}"
+def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
+    """Cells whose bars do not end them."""
+    return ([cell.replace("|", "\\|") for cell in line] for line in lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
-    "observation": observation_table,
-    "state": state_table,
+    "observation": lambda: _layout_table(OBSERVATION),
+    "state": lambda: _layout_table(STATE),
     "presets": preset_table,
     "options": option_table,
-    "config-selfplay": _selfplay_table,
-    **{f"agent-{name}": functools.partial(agent_table, name) for name in ("neural-ismcts", "policy")},
 }
-"""Every table of the code that a page may ask for; those of experiments are :data:`EXPERIMENT_TABLES`."""
+"""Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
 
-OPTION_TABLES = ("search-options", "search-options-inference")
-"""Tables of options at equal time; the second is of those that need more of it."""
+CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3": "training.sb3.config:Sb3Config"}
+"""Tables of the settings of trainings, which need PyTorch."""
 
-MINI_TABLES = ("mini-uct",)
-"""Tables of experiments on Mini."""
 
-LEARNING_TABLES: dict[str, Callable[[Path], str]] = {
-    "policy-strength": _policy_strength_table,
-    "policy-rates": _policy_rates_table,
-    "search-gains": _search_gains_table,
-    "training-stages": _training_table,
-    "training-plot": _training_plot,
-}
-"""Tables and the picture of learning, from the folder of results."""
+def experiment_tables() -> list[str]:
+    """The names of the blocks that are computed from results."""
+    every = [name for experiment in load_experiments() for name in (*experiment.tables, *experiment.pages)]
+    return [*every, *training_curves.PAGES]
 
-MINI_UCT_FILES = {
-    "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
-}
-"""The files of ``ddz reproduce mini-uct`` that the page compares, and what they differ in."""
 
-EXPERIMENT_TABLES: tuple[str, ...] = (
-    *(f"full-{name}" for name in REPORTS),
-    *OPTION_TABLES,
-    *MINI_TABLES,
-    *LEARNING_TABLES,
-)
-"""Tables of experiments.  Of those on the full game a page may add a variant to the name: ``full-landlord-plain`` is
-the table of ``results/full_landlord_plain.csv``."""
+def block(name: str, results: Path) -> str:
+    """A generated block of a page.
+
+    Args:
+        name: The name in the page's marker.
+        results: Where the results of experiments are.
+
+    Raises:
+        StaleDocsError: If there is no such block.
+    """
+    if name in TABLES:
+        return TABLES[name]()
+    if name in CONFIGS:
+        module, _, config = CONFIGS[name].partition(":")
+        return config_table(getattr(importlib.import_module(module), config))
+    if name.startswith("agent-"):
+        try:
+            return agent_table(name.removeprefix("agent-"))
+        except UnknownAgentError as error:
+            raise StaleDocsError(f"no table is called {name!r}: {error}") from error
+    try:
+        if name in training_curves.PAGES:
+            return training_curves.PAGES[name](results)
+        for experiment in load_experiments():
+            if make := experiment.block(name, results):
+                return make()
+    except FileNotFoundError as error:
+        path = Path(error.filename)
+        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
+    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables()))
+    raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 
 def refreshed(text: str, results: Path = Path("docs/results")) -> str:
@@ -336,16 +191,7 @@ def refreshed(text: str, results: Path = Path("docs/results")) -> str:
     Raises:
         StaleDocsError: If a block names a table that does not exist.
     """
-
-    def block(match: re.Match[str]) -> str:
-        name = match["name"]
-        table = TABLES.get(name) or experiment_table(name, results)
-        if table is None:
-            known = ", ".join((*TABLES, *EXPERIMENT_TABLES))
-            raise StaleDocsError(f"no table is called {name!r}; there are {known}")
-        return f"{match[1]}{table()}\n{match[3]}"
-
-    return _BLOCK.sub(block, text)
+    return _BLOCK.sub(lambda match: f"{match[1]}{block(match['name'], results)}\n{match[3]}", text)
 
 
 MODEL_CARD = Path("agents/neural/shipped/MODEL_CARD.md")

@@ -5,17 +5,16 @@ is the landlord against two A peasants.  With an auction nobody knows who will b
 games on identical cards and the same opener: A alone in seat 0, 1 and 2 against two B, and the same with A and B
 exchanged.  (Then A and B may be peasants together.)
 
-Each seat's generator is seeded by ``numpy.random.SeedSequence([seed, deal, game, seat])``, so a result depends on
-nothing but the agents, the rules, the seed and the number of the deal.
+Each seat's generator is keyed by (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
+the seed and the number of the deal.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +26,9 @@ from ddz_env.registry import make_agent
 from training.arena.errors import AgentFailedError
 
 SIDES = ("landlord", "peasants")
+
+Scores = tuple[Annotated[float, "g"], ...]
+"""A return for each seat; files have them without needless zeros."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,14 @@ class GameRecord:
     landlord: int
     landlord_agent: str
     winner: str
-    win: tuple[float, ...]
-    stake: tuple[float, ...]
-    botzone: tuple[float, ...]
+    win: Scores
+    stake: Scores
+    botzone: Scores
     moves: int
     decisions_a: int
     decisions_b: int
     ms_a: float
     ms_b: float
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """The deal and the pair."""
-        return self.deal, self.a, self.b
 
     def label(self, letter: str) -> str:
         """The agent that a letter of ``seats`` stands for."""
@@ -140,8 +137,42 @@ class TimedAgent:
         return move
 
 
-class DealPlayer:
-    """Plays duplicate deals; agents are made once a seat and kept from deal to deal.
+class AgentKeeper:
+    """Agents by specification and seat; each is made once and kept from game to game.
+
+    Args:
+        maker: Makes an agent from a specification.
+    """
+
+    def __init__(self, maker: Callable[[str], Agent] = make_agent) -> None:
+        self._maker = maker
+        self._made: dict[tuple[str, int], Agent] = {}
+
+    def agent(self, spec: str, seat: int = 0) -> Agent:
+        """The agent of a seat."""
+        if (spec, seat) not in self._made:
+            self._made[spec, seat] = self._maker(spec)
+        return self._made[spec, seat]
+
+    def close(self) -> None:
+        """Release what the agents hold (external programs, say)."""
+        for agent in self._made.values():
+            close(agent)
+        self._made.clear()
+
+
+def check_agents(specs: Iterable[str]) -> None:
+    """Make and close agents, so that a wrong name or option is an error before anything is played.
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+    """
+    for spec in dict.fromkeys(specs):
+        close(make_agent(spec))
+
+
+class DealPlayer(AgentKeeper):
+    """Plays duplicate deals.
 
     Args:
         rules: The rules.
@@ -156,8 +187,7 @@ class DealPlayer:
         self.rules = rules
         self.seed = seed
         self.timing = timing
-        self._maker = maker
-        self._made: dict[tuple[str, int], Agent] = {}
+        super().__init__(maker)
 
     def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
         """Play every game of one deal.
@@ -174,22 +204,11 @@ class DealPlayer:
         labels = labels or pair
         return [self._play_game(deal, game, seats, pair, labels) for game, seats in enumerate(seatings(self.rules))]
 
-    def close(self) -> None:
-        """Release what the agents hold (external programs, say)."""
-        for agent in self._made.values():
-            close(agent)
-        self._made.clear()
-
-    def _agent(self, spec: str, seat: int) -> Agent:
-        if (spec, seat) not in self._made:
-            self._made[spec, seat] = self._maker(spec)
-        return self._made[spec, seat]
-
     def _play_game(
         self, deal: int, game: int, seats: str, pair: tuple[str, str], labels: tuple[str, str]
     ) -> GameRecord:
         state = State.new(self.seed, self.rules, deal)
-        agents = [TimedAgent(self._agent(pair["ab".index(letter)], seat)) for seat, letter in enumerate(seats)]
+        agents = [TimedAgent(self.agent(pair["ab".index(letter)], seat)) for seat, letter in enumerate(seats)]
         try:
             play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players))
         except Exception as error:
@@ -212,15 +231,12 @@ class DealPlayer:
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None:
             landlord = -1
-        clocks = {
-            letter: [agent for agent, taken in zip(agents, seats, strict=True) if taken == letter] for letter in "ab"
-        }
-        decisions = {letter: sum(agent.decisions for agent in clocks[letter]) for letter in "ab"}
-        seconds = {letter: sum(agent.seconds for agent in clocks[letter]) for letter in "ab"}
-        ms = {
-            letter: round(1000 * seconds[letter] / decisions[letter], 4) if self.timing and decisions[letter] else 0.0
-            for letter in "ab"
-        }
+        decisions, ms = {}, {}
+        for letter in "ab":
+            clocks = [agent for agent, taken in zip(agents, seats, strict=True) if taken == letter]
+            decisions[letter] = sum(clock.decisions for clock in clocks)
+            timed = self.timing and decisions[letter]
+            ms[letter] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[letter], 4) if timed else 0.0
         return GameRecord(
             deal=deal,
             a=labels[0],
@@ -241,5 +257,42 @@ class DealPlayer:
         )
 
 
-RECORD_FIELDS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(GameRecord))
-"""The columns of a results file, in order."""
+_Result = TypeVar("_Result")
+
+
+class Match(NamedTuple):
+    """One deal of one pair.
+
+    Attributes:
+        labels: The names of A and B in the records.
+        deal: Number of the deal.
+        specs: Their specifications.
+    """
+
+    labels: tuple[str, str]
+    deal: int
+    specs: tuple[str, str]
+
+
+class DealWorker(Generic[_Result]):
+    """Plays matches in one process.
+
+    Args:
+        result: What is made of the games of a deal; with several processes it must be picklable.
+        rules: The rules.
+        seed: The seed of deals and agents.
+        timing: Whether records hold milliseconds.
+    """
+
+    def __init__(
+        self, result: Callable[[list[GameRecord]], _Result], rules: Rules, seed: int, timing: bool = True
+    ) -> None:
+        self._result, self._player = result, DealPlayer(rules, seed, timing)
+
+    def play(self, match: Match) -> _Result:
+        """Play one deal from both sides."""
+        return self._result(self._player.play(match.deal, match.specs, match.labels))
+
+    def close(self) -> None:
+        """Release the agents."""
+        self._player.close()

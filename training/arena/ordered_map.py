@@ -34,8 +34,8 @@ class Worker(Protocol[_TaskIn, _ResultOut]):
         ...
 
     def close(self) -> None:
-        """Release what the worker holds."""
-        ...
+        """Release what the worker holds; nothing unless a subclass says so."""
+        return
 
 
 _worker: Worker[Any, Any] | None = None

@@ -1,7 +1,7 @@
 """The arena: every pair of agents plays the same duplicate deals, in as many processes as wanted.
 
 Results are keyed by (seed, deal) and written in the order of the deals, so they do not depend on the number of
-processes, and a run that was cut off goes on where it stopped.
+processes, and a run that was cut off resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -9,35 +9,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from ddz_env import Rules, __version__
-from ddz_env.agent import close
-from ddz_env.registry import make_agent
-from training.arena.duplicate import DealPlayer, GameRecord, seatings
+from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents, seatings
 from training.arena.errors import InvalidArenaError
-from training.arena.ordered_map import ordered_map
-from training.arena.results_file import ResultsFile
+from training.arena.results import OnProgress, ResultStore, no_progress
+
+FORMAT = "ddz-arena-1"
+KEY = ("deal", "a", "b")
+"""What names a unit of work in a file of games."""
 
 _STANDARD = Rules()
-
-
-class Task(NamedTuple):
-    """One deal of one pair.
-
-    Attributes:
-        deal: Number of the deal.
-        first: Index of A among the agents.
-        second: Index of B.
-    """
-
-    deal: int
-    first: int
-    second: int
 
 
 @dataclass(frozen=True)
@@ -81,9 +68,9 @@ class Arena:
         return tuple(labels)
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Every pair of agents, by index."""
-        return list(itertools.combinations(range(len(self.agents)), 2))
+    def pairs(self) -> int:
+        """How many pairs of agents there are."""
+        return math.comb(len(self.agents), 2)
 
     @property
     def games_per_deal(self) -> int:
@@ -105,21 +92,19 @@ class Arena:
             "timing": self.timing,
         }
 
+    def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
+        """Where the games are kept, those of complete deals in the file first.
 
-class _Worker:
-    """Plays tasks in one process."""
+        Args:
+            path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.
+            resume: Whether to resume an existing file.
 
-    def __init__(self, arena: Arena) -> None:
-        self._arena = arena
-        self._player = DealPlayer(arena.rules, arena.seed, arena.timing)
-
-    def play(self, task: Task) -> list[GameRecord]:
-        specs, labels = self._arena.agents, self._arena.labels
-        pair = specs[task.first], specs[task.second]
-        return self._player.play(task.deal, pair, (labels[task.first], labels[task.second]))
-
-    def close(self) -> None:
-        self._player.close()
+        Raises:
+            ResultsFileError: If the file cannot be used.
+            SettingsMismatchError: If it was written under other settings.
+        """
+        settings = {"format": FORMAT, **self.settings()}
+        return ResultStore(GameRecord, path, settings, KEY, per_key=self.games_per_deal, resume=resume)
 
 
 def run_arena(
@@ -128,9 +113,8 @@ def run_arena(
     *,
     first_deal: int = 0,
     processes: int = 1,
-    results: ResultsFile | None = None,
-    on_start: Callable[[int, int], None] | None = None,
-    on_deal: Callable[[list[GameRecord]], None] | None = None,
+    store: ResultStore[GameRecord] | None = None,
+    on_progress: OnProgress = no_progress,
 ) -> list[GameRecord]:
     """Play duplicate deals between every pair of agents.
 
@@ -139,10 +123,9 @@ def run_arena(
         deals: Deals a pair.
         first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
         processes: Worker processes; 1 plays in this process.
-        results: Where to save each deal as soon as it and all before it are done.  Deals that it already holds are not
-            played again.
-        on_start: Called with the number of deals (times pairs) already there and in all.
-        on_deal: Called with the games of each deal.
+        store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
+            already holds are not played again.
+        on_progress: Told how many deals (times pairs) are done.
 
     Returns:
         The records of all deals asked for, in the order (deal, pair).
@@ -157,25 +140,12 @@ def run_arena(
     for name, value, least in (("deals", deals, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    for spec in arena.agents:
-        close(make_agent(spec))  # a wrong name is an error before anything is played
-    labels = arena.labels
-    wanted = [Task(deal, *pair) for deal in range(first_deal, first_deal + deals) for pair in arena.pairs]
-    done: dict[tuple[int, str, str], list[GameRecord]] = {}
-    for record in results.kept if results else ():
-        done.setdefault(record.key, []).append(record)
-
-    def key(task: Task) -> tuple[int, str, str]:
-        return task.deal, labels[task.first], labels[task.second]
-
-    tasks = [task for task in wanted if key(task) not in done]
-    if on_start:
-        on_start(len(wanted) - len(tasks), len(wanted))
-    with closing(ordered_map(functools.partial(_Worker, arena), tasks, processes)) as played:
-        for task, records in zip(tasks, played, strict=True):
-            if results:
-                results.write(records)
-            done[key(task)] = records
-            if on_deal:
-                on_deal(records)
-    return [record for task in wanted for record in done[key(task)]]
+    check_agents(arena.agents)
+    named = list(zip(arena.labels, arena.agents, strict=True))
+    tasks = {
+        (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
+        for deal in range(first_deal, first_deal + deals)
+        for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
+    }
+    start = functools.partial(DealWorker[list[GameRecord]], list, arena.rules, arena.seed, arena.timing)
+    return (store or arena.store()).fill(tasks, start, processes, on_progress)

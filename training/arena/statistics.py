@@ -47,6 +47,43 @@ class Interval:
         """Half the width of the interval."""
         return (self.high - self.low) / 2
 
+    def text(self, form: str = ".1f", scale: float = 100) -> str:
+        """The estimate, in per cent unless told otherwise; a dash where there is none.
+
+        Example:
+            >>> Interval(0.5, 0.42, 0.58, 10).text(), Interval(0.05, -0.02, 0.12, 10).text("+.1f")
+            ('50.0', '+5.0')
+        """
+        return "–" if math.isnan(self.mean) else format(scale * self.mean, form)
+
+    def span(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """Both ends; a dash where too few observations give none.
+
+        Example:
+            >>> Interval(0.05, -0.02, 0.12, 10).span("+.1f")
+            '-2.0 to +12.0'
+        """
+        return "–" if math.isnan(self.low) else to.join(format(scale * end, form) for end in (self.low, self.high))
+
+    def both(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """The estimate with both ends behind it.
+
+        Example:
+            >>> Interval(0.5, 0.42, 0.58, 10).both(to="–")
+            '50.0 (42.0–58.0)'
+        """
+        return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.span(form, scale, to)})"
+
+    def plus_minus(self, digits: int = 2) -> str:
+        """A score with half the width of its interval, where it has one.
+
+        Example:
+            >>> Interval(0.25, 0.21, 0.29, 10).plus_minus()
+            '+0.25 ±0.04'
+        """
+        score = self.text(f"+.{digits}f", 1)
+        return f"{score} ±{self.half_width:.{digits}f}" if self.half_width > 0 else score
+
 
 def normal_interval(values: Sequence[float]) -> Interval:
     """The mean of independent values with its normal 95 % interval.
@@ -176,6 +213,23 @@ def side_score(record: GameRecord, letter: str, scoring: str, side: str | None =
     return fmean(values) if scoring == "botzone" else sum(values)
 
 
+def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, tuple[int, int]]:
+    """A deal with a fixed landlord as A sees it: the game as landlord, the game as peasants, and which it won."""
+    as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
+    return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
+
+
+def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
+    """Mean time of the decisions of an agent in some games; NaN where it never came to act.
+
+    Args:
+        samples: Games, each with the agent's letter.
+    """
+    spent = [(getattr(game, f"decisions_{letter}"), getattr(game, f"ms_{letter}")) for game, letter in samples]
+    decisions = sum(count for count, _ in spent)
+    return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
+
+
 _Sample = tuple[GameRecord, str]
 """A game and the letter of the agent in question."""
 
@@ -200,9 +254,6 @@ def _role_score(samples: Iterable[_Sample], side: str, scoring: str) -> Interval
 
 def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
     decisions = sum(getattr(record, f"decisions_{letter}") for record, letter in samples)
-    milliseconds = sum(
-        getattr(record, f"ms_{letter}") * getattr(record, f"decisions_{letter}") for record, letter in samples
-    )
     return AgentResult(
         agent=agent,
         opponent=opponent,
@@ -214,7 +265,7 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         landlord_score=_role_score(samples, SIDES[0], scoring),
         peasant_score=_role_score(samples, SIDES[1], scoring),
         score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),
-        ms_per_decision=milliseconds / decisions if decisions else math.nan,
+        ms_per_decision=milliseconds_a_decision(samples),
         decisions=decisions,
     )
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import EXIT_INTERRUPTED, console, error_console
-from training.cli.contest import run_with_progress
+from training.cli.console import EXIT_INTERRUPTED, console, counting_bar, error_console
 from training.cli.tables import NOTE, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
     from training.arena.duplicate import GameRecord
+    from training.arena.results import ResultStore
     from training.arena.round_robin import Arena
 
 
@@ -36,7 +35,7 @@ def arena(
     out: Annotated[
         Path | None, typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the file of --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
     csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
@@ -46,7 +45,6 @@ def arena(
     from ddz_env.errors import InvalidRulesError
     from ddz_env.state import SCORINGS
     from training.arena.errors import InvalidArenaError
-    from training.arena.results_file import ResultsFile
     from training.arena.round_robin import Arena
 
     preset = Rules.preset(rules)
@@ -55,24 +53,48 @@ def arena(
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
     contest = Arena(tuple(agents), preset, seed, timing)
-    partial: list[GameRecord] = []
-    interrupted = False
-    with contextlib.ExitStack() as stack:
-        file = None
-        if out is not None:
-            file = stack.enter_context(ResultsFile(out, contest.settings(), contest.games_per_deal, resume))
-            partial.extend(file.kept)
-        try:
-            records = run_with_progress(
-                contest, deals, first_deal=first_deal, processes=processes, results=file, partial=partial
-            )
-        except KeyboardInterrupt:
-            records, interrupted = partial, True
+    store, interrupted = contest.store(out, resume), False
+    try:
+        records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
+    except KeyboardInterrupt:
+        records, interrupted = store.results, True
     _report(contest, records, scoring or preset.scoring, csv, json)
     if interrupted:
-        saved = f"; {out} is valid, go on with --resume" if out else ""
+        saved = f"; {out} is valid, resume it with --resume" if out else ""
         error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def run_with_progress(
+    arena: Arena,
+    deals: int,
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    store: ResultStore[GameRecord] | None = None,
+) -> list[GameRecord]:
+    """Play an arena and show how far it is.
+
+    Args:
+        arena: Agents, rules and seed.
+        deals: Deals a pair.
+        first_deal: Number of the first deal.
+        processes: Worker processes.
+        store: Where to keep the games.
+    """
+    from training.arena.round_robin import run_arena
+
+    what = "deals" if arena.pairs == 1 else f"deals × {arena.pairs} pairs"
+    with counting_bar() as progress:
+        bar = progress.add_task(what, total=None, visible=False)
+        return run_arena(
+            arena,
+            deals,
+            first_deal=first_deal,
+            processes=processes,
+            store=store,
+            on_progress=lambda done, total: progress.update(bar, completed=done, total=total, visible=True),
+        )
 
 
 def _report(contest: Arena, records: list[GameRecord], scoring: str, csv: Path | None, json: Path | None) -> None:

@@ -14,8 +14,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from training.cli.arena import run_with_progress
 from training.cli.console import console, share_bar
-from training.cli.contest import run_with_progress
 from training.cli.tables import NOTE, results_table
 
 if TYPE_CHECKING:

@@ -1,22 +1,24 @@
-"""What every experiment's command does: a progress bar, a report with the paper's figures, a plot."""
+"""What the commands of experiments show: a progress bar, tables, a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich.table import Table
+from rich import box
+from rich.table import Table as Screen
 
 from training.cli.console import console, counting_bar, error_console
 
 if TYPE_CHECKING:
-    from training.experiments.comparison import Comparison, OnProgress
+    from training.arena.results import OnProgress
+    from training.experiments.experiment import Table
 
 _Results = TypeVar("_Results")
 
-Out = Annotated[Path | None, typer.Option(help="Save here as it goes (CSV); a file of an earlier run is gone on with.")]
+Out = Annotated[Path | None, typer.Option(help="Save here as it goes (FILE.csv); resumes an existing file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw here (PNG), where matplotlib is installed.")]
 
 
@@ -27,16 +29,18 @@ def with_bar(what: str, run: Callable[[OnProgress], _Results]) -> _Results:
         return run(lambda done, total: progress.update(bar, completed=done, total=total))
 
 
-def report(title: str, comparisons: Sequence[Comparison]) -> None:
-    """Print the paper's figures beside ours."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("what", style="cyan")
-    for heading in ("paper", "ours"):
-        table.add_column(heading, justify="right")
-    table.add_column("95 % interval, or what is exact")
-    for line in comparisons:
-        table.add_row(line.what, line.paper, line.ours, line.note)
-    console().print(table)
+def show(table: Table) -> None:
+    """Print a table; columns of numbers stand to the right."""
+    screen = Screen(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for place, heading in enumerate(table.header):
+        cells = [line[place] for line in table.lines if line[place]]
+        numbers = bool(cells) and all(cell[0] in "+-–0123456789" for cell in cells)
+        screen.add_column(heading.replace("`", ""), justify="right" if numbers else "left", overflow="fold")
+    for line in table.lines:
+        screen.add_row(*(cell.replace("`", "") for cell in line))
+    console().print(screen)
+    if table.note:
+        console().print(table.note.replace("`", ""), style="dim", markup=False)
 
 
 def draw(path: Path | None, plot: Callable[[Path], None]) -> None:

@@ -1,87 +1,94 @@
-"""``ddz reproduce``: experiments of the literature, each with the paper's figures beside ours."""
+"""``ddz reproduce``: every experiment of the registry as a command; its options are the fields of its dataclass."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
-from rich.table import Table
 
-from training.cli.console import FriendlyGroup, console
-from training.cli.experiment import Out, Plot, draw, report, with_bar
-from training.cli.reproduce_full import branching, cheating, exploration, iterations, landlord, thresholds
-from training.cli.reproduce_policy import policy_strength
-from training.cli.reproduce_search import hand_inference, search_gains, search_options
+from training.cli.console import FriendlyGroup
+from training.cli.experiment import Out, Plot, draw, show, with_bar
+from training.experiments.registry import EXPERIMENTS, load_experiment
+
+if TYPE_CHECKING:
+    from ddz_env.options import Option
+    from training.experiments.experiment import Experiment
+
+_LARGEST = 2**31
+"""Bounds beyond it are no help to anybody."""
+
+
+class ExperimentGroup(FriendlyGroup):
+    """The experiments as commands, each made when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in the order of the registry."""
+        return list(EXPERIMENTS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of an experiment; None if there is none."""
+        if cmd_name not in EXPERIMENTS:
+            return None
+        one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        experiment = load_experiment(cmd_name)
+        one.command(name=cmd_name, help=inspect.cleandoc(experiment.about))(_command(experiment))
+        return typer.main.get_command(one)
+
 
 app = typer.Typer(
-    cls=FriendlyGroup,
-    help="Repeat experiments of the literature; a run that was cut off goes on where it stopped.",
+    cls=ExperimentGroup,
+    help="Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 
-@app.command()
-def mini_census(out: Out = None, plot: Plot = None) -> None:
-    """Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1."""
-    from training.experiments import mini_plots
-    from training.experiments.mini_census import compare_mini_census, run_mini_census
-
-    results = with_bar("hands of player 1", lambda tell: run_mini_census(out, tell))
-    report("Mini Dou Dizhu: census", compare_mini_census(results))
-    draw(plot, lambda path: mini_plots.plot_mini_census(results, path))
+@app.callback()
+def _experiments() -> None:
+    """Repeat experiments of the literature; a run that was cut off resumes where it stopped."""
 
 
-@app.command()
-def mini_agents(out: Out = None, plot: Plot = None) -> None:
-    """Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011)."""
-    from training.experiments import mini_plots
-    from training.experiments.mini_agents import compare_mini_agents, run_mini_agents
+def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
+    """A function that typer can read: what every experiment takes, then the experiment's own options.
 
-    results = with_bar("pairs of agents", lambda tell: run_mini_agents(out, tell))
-    table = Table(title="Player 1's win rate on all deals", title_justify="left", title_style="bold")
-    for heading in ("player 1", "player 2"):
-        table.add_column(heading)
-    table.add_column("win %", justify="right")
-    for result in results:
-        table.add_row(result.player_1, result.player_2, f"{100 * result.win_rate:.2f}")
-    console().print(table)
-    report("Figure 3: differences as player 1, means over the opponents", compare_mini_agents(results))
-    draw(plot, lambda path: mini_plots.plot_mini_agents(results, path))
+    A field with an underscore behind its name, which would hide something else without it, is an option without one.
+    """
+    own = {option.name.rstrip("_"): option for option in experiment.options.options()}
+    hints = get_type_hints(experiment.options)
 
+    def command(**given: Any) -> None:
+        options = experiment.options(**{option.name: _value(given[name]) for name, option in own.items()})
+        saved = with_bar(experiment.unit, lambda tell: experiment.run(options, given["out"], tell))
+        for table in experiment.tables.values():
+            show(table(saved))
+        if experiment.plot is not None:
+            drawn = experiment.plot
+            draw(given["plot"], lambda path: drawn(saved, path))
 
-@app.command()
-def mini_inference(out: Out = None, plot: Plot = None) -> None:
-    """How often determinized minimax with the correct model knows the true state: 48 % and 74 %."""
-    from training.experiments import mini_plots
-    from training.experiments.mini_inference import compare_mini_inference, run_mini_inference
-
-    results = with_bar("games", lambda tell: run_mini_inference(out, tell))
-    report("Inference against expectimax on Mini", compare_mini_inference(results))
-    draw(plot, lambda path: mini_plots.plot_mini_inference(results, path))
-
-
-@app.command()
-def mini_uct(
-    out: Out = None,
-    plot: Plot = None,
-    games: Annotated[int, typer.Option(min=1, help="Games a deal and agent; the paper played 10.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all agents.")] = 0,
-    exploration: Annotated[float, typer.Option(min=0, help="Exploration constant of all agents.")] = 1.0,
-    finish: Annotated[bool, typer.Option(help="Finishing moves at once (the paper: no).")] = True,
-) -> None:
-    """Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %."""
-    from training.experiments import mini_plots
-    from training.experiments.mini_uct import Variant, compare_mini_uct, run_mini_uct
-
-    variant = Variant(exploration, finish)
-    results = with_bar("deals", lambda tell: run_mini_uct(out, tell, games, seed, variant=variant))
-    report("UCT on Mini against determinized UCT 20 × 200", compare_mini_uct(results, games))
-    draw(plot, lambda path: mini_plots.plot_mini_uct(results, games, path))
+    parameters = {"out": (Out, None)} | ({"plot": (Plot, None)} if experiment.plot else {})
+    parameters |= {name: (_annotation(option, hints[option.name]), option.default) for name, option in own.items()}
+    # What typer reads instead of the function's own signature.
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            for name, (hint, default) in parameters.items()
+        ]
+    )
+    command.__annotations__ = {name: hint for name, (hint, _) in parameters.items()}
+    return command
 
 
-for command in (
-    cheating, landlord, thresholds, iterations, exploration, branching, hand_inference, search_options, search_gains,
-    policy_strength,
-):  # fmt: skip
-    app.command()(command)
+def _value(given: Any) -> Any:
+    """An option that may be repeated is a tuple; None where it was not given."""
+    return (tuple(given) or None) if isinstance(given, list) else given
+
+
+def _annotation(option: Option, hint: Any) -> Any:
+    """An option's type with its help and its range, as typer wants them."""
+    repeated = next((part for part in (hint, *get_args(hint)) if getattr(part, "__origin__", None) is tuple), None)
+    if repeated is not None:
+        hint = list[get_args(repeated)[0]] | None  # type: ignore[misc]  # the element's type is known at run time only
+    least, most = (None if bound is None or bound > _LARGEST else bound for bound in option.range[:2])
+    return Annotated[hint, typer.Option(help=option.meaning, min=least, max=most)]

@@ -18,33 +18,19 @@ if TYPE_CHECKING:
 
 def percent(interval: Interval) -> str:
     """A rate and its interval in per cent, for example ``62.5 (55–69)``."""
-    if math.isnan(interval.mean):
-        return "–"
-    rate = f"{100 * interval.mean:.1f}"
-    if math.isnan(interval.low) or interval.half_width == 0:
-        return rate
-    digits = 0 if interval.half_width > 0.02 else 1
-    return f"{rate} ({100 * interval.low:.{digits}f}–{100 * interval.high:.{digits}f})"
+    if not interval.half_width > 0:
+        return interval.text()
+    return f"{interval.text()} ({interval.span('.0f' if interval.half_width > 0.02 else '.1f', to='–')})"
 
 
 def score(interval: Interval) -> str:
     """A score and half its interval's width, for example ``+0.25 ±0.04``."""
-    if math.isnan(interval.mean):
-        return "–"
-    if math.isnan(interval.low) or interval.half_width == 0:
-        return f"{interval.mean:+.2f}"
-    digits = 2 if interval.half_width > 0.02 else 3
-    return f"{interval.mean:+.{digits}f} ±{interval.half_width:.{digits}f}"
+    return interval.plus_minus(3 if 0 < interval.half_width <= 0.02 else 2)
 
 
 def milliseconds(value: float) -> str:
     """Milliseconds a decision with three digits."""
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
-
-
-def bare_percent(interval: Interval) -> str:
-    """A rate in per cent without its interval."""
-    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:.1f}"
 
 
 _Column = tuple[str, Callable[["AgentResult"], str]]
@@ -55,7 +41,7 @@ _WIDE, _NARROW = 120, 100
 
 def _columns(width: int) -> list[_Column]:
     """The columns that fit a screen."""
-    rate = percent if width >= _NARROW else bare_percent
+    rate: Callable[[Interval], str] = percent if width >= _NARROW else lambda interval: interval.text()
     columns: list[_Column] = []
     if width >= _NARROW:
         columns.append(("deals", lambda result: str(result.deals)))

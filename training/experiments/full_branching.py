@@ -14,8 +14,9 @@ decision is therefore counted a third way, with the cards of a rank told apart b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from ddz_env.agent import Agent
 from ddz_env.engine.moves import list_moves
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
-from training.arena.errors import InvalidExperimentError
+from training.arena.ordered_map import Worker
+from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import clustered_interval, wilson_interval
-from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.experiments.experiment import Comparison, Experiment, Saved, check_known, comparison_table, kept
 from training.experiments.full_deals import DEAL_LIST, new_game
-from training.experiments.full_games import FullRun, game_number, percent, percent_range
-from training.experiments.result_table import ResultTable
+from training.experiments.full_games import DealOptions, game_number, games_note
+from training.experiments.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 
-COLUMNS = ("player", "deal", "first_by_suit", "leads", "follows")
 PLAYERS = ("rules", "random")
 """Who may play the deals through."""
 
@@ -114,64 +115,48 @@ def count_by_suit(state: State) -> int:
     )
 
 
+class _Follower(Worker[tuple[str, int], list[BranchingResult]]):
+    """Plays deals through and counts."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def play(self, task: tuple[str, int]) -> list[BranchingResult]:
+        player, deal = task
+        state = new_game(deal)
+        first_by_suit = count_by_suit(state)
+        agents: list[Agent] = [make_agent(player)] * state.rules.players
+        rngs = seat_generators([self._seed, game_number("branching", player, deal, 0)], len(agents))
+        leads: list[Choices] = []
+        follows: list[Choices] = []
+        while not state.is_over:
+            (leads if state.view().on_lead else follows).append(count_choices(state))
+            play_one(state, agents, rngs)
+        return [BranchingResult(player, deal, first_by_suit, tuple(leads), tuple(follows))]
+
+
 def run_branching(
-    run: FullRun, on_progress: OnProgress = no_progress, players: Sequence[str] = PLAYERS
-) -> list[BranchingResult]:
+    options: DealOptions,
+    path: Path | None = None,
+    on_progress: OnProgress = no_progress,
+    players: Sequence[str] = PLAYERS,
+) -> Saved[BranchingResult]:
     """Count the choices of every decision of every deal.
 
     Args:
-        run: How many deals and where to save them, one line a game; the rest plays no part.
+        options: How many deals.
+        path: Where to save them, one line a game; a file of an earlier run is resumed.
         on_progress: Told how many games are done.
         players: Who plays the deals through.
 
     Raises:
         InvalidExperimentError: If a player is none of ``PLAYERS``.
     """
-    for player in players:
-        if player not in PLAYERS:
-            raise InvalidExperimentError(f"player {player!r} must be {' or '.join(PLAYERS)}")
-    table = ResultTable(run.path, {"experiment": "branching", "deals": DEAL_LIST, "seed": run.seed}, COLUMNS)
-    done = {(result.player, result.deal): result for result in branching_of(table.rows)}
-    wanted = [(player, deal) for player in players for deal in range(run.deals)]
-    for number, (player, deal) in enumerate(wanted):
-        on_progress(number, len(wanted))
-        if (player, deal) not in done:
-            result = done[player, deal] = _follow(player, deal, run.seed)
-            leads, follows = (" ".join(map(str, choices)) for choices in (result.leads, result.follows))
-            table.add(player, deal, result.first_by_suit, leads, follows)
-    on_progress(len(wanted), len(wanted))
-    return [done[key] for key in wanted]
-
-
-def branching_of(rows: Sequence[Mapping[str, str]]) -> list[BranchingResult]:
-    """The games that the lines of a file hold."""
-
-    def choices(cell: str) -> tuple[Choices, ...]:
-        return tuple(Choices.parse(part) for part in cell.split())
-
-    return [
-        BranchingResult(
-            row["player"],
-            int(row["deal"]),
-            int(row["first_by_suit"]),
-            choices(row["leads"]),
-            choices(row["follows"]),
-        )
-        for row in rows
-    ]
-
-
-def _follow(player: str, deal: int, seed: int) -> BranchingResult:
-    state = new_game(deal)
-    first_by_suit = count_by_suit(state)
-    agents: list[Agent] = [make_agent(player)] * state.rules.players
-    rngs = seat_generators([seed, game_number("branching", player, deal, 0)], len(agents))
-    leads: list[Choices] = []
-    follows: list[Choices] = []
-    while not state.is_over:
-        (leads if state.view().on_lead else follows).append(count_choices(state))
-        play_one(state, agents, rngs)
-    return BranchingResult(player, deal, first_by_suit, tuple(leads), tuple(follows))
+    check_known("player", players, PLAYERS)
+    settings = {"experiment": "branching", "deals": DEAL_LIST, "seed": options.seed}
+    store = ResultStore(BranchingResult, path, settings, ("player", "deal"))
+    tasks = {(player, deal): (player, deal) for player in players for deal in range(options.deals)}
+    return kept(store, store.fill(tasks, lambda: _Follower(options.seed), 1, on_progress))
 
 
 def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
@@ -219,4 +204,43 @@ def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Calla
     belonging = [[float(belongs(count)) for count in game] for game in games]
     alone = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if alone else clustered_interval(belonging)
-    return Comparison(f"{what}, %", paper, percent(share), percent_range(share))
+    return Comparison(f"{what}, %", paper, share.text(), share.span())
+
+
+def plot_branching(saved: Saved[BranchingResult], path: Path) -> None:
+    """The landlord's first decision, counted three ways."""
+    figure, axes = new_axes(6.5)
+    first = {result.deal: result for result in saved.results}.values()
+    counted = (
+        ("main groups", BLUE, [result.first.main_groups for result in first]),
+        ("whole moves", ORANGE, [result.first.whole_moves for result in first]),
+        ("whole moves, cards told apart by suit", GREY, [result.first_by_suit for result in first]),
+    )
+    bins = [10 * 2 ** (step / 4) for step in range(37)]
+    for label, color, counts in counted:
+        axes.hist(counts, bins=bins, label=label, color=color, alpha=0.7)
+    axes.axvspan(20, 70, color="black", alpha=0.06, label="paper, grouped: 20 to 70")
+    axes.axvline(300, color="black", linestyle=":", label="paper, not grouped: often more")
+    axes.set_xscale("log")
+    finish_figure(figure, axes, path, "choices at the first decision", "deals", fontsize=8)
+
+
+BRANCHING = Experiment(
+    name="branching",
+    source="Whitehouse, Powley and Cowling 2011, section II.C",
+    about="""Choices at a decision with and without grouping: 20 to 70 against more than 300.
+
+    Plays every deal by the rule agent and at random, half a CPU minute in all; the first decision is the deal's alone.
+    """,
+    unit="games",
+    options=DealOptions,
+    result=BranchingResult,
+    run=run_branching,
+    tables={
+        "full-branching": lambda saved: comparison_table(
+            "Branching with and without grouping", compare_branching(saved.results), games_note(saved)
+        )
+    },
+    file="full_branching",
+    plot=plot_branching,
+)

@@ -5,33 +5,88 @@ and the number of the game, so a game does not depend on which others are played
 a run was resumed.  Line-ups share nothing but the deals.
 
 All line-ups play the first game of every deal before any plays its second: a run that ends early is still balanced, and
-a file can be gone on with for more games or more deals.
+a file can be resumed for more games or more deals.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import zlib
-from collections.abc import Iterable, Mapping
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from ddz_env.agent import Agent, close
+from ddz_env.options import Range
 from ddz_env.playing import play_game, seat_generators
-from ddz_env.registry import make_agent
+from training.arena.duplicate import AgentKeeper, check_agents
 from training.arena.errors import InvalidExperimentError
-from training.arena.ordered_map import ordered_map
+from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, clustered_interval, within
-from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.experiments.experiment import (
+    Comparison,
+    ParallelOptions,
+    Saved,
+    SeedOptions,
+    Table,
+    comparison_table,
+    kept,
+)
 from training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
-from training.experiments.result_table import ResultTable
-from training.experiments.searchers import Searchers
 
-COLUMNS = ("game", "deal", "lineup", "winner", "moves")
 LANDLORD = 0
+
+
+@dataclass(frozen=True)
+class DealOptions(SeedOptions):
+    """Which of the 1,000 deals are played.
+
+    Attributes:
+        seed: Seed of all agents; the deals are always the same.
+        deals: The first so many of the 1,000 deals.
+    """
+
+    deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
+
+
+@dataclass(frozen=True)
+class FullOptions(DealOptions, ParallelOptions):
+    """How an experiment on the full game is run, and its three kinds of search at the paper's budgets.
+
+    Attributes:
+        games: Games a deal and line-up; a file can be resumed with more.
+        trees: Trees of determinized and of cheating UCT.
+        tree_iterations: Iterations a tree; information-set UCT gets those of all trees together.
+        options_: More options of every agent, as behind an agent's name: option=value,option=value.
+    """
+
+    games: Annotated[int, Range(1, 2**32)] = 1
+    trees: Annotated[int, Range(1)] = 40
+    tree_iterations: Annotated[int, Range(1)] = 250
+    options_: str = ""
+
+    @property
+    def determinized(self) -> str:
+        """Determinized UCT."""
+        return self._spec("duct", f"trees={self.trees},iterations={self.tree_iterations}")
+
+    @property
+    def cheating(self) -> str:
+        """UCT on the true game."""
+        return self._spec("cheating-uct", f"trees={self.trees},iterations={self.tree_iterations}")
+
+    def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
+        """Information-set UCT.
+
+        Example:
+            >>> FullOptions().information_set(0.44, 500)
+            'isuct:iterations=500,exploration=0.44'
+        """
+        budget = self.trees * self.tree_iterations if iterations is None else iterations
+        return self._spec("isuct", f"iterations={budget},exploration={exploration:g}")
+
+    def _spec(self, name: str, budget: str) -> str:
+        return f"{name}:{budget}" + (f",{self.options_}" if self.options_ else "")
 
 
 @dataclass(frozen=True)
@@ -48,8 +103,8 @@ class Lineup:
 
 
 @dataclass(frozen=True)
-class FullExperiment:
-    """What is played.
+class Cast:
+    """The line-ups of an experiment.
 
     Attributes:
         name: Name of the experiment.
@@ -60,37 +115,6 @@ class FullExperiment:
     name: str
     lineups: tuple[Lineup, ...]
     agents: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class FullRun:
-    """How an experiment on the full game is run.
-
-    Attributes:
-        path: Where to save, one line a game; a file of an earlier run is gone on with, and may hold more games than are
-            asked for now.  None saves nothing.
-        deals: The first so many of the 1,000 deals.
-        games: Games a deal and line-up.
-        processes: Worker processes; the results do not depend on them.
-        searchers: The agents.
-        seed: Seed of all agents.
-
-    Raises:
-        InvalidExperimentError: If a number is out of range.
-    """
-
-    path: Path | None = None
-    deals: int = DEAL_COUNT
-    games: int = 1
-    processes: int = 1
-    searchers: Searchers = field(default_factory=Searchers)
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        limits = {"deals": (1, DEAL_COUNT), "games": (1, 2**32), "processes": (1, 2**16), "seed": (0, 2**64 - 1)}
-        for name, (least, most) in limits.items():
-            if not least <= getattr(self, name) <= most:
-                raise InvalidExperimentError(f"{name}={getattr(self, name)} must be in {least}..{most}")
 
 
 @dataclass(frozen=True)
@@ -117,18 +141,12 @@ class GameResult:
         return self.winner == LANDLORD
 
 
-class GameTask(NamedTuple):
-    """A game to play.
-
-    Attributes:
-        game: Its number among the line-up's games of the deal.
-        deal: Number of the deal.
-        lineup: Index of the line-up.
-    """
+class _Task(NamedTuple):
+    """A game to play."""
 
     game: int
     deal: int
-    lineup: int
+    lineup: Lineup
 
 
 def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
@@ -139,41 +157,33 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
     return (zlib.crc32(f"{experiment}/{lineup}".encode()) << 64) | (deal << 32) | game
 
 
-class _Worker:
-    """Plays games in one process; agents are made once a seat and kept from game to game."""
+class _GameWorker(AgentKeeper):
+    """Plays games in one process."""
 
-    def __init__(self, experiment: FullExperiment, seed: int) -> None:
-        self._experiment = experiment
-        self._seed = seed
-        self._made: dict[tuple[str, int], Agent] = {}
+    def __init__(self, experiment: str, seed: int) -> None:
+        super().__init__()
+        self._experiment, self._seed = experiment, seed
 
-    def play(self, task: GameTask) -> GameResult:
-        lineup = self._experiment.lineups[task.lineup]
-        number = game_number(self._experiment.name, lineup.name, task.deal, task.game)
-        state = new_game(task.deal)
-        agents = [self._agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
+    def play(self, task: _Task) -> list[GameResult]:
+        game, deal, lineup = task
+        number = game_number(self._experiment, lineup.name, deal, game)
+        state = new_game(deal)
+        agents = [self.agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
         play_game(state, agents, seat_generators([self._seed, number], len(agents)))
         if state.winner is None:
-            raise InvalidExperimentError(f"deal {task.deal} ended without a winner")
-        return GameResult(task.game, task.deal, lineup.name, state.winner, len(state.history))
-
-    def close(self) -> None:
-        for agent in self._made.values():
-            close(agent)
-        self._made.clear()
-
-    def _agent(self, spec: str, seat: int) -> Agent:
-        if (spec, seat) not in self._made:
-            self._made[spec, seat] = make_agent(spec)
-        return self._made[spec, seat]
+            raise InvalidExperimentError(f"deal {deal} ended without a winner")
+        return [GameResult(game, deal, lineup.name, state.winner, len(state.history))]
 
 
-def run_games(experiment: FullExperiment, run: FullRun, on_progress: OnProgress = no_progress) -> list[GameResult]:
+def run_games(
+    cast: Cast, options: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[GameResult]:
     """Play every line-up on every deal.
 
     Args:
-        experiment: Who plays.
-        run: How many games, where to save them, with how many processes.
+        cast: Who plays.
+        options: How many games, with how many processes.
+        path: Where to save; a file of an earlier run is resumed, and may hold more games than are asked for now.
         on_progress: Told how many games are done.
 
     Returns:
@@ -184,42 +194,17 @@ def run_games(experiment: FullExperiment, run: FullRun, on_progress: OnProgress 
         UnknownAgentError: If an agent does not exist.
         WorkerDiedError: If a worker process died.
     """
-    for spec in {spec for lineup in experiment.lineups for spec in lineup.agents}:
-        close(make_agent(spec))  # a wrong option is an error before anything is played
-    settings = {"experiment": experiment.name, "deals": DEAL_LIST, "agents": dict(experiment.agents), "seed": run.seed}
-    table = ResultTable(run.path, settings, COLUMNS)
-    done = {(result.game, result.deal, result.lineup): result for result in games_of(table.rows)}
-    wanted = [
-        GameTask(game, deal, lineup)
-        for game in range(run.games)
-        for deal in range(run.deals)
-        for lineup in range(len(experiment.lineups))
-    ]
-
-    def key(task: GameTask) -> tuple[int, int, str]:
-        return task.game, task.deal, experiment.lineups[task.lineup].name
-
-    tasks = [task for task in wanted if key(task) not in done]
-    before = len(wanted) - len(tasks)
-    on_progress(before, len(wanted))
-    with closing(ordered_map(functools.partial(_Worker, experiment, run.seed), tasks, run.processes)) as played:
-        for number, result in enumerate(played, 1):
-            table.add(result.game, result.deal, result.lineup, result.winner, result.moves)
-            done[result.game, result.deal, result.lineup] = result
-            on_progress(before + number, len(wanted))
-    return [done[key(task)] for task in wanted]
-
-
-def games_of(rows: Iterable[Mapping[str, str]]) -> list[GameResult]:
-    """The games that the lines of a file hold."""
-    return [
-        GameResult(int(row["game"]), int(row["deal"]), row["lineup"], int(row["winner"]), int(row["moves"]))
-        for row in rows
-    ]
-
-
-def _won(result: GameResult, peasants: bool) -> float:
-    return float(result.landlord_won != peasants)
+    check_agents(spec for lineup in cast.lineups for spec in lineup.agents)
+    settings = {"experiment": cast.name, "deals": DEAL_LIST, "agents": dict(cast.agents), "seed": options.seed}
+    store = ResultStore(GameResult, path, settings, ("game", "deal", "lineup"))
+    tasks = {
+        (game, deal, lineup.name): _Task(game, deal, lineup)
+        for game in range(options.games)
+        for deal in range(options.deals)
+        for lineup in cast.lineups
+    }
+    start = functools.partial(_GameWorker, cast.name, options.seed)
+    return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
@@ -227,7 +212,7 @@ def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = Fal
     deals: dict[int, list[float]] = {}
     for result in results:
         if result.lineup == lineup:
-            deals.setdefault(result.deal, []).append(_won(result, peasants))
+            deals.setdefault(result.deal, []).append(result.landlord_won != peasants)
     return within(clustered_interval(deals.values()), 0.0, 1.0)
 
 
@@ -235,7 +220,7 @@ def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasant
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
     games: dict[tuple[int, int], dict[str, float]] = {}
     for result in results:
-        games.setdefault((result.deal, result.game), {})[result.lineup] = _won(result, peasants)
+        games.setdefault((result.deal, result.game), {})[result.lineup] = result.landlord_won != peasants
     deals: dict[int, list[float]] = {}
     for (deal, _), won in games.items():
         if lineup in won and base in won:
@@ -243,41 +228,24 @@ def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasant
     return clustered_interval(deals.values())
 
 
-def percent(interval: Interval) -> str:
-    """A rate as a percentage with one decimal.
-
-    Example:
-        >>> percent(Interval(0.5, 0.42, 0.58, 10)), percent_range(Interval(0.5, 0.42, 0.58, 10))
-        ('50.0', '42.0 to 58.0')
-    """
-    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:.1f}"
-
-
-def percent_range(interval: Interval) -> str:
-    """A rate's interval as percentages; a dash where one deal alone gives none."""
-    return "–" if math.isnan(interval.low) else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
-
-
-def points(interval: Interval) -> str:
-    """A difference of rates in percentage points, signed.
-
-    Example:
-        >>> points(Interval(0.05, -0.02, 0.12, 10)), points_range(Interval(0.05, -0.02, 0.12, 10))
-        ('+5.0', '-2.0 to +12.0')
-    """
-    return "–" if math.isnan(interval.mean) else f"{100 * interval.mean:+.1f}"
-
-
-def points_range(interval: Interval) -> str:
-    """A difference's interval in percentage points; a dash where one deal alone gives none."""
-    return "–" if math.isnan(interval.low) else f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}"
-
-
 def rate_line(what: str, paper: str, rate: Interval) -> Comparison:
     """A line of a report for a win rate; its games are counted."""
-    return Comparison(f"{what}, %", paper, percent(rate), f"{percent_range(rate)}; {rate.count:,} games")
+    return Comparison(f"{what}, %", paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
 def gain_line(what: str, paper: str, gain: Interval) -> Comparison:
     """A line of a report for a paired difference."""
-    return Comparison(f"{what}, points", paper, points(gain), f"{points_range(gain)}; paired by deal")
+    return Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
+
+
+def games_table(
+    title: str, compare: Callable[[Sequence[GameResult]], Iterable[Comparison]]
+) -> Callable[[Saved[GameResult]], Table]:
+    """What makes the table of an experiment from its games."""
+    return lambda saved: comparison_table(title, compare(saved.results), games_note(saved))
+
+
+def games_note(saved: Saved[Any]) -> str:
+    """Where the games of a table are, and who played them."""
+    agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
+    return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")

@@ -15,10 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
 
+from ddz_env.options import Range
 from training.arena.statistics import Interval, clustered_interval, within
-from training.experiments.full_games import GameResult, percent, points, points_range
-from training.experiments.full_landlord import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORDS
+from training.experiments.experiment import Experiment, Lines, Saved, Table
+from training.experiments.full_games import FullOptions, GameResult, games_note
+from training.experiments.full_landlord import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORDS, run_landlord
+from training.experiments.plotting import BLUE, ORANGE, PAPER, finish_figure, new_axes, percentages
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,7 @@ def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
     )
 
 
-def threshold_cells(results: Sequence[ThresholdResult]) -> list[list[str]]:
+def threshold_cells(results: Sequence[ThresholdResult]) -> Lines:
     """Table 2 with ours beside it, a row a list."""
     return [
         [
@@ -165,8 +170,61 @@ def threshold_cells(results: Sequence[ThresholdResult]) -> list[list[str]]:
 
 def _filtered_cells(filtered: Filtered) -> list[str]:
     return [
-        percent(filtered.determinized),
-        percent(filtered.information_set),
-        f"{points(filtered.gain)} ({points_range(filtered.gain)})" if filtered.deals else "–",
+        filtered.determinized.text(),
+        filtered.information_set.text(),
+        filtered.gain.both("+.1f"),
         f"{filtered.deals:,}",
     ]
+
+
+def _table(saved: Saved[GameResult]) -> Table:
+    title = (
+        "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
+        "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
+    )
+    return Table(title, THRESHOLD_COLUMNS, threshold_cells(filter_deals(saved.results)), games_note(saved))
+
+
+def plot_thresholds(saved: Saved[GameResult], path: Path) -> None:
+    """Table 2: information-set minus determinized UCT, row by row."""
+    results = filter_deals(saved.results)
+    figure, axes = new_axes(7.0)
+    series: list[tuple[str, str, float, list[Interval]]] = [
+        ("chosen and reported by the same games", ORANGE, -0.1, [result.same.gain for result in results]),
+        ("reported games held out", BLUE, 0.1, [result.held_out.gain for result in results]),
+    ]
+    for label, color, offset, gains in series:
+        heights, errors = percentages(gains)
+        places = [place + offset for place in range(len(results))]
+        axes.errorbar(places, heights, yerr=errors, fmt="o", capsize=3, color=color, label=label)
+    printed = [float(result.threshold.paper[1]) - float(result.threshold.paper[0]) for result in results]
+    axes.plot(range(len(results)), printed, label="paper", **PAPER)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(results)), [result.threshold.label for result in results])
+    below = "deals by how much more cheating wins than determinized UCT"
+    finish_figure(figure, axes, path, below, "information-set over\ndeterminized UCT, points")
+
+
+@dataclass(frozen=True)
+class ThresholdOptions(FullOptions):
+    """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
+
+    games: Annotated[int, Range(1, 2**32)] = 2
+
+
+THRESHOLDS_2011 = Experiment(
+    name="thresholds",
+    source="Whitehouse, Powley and Cowling 2011, section IV.D, table 2",
+    about="""Table 2: determinized and information-set UCT in the deals where seeing all cards helps.
+
+    Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The filter
+    picks luck as well; the held-out figures, which need 2 games a deal, avoid that.
+    """,
+    unit="games",
+    options=ThresholdOptions,
+    result=GameResult,
+    run=run_landlord,
+    tables={"full-thresholds": _table},
+    file="full_landlord",
+    plot=plot_thresholds,
+)

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, prod
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -27,20 +28,23 @@ from ddz_env import State, View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
 from ddz_env.notation import word_to_counts
+from ddz_env.options import Range
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
+from training.arena.ordered_map import Worker
+from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, normal_interval
-from training.experiments.comparison import Comparison, OnProgress, no_progress
-from training.experiments.result_table import ResultTable
+from training.experiments.experiment import Experiment, Saved, SeedOptions, Table, kept
+from training.experiments.plotting import finish_figure, new_axes
 
-COLUMNS = ("player", "game", "seat", "moves", "decisions", "ranks", "uniform", "default", "rules", "ess")
 PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
 """Who plays the games, by name."""
-DEFAULT_GAMES = 80
 WATCH_SEED = 2011
 """Seed of the games; responses and defaults were chosen on others."""
 STAGES = ((1, 4), (5, 9), (10, 19), (20, 99))
 """Decisions of hidden seats so far, from and to, by which results are grouped."""
+BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
+"""What the seats may be believed to be."""
 _WATCHES = 2
 """Decisions a seat and game at which it looks at the others' hands."""
 _DOUBT = 1e-3
@@ -48,6 +52,7 @@ _DOUBT = 1e-3
 more, not infinitely many."""
 
 FloatArray = npt.NDArray[np.float64]
+_Nats = Annotated[float, ".5f"]
 
 
 @dataclass(frozen=True)
@@ -73,10 +78,10 @@ class WatchResult:
     moves: int
     decisions: int
     ranks: int
-    uniform: float
-    default: float
-    rules: float
-    ess: float
+    uniform: _Nats
+    default: _Nats
+    rules: _Nats
+    ess: _Nats
 
 
 def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.int64]:
@@ -140,53 +145,63 @@ def log_probability(truth: npt.NDArray[np.int64], splits: FloatArray) -> float:
     return float(np.log(doubted[hidden]).sum())
 
 
+@dataclass(frozen=True)
+class WatchOptions(SeedOptions):
+    """How much is watched.
+
+    Attributes:
+        seed: Seed of the games.
+        games: Games a kind of player.
+        particles: Particles a look.
+    """
+
+    seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
+    games: Annotated[int, Range(1)] = 80
+    particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
+
+
 def run_hand_inference(
+    options: WatchOptions,
     path: Path | None = None,
     on_progress: OnProgress = no_progress,
-    games: int = DEFAULT_GAMES,
-    particles: int = DEFAULT_PARTICLES,
     players: Sequence[str] = tuple(PLAYERS),
-    seed: int = WATCH_SEED,
-) -> list[WatchResult]:
+) -> Saved[WatchResult]:
     """Watch games.
 
     Args:
-        path: Where to save, a few lines a game; a file of an earlier run is gone on with.
+        options: How many games and particles.
+        path: Where to save, a few lines a game; a file of an earlier run is resumed.
         on_progress: Told how many games are done.
-        games: Games a kind of player.
-        particles: Particles a look.
         players: Keys of ``PLAYERS``.
-        seed: Seed of the games.
     """
-    settings = {"experiment": "hand-inference", "particles": particles, "seed": seed}
-    table = ResultTable(path, settings, COLUMNS)
-    done = table.keys("player", "game")
-    todo = [(player, game) for player in players for game in range(games)]
-    for number, (player, game) in enumerate(todo):
-        on_progress(number, len(todo))
-        if (player, str(game)) not in done:
-            table.extend([_as_line(result) for result in _watch_game(player, game, particles, seed)])
-    on_progress(len(todo), len(todo))
-    kept = {(player, str(game)) for player, game in todo}
-    return [_from_line(row) for row in table.rows if (row["player"], row["game"]) in kept]
+    settings = {"experiment": "hand-inference", "particles": options.particles, "seed": options.seed}
+    store = ResultStore(WatchResult, path, settings, ("player", "game"))
+    tasks = {(player, game): (player, game) for player in players for game in range(options.games)}
+    return kept(store, store.fill(tasks, lambda: _Watcher(options), 1, on_progress))
 
 
-def _watch_game(player: str, game: int, particles: int, seed: int) -> list[WatchResult]:
-    """Play a game, then look at it from every seat at some of its decisions."""
-    state = State.new(seed=seed, game=game)
-    seats = state.rules.players
-    agents, rngs = [make_agent(PLAYERS[player])] * seats, seat_generators([seed, game], seats)
-    moments: list[list[State]] = [[] for _ in range(seats)]
-    while not state.is_over:
-        if any(mover != state.seat for mover, _ in state.history):
-            moments[state.seat].append(state.copy())
-        play_one(state, agents, rngs)
-    rng = np.random.default_rng([seed, game, seats])
-    results = []
-    for seat, states in enumerate(moments):
-        for index in sorted(rng.permutation(len(states))[:_WATCHES].tolist()):
-            results.append(_watch(player, game, states[index], seat, particles, rng))
-    return results
+class _Watcher(Worker[tuple[str, int], list[WatchResult]]):
+    """Plays games, then looks at them from every seat at some of its decisions."""
+
+    def __init__(self, options: WatchOptions) -> None:
+        self._seed, self._particles = options.seed, options.particles
+
+    def play(self, task: tuple[str, int]) -> list[WatchResult]:
+        player, game = task
+        state = State.new(seed=self._seed, game=game)
+        seats = state.rules.players
+        agents, rngs = [make_agent(PLAYERS[player])] * seats, seat_generators([self._seed, game], seats)
+        moments: list[list[State]] = [[] for _ in range(seats)]
+        while not state.is_over:
+            if any(mover != state.seat for mover, _ in state.history):
+                moments[state.seat].append(state.copy())
+            play_one(state, agents, rngs)
+        rng = np.random.default_rng([self._seed, game, seats])
+        return [
+            _watch(player, game, states[index], seat, self._particles, rng)
+            for seat, states in enumerate(moments)
+            for index in sorted(rng.permutation(len(states))[:_WATCHES].tolist())
+        ]
 
 
 def _watch(player: str, game: int, state: State, seat: int, particles: int, rng: np.random.Generator) -> WatchResult:
@@ -197,18 +212,9 @@ def _watch(player: str, game: int, state: State, seat: int, particles: int, rng:
     scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
     plain = log_probability(truth, plain_splits(truth))
     moves, ranks = len(view.history), int((truth.sum(axis=0) > 0).sum())
-    return WatchResult(player, game, seat, moves, decisions, ranks, plain, scored[0], scored[1], default.ess)
-
-
-def _as_line(result: WatchResult) -> tuple[object, ...]:
-    values = (getattr(result, column) for column in COLUMNS)
-    return tuple(f"{value:.5f}" if isinstance(value, float) else value for value in values)
-
-
-def _from_line(row: Mapping[str, str]) -> WatchResult:
-    game, seat, moves, decisions, ranks = (int(row[column]) for column in COLUMNS[1:6])
-    uniform, default, rules, ess = (float(row[column]) for column in COLUMNS[6:])
-    return WatchResult(row["player"], game, seat, moves, decisions, ranks, uniform, default, rules, ess)
+    # As a file holds them, so that a run and its file say the same.
+    numbers = (round(value, 5) for value in (plain, *scored, default.ess))
+    return WatchResult(player, game, seat, moves, decisions, ranks, *numbers)
 
 
 def gain(results: Sequence[WatchResult], belief: str) -> Interval:
@@ -230,27 +236,80 @@ def gain(results: Sequence[WatchResult], belief: str) -> Interval:
     return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
 
 
-def compare_hand_inference(results: Sequence[WatchResult]) -> list[Comparison]:
-    """Our gains over plain determinization; the paper has none to compare with."""
-    lines = []
-    for player in dict.fromkeys(result.player for result in results):
-        of_player = [result for result in results if result.player == player]
-        for belief, label in (("default", "three kinds of players"), ("rules", "the rule agent")):
-            lines.append(_line(f"{player} believed to be {label}", of_player, belief))
-        for first, last in STAGES:
-            here = [result for result in of_player if first <= result.decisions <= last]
-            if here:
-                lines.append(_line(f"{player}, after {first} to {last} decisions", here, "default"))
-    return lines
+def probability(results: Sequence[WatchResult], belief: str) -> float:
+    """The probability of a hidden rank's true split, the geometric mean over ranks; NaN where nothing was seen."""
+    ranks = sum(result.ranks for result in results)
+    return float(np.exp(sum(getattr(result, belief) for result in results) / ranks)) if ranks else float("nan")
 
 
-def _line(what: str, results: Sequence[WatchResult], belief: str) -> Comparison:
-    ranks = max(1, sum(result.ranks for result in results))
-    plain = np.exp(sum(result.uniform for result in results) / ranks)
-    ours = np.exp(sum(getattr(result, belief) for result in results) / ranks)
+def _by_player(results: Sequence[WatchResult]) -> dict[str, list[WatchResult]]:
+    players = dict.fromkeys(result.player for result in results)
+    return {player: [result for result in results if result.player == player] for player in players}
+
+
+def _in_stage(results: Sequence[WatchResult], stage: tuple[int, int]) -> list[WatchResult]:
+    return [result for result in results if stage[0] <= result.decisions <= stage[1]]
+
+
+def _cell(results: Sequence[WatchResult], belief: str) -> str:
     interval = gain(results, belief)
-    note = f"{interval.low:+.3f} to {interval.high:+.3f}; probability {plain:.3f} without, {ours:.3f} with"
-    return Comparison(f"{what}: nats a hidden rank", "", f"{interval.mean:+.3f}", note)
+    nats = f"{interval.text('+.3f', 1)}, {interval.span('+.3f', 1)}"
+    return f"{probability(results, belief):.3f} ({nats})" if results else "–"
+
+
+def player_table(saved: Saved[WatchResult]) -> Table:
+    """What the beliefs know in games of each kind of player."""
+    lines = [
+        (PLAYERS[player], f"{probability(own, 'uniform'):.3f}", *(_cell(own, belief) for belief in BELIEFS))
+        for player, own in _by_player(saved.results).items()
+    ]
+    header = ("games of", "plain determinization", *(f"believed to be {label}" for label in BELIEFS.values()))
+    note = (
+        "Probability of the true split of a hidden rank; in brackets the gain over plain determinization in nats a "
+        f"hidden rank, with its 95 % interval over games. Computed from {saved.name}."
+    )
+    return Table("What hand inference knows", header, lines, note)
+
+
+def stage_table(saved: Saved[WatchResult]) -> Table:
+    """What the default belief knows the longer a game lasts."""
+    by_player = _by_player(saved.results)
+    lines = []
+    for first, last in STAGES:
+        here = [_in_stage(own, (first, last)) for own in by_player.values()]
+        cells = (f"{probability(own, 'uniform'):.3f} → {_cell(own, 'default')}" if own else "–" for own in here)
+        lines.append((f"{first} to {last}", *cells))
+    header = ("decisions of hidden seats", *(PLAYERS[player] for player in by_player))
+    note = "Without inference → with the belief in three kinds of players (gain in nats, 95 % interval)."
+    return Table("What it knows the longer a game lasts", header, lines, note)
+
+
+def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
+    """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
+    by_player = _by_player(saved.results)
+    figure, panels = new_axes(3.2 * len(by_player), 3.4, len(by_player))
+    panels = panels if len(by_player) > 1 else [panels]
+    for panel, (player, own) in zip(panels, by_player.items(), strict=True):
+        for belief, label in (("uniform", "plain determinization"), *BELIEFS.items()):
+            line = [probability(_in_stage(own, stage), belief) for stage in STAGES]
+            panel.plot([f"{first}–{last}" for first, last in STAGES], line, marker="o", label=label)
+        panel.set_title(f"games of {player}")
+        panel.set_xlabel("decisions of hidden seats")
+    finish_figure(figure, panels[0], path, "decisions of hidden seats", "probability of a rank's true split")
+
+
+HAND_INFERENCE = Experiment(
+    name="hand-inference",
+    source="own",
+    about="How much the moves tell about the hidden hands of the full game (left open by the paper).",
+    unit="games",
+    options=WatchOptions,
+    result=WatchResult,
+    run=run_hand_inference,
+    tables={"hand-inference": player_table, "hand-inference-stages": stage_table},
+    file="hand_inference",
+    plot=plot_hand_inference,
+)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated
 
 from agents.exact.agents import (
     CheatingMinimaxAgent,
@@ -19,11 +20,11 @@ from agents.exact.agents import (
     InformationSetExpectimaxAgent,
     Solvers,
 )
-from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.arena.ordered_map import Worker
+from training.arena.results import OnProgress, ResultStore, no_progress
+from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, comparison_table, kept
 from training.experiments.mini_deals import TABLE_BITS, MiniDeal, mini_deals, play_exact
-from training.experiments.result_table import ResultTable
-
-COLUMNS = ("player_1", "player_2", "win_rate", "deals_won")
+from training.experiments.plotting import finish_figure, new_axes
 
 CHEATING, EXPECTIMAX, DETERMINIZED = "cheating", "expectimax", "determinized"
 CORRECT, INCORRECT = "determinized+correct", "determinized+incorrect"
@@ -50,7 +51,7 @@ class PairResult:
 
     player_1: str
     player_2: str
-    win_rate: float
+    win_rate: Annotated[float, ".6f"]
     deals_won: int
 
 
@@ -84,38 +85,38 @@ class MiniFamily:
         return DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, self._solvers)
 
 
+class _Pairs(Worker[tuple[str, str], list[PairResult]]):
+    """Plays one pair at a time on every deal."""
+
+    def __init__(self, deals: Sequence[MiniDeal]) -> None:
+        self._family, self._deals = MiniFamily(), deals
+
+    def play(self, pair: tuple[str, str]) -> list[PairResult]:
+        agents = self._family.pair(*pair)
+        won = [deal.probability for deal in self._deals if play_exact(deal, agents)[0] == 0]
+        return [PairResult(*pair, round(sum(won) / sum(deal.probability for deal in self._deals), 6), len(won))]
+
+
 def run_mini_agents(
+    options: NoOptions | None = None,
     path: Path | None = None,
     on_progress: OnProgress = no_progress,
     pairs: Sequence[tuple[str, str]] = PAIRS,
     deals: Sequence[MiniDeal] | None = None,
-) -> list[PairResult]:
+) -> Saved[PairResult]:
     """Play every pair on every deal.
 
     Args:
-        path: Where to save, one line a pair; a file of an earlier run is gone on with.
+        options: There are none.
+        path: Where to save, one line a pair; a file of an earlier run is resumed.
         on_progress: Told how many pairs are done.
         pairs: Kinds of player 1 and player 2.
         deals: The deals; all of Mini's if None.  The win rate is then conditional on being dealt one of them.
     """
     deals = mini_deals() if deals is None else deals
-    table = ResultTable(path, {"experiment": "mini-agents", "deals": len(deals)}, COLUMNS)
-    family, done = MiniFamily(), table.keys("player_1", "player_2")
-    for number, pair in enumerate(pairs):
-        on_progress(number, len(pairs))
-        if pair not in done:
-            rate, won = _play_all(family.pair(*pair), deals)
-            table.add(*pair, f"{rate:.6f}", won)
-    on_progress(len(pairs), len(pairs))
-    return [
-        PairResult(row["player_1"], row["player_2"], float(row["win_rate"]), int(row["deals_won"]))
-        for row in table.rows
-    ]
-
-
-def _play_all(agents: Sequence[ExactAgent], deals: Sequence[MiniDeal]) -> tuple[float, int]:
-    won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
-    return sum(won) / sum(deal.probability for deal in deals), len(won)
+    settings = {"experiment": "mini-agents", "deals": len(deals)}
+    store = ResultStore(PairResult, path, settings, ("player_1", "player_2"))
+    return kept(store, store.fill({pair: pair for pair in pairs}, lambda: _Pairs(deals), 1, on_progress))
 
 
 def advantage(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
@@ -146,3 +147,49 @@ def compare_mini_agents(results: Sequence[PairResult]) -> list[Comparison]:
             note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
             compared.append(Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note))
     return compared
+
+
+def pair_table(saved: Saved[PairResult]) -> Table:
+    """Player 1's win rate in every pair, a line for each kind of player 1."""
+    rates = {(result.player_1, result.player_2): f"{100 * result.win_rate:.1f}" for result in saved.results}
+    kinds = [one for one in (*KINDS, EXPECTIMAX_CORRECT) if any((one, two) in rates for two in KINDS)]
+    lines = [(one, *(rates.get((one, two), "–") for two in KINDS)) for one in kinds]
+    return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), lines)
+
+
+def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
+    """Figure 3 of the paper: groups by player 2, bars by player 1."""
+    figure, axes = new_axes(9.0)
+    rates = {(result.player_1, result.player_2): 100 * result.win_rate for result in saved.results}
+    groups = [kind for kind in KINDS if any((one, kind) in rates for one in KINDS)]
+    for index, one in enumerate(KINDS):
+        bars = [(group, rates[one, two]) for group, two in enumerate(groups) if (one, two) in rates]
+        drawn = axes.bar(
+            [group + 0.16 * (index - 2) for group, _ in bars], [rate for _, rate in bars], width=0.15, label=one
+        )
+        axes.bar_label(drawn, fmt="%.0f", fontsize=7)
+    axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
+    axes.set_ylim(0, 105)
+    legend = {"title": "player 1", "loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    finish_figure(figure, axes, path, "player 2", "player 1 wins, %", **legend)
+
+
+AGENTS = Experiment(
+    name="mini-agents",
+    source="Whitehouse, Powley and Cowling 2011, section IV.B, figure 3",
+    about="Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011).",
+    unit="pairs of agents",
+    options=NoOptions,
+    result=PairResult,
+    run=run_mini_agents,
+    tables={
+        "mini-pairs": pair_table,
+        "mini-agents": lambda saved: comparison_table(
+            "Figure 3: differences as player 1, means over the opponents",
+            compare_mini_agents(saved.results),
+            f"Computed from {saved.name}.",
+        ),
+    },
+    file="mini_agents",
+    plot=plot_mini_agents,
+)

@@ -18,11 +18,12 @@ from agents.exact.agents import DeterminizedMinimaxAgent, InformationSetExpectim
 from agents.exact.inference import History, Inference
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.view import write_view
-from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.arena.ordered_map import Worker
+from training.arena.results import OnProgress, ResultStore, no_progress
+from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, comparison_table, kept
 from training.experiments.mini_deals import MINI, TABLE_BITS, MiniDeal, mini_deals, play_exact
-from training.experiments.result_table import ResultTable
+from training.experiments.plotting import finish_figure, new_axes
 
-COLUMNS = ("player", "deal", "moves", "known_after")
 NEVER = -1
 FOURTH_TURN = 8
 """Moves of both players in four turns."""
@@ -45,7 +46,7 @@ class KnownResult:
     known_after: int
 
 
-class Watcher:
+class Watcher(Worker[tuple[int, MiniDeal], list[KnownResult]]):
     """Plays determinized minimax with the correct model of expectimax, and looks into its head."""
 
     def __init__(self) -> None:
@@ -55,11 +56,12 @@ class Watcher:
         self._agent = DeterminizedMinimaxAgent("correct", expectimax, solvers)
         self._inference = Inference(MINI, expectimax)
 
-    def watch(self, deal: MiniDeal, player: int) -> KnownResult:
+    def play(self, task: tuple[int, MiniDeal]) -> list[KnownResult]:
         """Play one deal with the agent as player 1 or 2."""
+        player, deal = task
         agents = (self._agent, self._expectimax) if player == 1 else (self._expectimax, self._agent)
         _, story = play_exact(deal, agents)
-        return KnownResult(player, deal.number, len(story), self._known_after(deal, player - 1, story))
+        return [KnownResult(player, deal.number, len(story), self._known_after(deal, player - 1, story))]
 
     def _known_after(self, deal: MiniDeal, seat: int, story: History) -> int:
         view = np.empty(ROW_WORDS, np.uint64)
@@ -71,30 +73,25 @@ class Watcher:
 
 
 def run_mini_inference(
+    options: NoOptions | None = None,
     path: Path | None = None,
     on_progress: OnProgress = no_progress,
     players: Sequence[int] = (1, 2),
     deals: Sequence[MiniDeal] | None = None,
-) -> list[KnownResult]:
+) -> Saved[KnownResult]:
     """Play every deal.
 
     Args:
-        path: Where to save, one line a game; a file of an earlier run is gone on with.
+        options: There are none.
+        path: Where to save, one line a game; a file of an earlier run is resumed.
         on_progress: Told how many games are done.
         players: Seats of determinized minimax, 1 and 2.
         deals: The deals; all of Mini's if None.
     """
-    deals = mini_deals() if deals is None else deals
-    table = ResultTable(path, {"experiment": "mini-inference"}, COLUMNS)
-    watcher, done = Watcher(), table.keys("player", "deal")
-    games = [(player, deal) for player in players for deal in deals]
-    for number, (player, deal) in enumerate(games):
-        on_progress(number, len(games))
-        if (str(player), str(deal.number)) not in done:
-            result = watcher.watch(deal, player)
-            table.add(result.player, result.deal, result.moves, result.known_after)
-    on_progress(len(games), len(games))
-    return [KnownResult(*(int(row[column]) for column in COLUMNS)) for row in table.rows]
+    store = ResultStore(KnownResult, path, {"experiment": "mini-inference"}, ("player", "deal"))
+    chosen = mini_deals() if deals is None else deals
+    tasks = {(player, deal.number): (player, deal) for player in players for deal in chosen}
+    return kept(store, store.fill(tasks, Watcher, 1, on_progress))
 
 
 def share_known(results: Sequence[KnownResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
@@ -121,3 +118,37 @@ def compare_mini_inference(results: Sequence[KnownResult]) -> list[Comparison]:
             printed = paper if player == 1 else ""
             lines.append(Comparison(f"state known {label}, as player {player}, %", printed, f"{ours:.1f}", note))
     return lines
+
+
+def plot_mini_inference(saved: Saved[KnownResult], path: Path) -> None:
+    """The share of deals in which the state is known, move by move."""
+    results = saved.results
+    figure, axes = new_axes(6.5)
+    moves = range(max(result.moves for result in results) + 1)
+    for player in sorted({result.player for result in results}):
+        axes.plot(moves, [100 * share_known(results, player, n) for n in moves], label=f"as player {player}")
+    axes.plot([FOURTH_TURN], [48], "k+", markersize=10, label="paper, fourth turn")
+    axes.axhline(74, color="black", linestyle=":", linewidth=1, label="paper, end of the game")
+    axes.set_ylim(0, 100)
+    below = "moves played (both players, passes included)"
+    finish_figure(figure, axes, path, below, "deals with the true state known, %")
+
+
+INFERENCE = Experiment(
+    name="mini-inference",
+    source="Whitehouse, Powley and Cowling 2011, section IV.B.3",
+    about="How often determinized minimax with the correct model knows the true state: 48 % and 74 %.",
+    unit="games",
+    options=NoOptions,
+    result=KnownResult,
+    run=run_mini_inference,
+    tables={
+        "mini-inference": lambda saved: comparison_table(
+            "Inference against expectimax on Mini",
+            compare_mini_inference(saved.results),
+            f"Computed from {saved.name}.",
+        )
+    },
+    file="mini_inference",
+    plot=plot_mini_inference,
+)

@@ -6,25 +6,45 @@ Player 2 is determinized UCT with 20 trees of 200 iterations.  Player 1 is infor
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from agents.mcts.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
 from ddz_env.agent import Agent
+from ddz_env.options import Range
 from ddz_env.playing import play_game, seat_generators
+from training.arena.ordered_map import Worker
+from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Z95, Interval
-from training.experiments.comparison import Comparison, OnProgress, no_progress
+from training.experiments.experiment import (
+    Comparison,
+    Experiment,
+    Saved,
+    SeedOptions,
+    comparison_table,
+    kept,
+    markdown_table,
+    read_saved,
+)
 from training.experiments.mini_deals import MINI, MiniDeal, mini_deals
-from training.experiments.result_table import ResultTable
+from training.experiments.plotting import BLUE, finish_figure, new_axes, percentages
 
-COLUMNS = ("deal", "isuct_wins", "duct_wins")
 PAPER_GAMES = 10
 PLAYERS_1 = ("isuct", "duct")
 PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
+
+
+FILES = {
+    "mini_uct.csv": "taken at once, in simulations and by the agent",
+    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+}
+"""The files that the page compares, and what they differ in."""
 
 
 @dataclass(frozen=True)
@@ -33,28 +53,38 @@ class DealResult:
 
     Attributes:
         deal: Its number.
-        wins: Games that each kind of player 1 won, in the order of ``PLAYERS_1``.
+        isuct_wins: Games that information-set UCT won as player 1.
+        duct_wins: Games that determinized UCT won.
     """
 
     deal: int
-    wins: tuple[int, int]
+    isuct_wins: int
+    duct_wins: int
 
 
 @dataclass(frozen=True)
-class Variant:
+class UctOptions(SeedOptions):
     """What may differ from our searches as they are.
 
     Attributes:
-        exploration: The exploration constant of all agents.
-        finish: Take finishing moves at once; without it the searches are the paper's to the letter.
+        seed: Seed of all agents.
+        games: Games a deal and agent; the paper played 10.
+        exploration: Exploration constant of all agents.
+        finish: Finishing moves at once (the paper: no).
     """
 
-    exploration: float = 1.0
+    games: Annotated[int, Range(1)] = PAPER_GAMES
+    exploration: Annotated[float, Range(0)] = 1.0
     finish: bool = True
 
     def settings(self) -> dict[str, Any]:
-        """What differs from the default, for the file's settings."""
-        return {name: value for name, value in asdict(self).items() if value != getattr(_DEFAULT, name)}
+        """What a file must agree on; what the searches have by default is not named."""
+        searches = {"exploration": 1.0, "finish": True}
+        return {
+            name: value
+            for name, value in dataclasses.asdict(self).items()
+            if name not in searches or value != searches[name]
+        }
 
     def agent(self, kind: str) -> Agent:
         """Information-set UCT or determinized UCT with 4,000 iterations a decision."""
@@ -63,55 +93,45 @@ class Variant:
         return DeterminizedUctAgent(200, trees=20, exploration=self.exploration, finish=self.finish)
 
 
-_DEFAULT = Variant()
+class _UctGames(Worker[MiniDeal, list[DealResult]]):
+    """Plays all games of one deal at a time."""
+
+    def __init__(self, options: UctOptions) -> None:
+        self._options = options
+        self._contenders = [options.agent(kind) for kind in PLAYERS_1]
+        self._opponent = options.agent("duct")
+
+    def play(self, deal: MiniDeal) -> list[DealResult]:
+        return [DealResult(deal.number, self._wins(deal, 0), self._wins(deal, 1))]
+
+    def _wins(self, deal: MiniDeal, kind: int) -> int:
+        """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
+        won, agents = 0, [self._contenders[kind], self._opponent]
+        for repetition in range(self._options.games):
+            number = (repetition * len(mini_deals()) + deal.number) * len(PLAYERS_1) + kind
+            rngs = seat_generators([self._options.seed, number], 2)
+            won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
+        return won
 
 
 def run_mini_uct(
+    options: UctOptions,
     path: Path | None = None,
     on_progress: OnProgress = no_progress,
-    games: int = PAPER_GAMES,
-    seed: int = 0,
     deals: Sequence[MiniDeal] | None = None,
-    variant: Variant = _DEFAULT,
-) -> list[DealResult]:
+) -> Saved[DealResult]:
     """Play every deal ``games`` times with each kind of player 1.
 
     Args:
-        path: Where to save, one line a deal; a file of an earlier run is gone on with.
+        options: Games, seed, exploration and finishing moves; a game's generators follow from seed, deal, repetition
+            and kind.
+        path: Where to save, one line a deal; a file of an earlier run is resumed.
         on_progress: Told how many deals are done.
-        games: Games a deal and kind.
-        seed: Seed of all agents; a game's generators follow from seed, deal, repetition and kind.
         deals: The deals; all of Mini's if None.
-        variant: Exploration and finishing moves of all agents.
     """
-    deals = mini_deals() if deals is None else deals
-    table = ResultTable(path, {"experiment": "mini-uct", "games": games, "seed": seed} | variant.settings(), COLUMNS)
-    done = table.keys("deal")
-    contenders = [variant.agent(kind) for kind in PLAYERS_1]
-    opponent = variant.agent("duct")
-    for number, deal in enumerate(deals):
-        on_progress(number, len(deals))
-        if (str(deal.number),) not in done:
-            table.add(
-                deal.number, *(_wins(agent, opponent, deal, games, seed, i) for i, agent in enumerate(contenders))
-            )
-    on_progress(len(deals), len(deals))
-    return deal_results(table.rows)
-
-
-def deal_results(rows: Iterable[Mapping[str, str]]) -> list[DealResult]:
-    """The lines of a results file."""
-    return [DealResult(int(row["deal"]), (int(row["isuct_wins"]), int(row["duct_wins"]))) for row in rows]
-
-
-def _wins(agent: Agent, opponent: Agent, deal: MiniDeal, games: int, seed: int, kind: int) -> int:
-    """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
-    won = 0
-    for repetition in range(games):
-        number = (repetition * len(mini_deals()) + deal.number) * len(PLAYERS_1) + kind
-        final = play_game(State(deal.row.copy(), MINI), [agent, opponent], seat_generators([seed, number], 2))
-        won += final.winner == 0
-    return won
+    store = ResultStore(DealResult, path, {"experiment": "mini-uct", **options.settings()}, ("deal",))
+    tasks = {(deal.number,): deal for deal in (mini_deals() if deals is None else deals)}
+    return kept(store, store.fill(tasks, functools.partial(_UctGames, options), 1, on_progress))
 
 
 def win_rate(results: Sequence[DealResult], kind: str, games: int) -> Interval:
@@ -121,28 +141,69 @@ def win_rate(results: Sequence[DealResult], kind: str, games: int) -> Interval:
     the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
     (at most ``1 / (4 g)`` is assumed where one game was played).
     """
-    deals, index = mini_deals(), PLAYERS_1.index(kind)
+    deals = mini_deals()
     mass = sum(deals[result.deal].probability for result in results)
     mean = variance = 0.0
     for result in results:
-        share, won = deals[result.deal].probability / mass, result.wins[index]
+        share, won = deals[result.deal].probability / mass, getattr(result, f"{kind}_wins")
         mean += share * won / games
         variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
     margin = Z95 * math.sqrt(variance)
     return Interval(mean, mean - margin, mean + margin, games * len(results))
 
 
-def rate_cells(results: Sequence[DealResult], games: int) -> tuple[str, ...]:
+def rate_cells(saved: Saved[DealResult]) -> tuple[str, ...]:
     """Both kinds' win rates with their intervals, in per cent."""
-    rates = (win_rate(results, kind, games) for kind in PLAYERS_1)
-    return tuple(f"{100 * rate.mean:.1f} ({100 * rate.low:.1f} to {100 * rate.high:.1f})" for rate in rates)
+    return tuple(win_rate(saved.results, kind, saved.settings["games"]).both() for kind in PLAYERS_1)
 
 
-def compare_mini_uct(results: Sequence[DealResult], games: int) -> list[Comparison]:
+def compare_mini_uct(saved: Saved[DealResult]) -> list[Comparison]:
     """The paper's figures beside ours."""
     lines = []
     for kind, name in zip(PLAYERS_1, ("information-set UCT 4,000", "determinized UCT 20 × 200"), strict=True):
-        rate = win_rate(results, kind, games)
-        note = f"{100 * rate.low:.1f} to {100 * rate.high:.1f}; {rate.count:,} games"
-        lines.append(Comparison(f"{name} as player 1, %", PAPER_RATES[kind], f"{100 * rate.mean:.1f}", note))
+        rate = win_rate(saved.results, kind, saved.settings["games"])
+        note = f"{rate.span()}; {rate.count:,} games"
+        lines.append(Comparison(f"{name} as player 1, %", PAPER_RATES[kind], rate.text(), note))
     return lines
+
+
+def _page_table(folder: Path) -> str:
+    """Player 1's win rate on Mini as our searches are and as the paper's are."""
+    lines = []
+    for name, what in FILES.items():
+        saved = read_saved(DealResult, folder / name)
+        games = saved.settings["games"] * len(saved.results)
+        lines.append((what, f"`{name}`", f"{games:,}", *rate_cells(saved)))
+    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
+    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
+
+
+def plot_mini_uct(saved: Saved[DealResult], path: Path) -> None:
+    """Both kinds of player 1 beside the paper."""
+    figure, axes = new_axes(5.5)
+    rates = [win_rate(saved.results, kind, saved.settings["games"]) for kind in PLAYERS_1]
+    heights, errors = percentages(rates)
+    drawn = axes.bar(PLAYERS_1, heights, width=0.5, yerr=errors, color=BLUE)
+    axes.bar_label(drawn, fmt="%.1f", padding=2)
+    axes.plot(PLAYERS_1, [float(PAPER_RATES[k]) for k in PLAYERS_1], "k+", markersize=12, label="paper")
+    axes.set_ylim(50, 80)
+    finish_figure(figure, axes, path, "", "player 1 wins, %")
+
+
+UCT = Experiment(
+    name="mini-uct",
+    source="Whitehouse, Powley and Cowling 2011, section IV.C",
+    about="Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %.",
+    unit="deals",
+    options=UctOptions,
+    result=DealResult,
+    run=run_mini_uct,
+    tables={
+        "mini-uct-rates": lambda saved: comparison_table(
+            "UCT on Mini against determinized UCT 20 × 200", compare_mini_uct(saved), f"Computed from {saved.name}."
+        )
+    },
+    file="mini_uct",
+    plot=plot_mini_uct,
+    pages={"mini-uct": _page_table},
+)

@@ -6,31 +6,44 @@ that the games of other weights are never mixed in.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
+from typing import Annotated
 
 from agents.neural.shipped import shipped_policy_path
-from ddz_env.agent import close
-from ddz_env.registry import make_agent
-from training.arena.duplicate import SIDES, GameRecord
-from training.arena.errors import InvalidExperimentError
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import Interval, normal_interval, side_score, win_share, within
-from training.experiments.comparison import OnProgress, no_progress
-from training.experiments.result_table import ResultTable
-from training.experiments.stretches import stretches
+from ddz_env import Rules
+from ddz_env.options import Range
+from training.arena.duplicate import SIDES, DealWorker, GameRecord, Match, check_agents
+from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.statistics import (
+    Interval,
+    milliseconds_a_decision,
+    normal_interval,
+    side_score,
+    within,
+    won_by_side,
+)
+from training.experiments.experiment import (
+    Experiment,
+    ParallelOptions,
+    Saved,
+    Table,
+    check_known,
+    kept,
+    markdown_table,
+    read_saved,
+)
 
 FIRST_DEAL = 5_000_000
 """Training draws deals of its own, and evaluations during training play those from 1,000,000 on."""
 
 POLICY = "policy"
 NEURAL = "neural-ismcts"
-COLUMNS = (
-    "agent", "opponent", "deal", "landlord", "peasants", "landlord_score", "peasants_score", "ms", "opponent_ms",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -87,19 +100,10 @@ class StrengthResult:
     deal: int
     landlord: int
     peasants: int
-    landlord_score: float
-    peasants_score: float
-    ms: float
-    opponent_ms: float
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, str]) -> StrengthResult:
-        """A line of the results file."""
-        scores = float(row["landlord_score"]), float(row["peasants_score"])
-        wins = int(row["landlord"]), int(row["peasants"])
-        return cls(
-            row["agent"], row["opponent"], int(row["deal"]), *wins, *scores, float(row["ms"]), float(row["opponent_ms"])
-        )
+    landlord_score: Annotated[float, "g"]
+    peasants_score: Annotated[float, "g"]
+    ms: Annotated[float, ".3f"]
+    opponent_ms: Annotated[float, ".3f"]
 
 
 def shipped_fingerprint() -> str:
@@ -107,28 +111,33 @@ def shipped_fingerprint() -> str:
     return hashlib.sha256(shipped_policy_path().read_bytes()).hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class StrengthOptions(ParallelOptions):
+    """What is played.
+
+    Attributes:
+        seed: Seed of deals and agents.
+        only: Only this pairing (policy-rules, search-policy ...); may be repeated.
+        deals: Duplicate deals of every pairing; 500 to 10,000 by default.
+        neural: The search with the policy.
+        first_deal: Number of the first deal under the seed.
+    """
+
+    only: tuple[str, ...] | None = None
+    deals: Annotated[int, Range(1)] | None = None
+    neural: str = NEURAL
+    first_deal: Annotated[int, Range(0)] = FIRST_DEAL
+
+
 def run_policy_strength(
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    *,
-    names: Sequence[str] = tuple(PAIRINGS),
-    deals: int | None = None,
-    neural: str = NEURAL,
-    first_deal: int = FIRST_DEAL,
-    processes: int = 1,
-    seed: int = 0,
-) -> list[StrengthResult]:
+    options: StrengthOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[StrengthResult]:
     """Play the shipped policy against others.
 
     Args:
-        path: Where to save, one line a deal; a file of an earlier run is gone on with.
+        options: Who plays how many deals.
+        path: Where to save, one line a deal; a file of an earlier run is resumed.
         on_progress: Told how many deals are done.
-        names: Pairings, of ``PAIRINGS``.
-        deals: Duplicate deals of each; None for its own number.
-        neural: Specification of the search.
-        first_deal: Number of the first deal.
-        processes: Worker processes; but for the milliseconds, the results do not depend on them.
-        seed: Seed of deals and agents.
 
     Returns:
         The deals asked for, pairing by pairing; the file may hold more.
@@ -138,64 +147,29 @@ def run_policy_strength(
         UnknownAgentError: If an agent does not exist.
         SettingsMismatchError: If the file was written with other weights or another seed.
     """
-    unknown = [name for name in names if name not in PAIRINGS]
-    if unknown:
-        raise InvalidExperimentError(f"{', '.join(unknown)}: no such pairing; there are {', '.join(PAIRINGS)}")
-    plan = [(neural if pair.searches else POLICY, pair.opponent, deals or pair.deals) for pair in _chosen(names)]
-    for spec in {spec for agent, opponent, _ in plan for spec in (agent, opponent)}:
-        close(make_agent(spec))  # a wrong name is an error before anything is played
-    settings = {"experiment": "policy-strength", "seed": seed, "weights": shipped_fingerprint()}
-    table = ResultTable(path, settings, COLUMNS)
-    total, finished = sum(count for _, _, count in plan), 0
-    done = table.keys("agent", "opponent", "deal")
-    for agent, opponent, count in plan:
-        wanted = range(first_deal, first_deal + count)
-        missing = [deal for deal in wanted if (agent, opponent, str(deal)) not in done]
-        finished += count - len(missing)
-        on_progress(finished, total)
-
-        def save(records: list[GameRecord], agent: str = agent, opponent: str = opponent) -> None:
-            nonlocal finished
-            finished += 1
-            table.add(agent, opponent, *_cells(records))
-            on_progress(finished, total)
-
-        arena = Arena((agent, opponent), seed=seed)
-        for first, stretch in stretches(missing):
-            run_arena(arena, stretch, first_deal=first, processes=processes, on_deal=save)
-    return [result for part in plan for result in _found(table, part, first_deal)]
+    names = options.only or tuple(PAIRINGS)
+    check_known("pairing", names, PAIRINGS)
+    chosen = [pairing for name, pairing in PAIRINGS.items() if name in names]
+    tasks = {
+        (*pair, deal): Match(pair, deal, pair)
+        for pairing in chosen
+        for pair in [(options.neural if pairing.searches else POLICY, pairing.opponent)]
+        for deal in range(options.first_deal, options.first_deal + (options.deals or pairing.deals))
+    }
+    check_agents(spec for match in tasks.values() for spec in match.specs)
+    settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
+    store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"))
+    start = functools.partial(DealWorker[list[StrengthResult]], strength_result, Rules(), options.seed)
+    return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
 
-def _chosen(names: Sequence[str]) -> list[Pairing]:
-    """Pairings in the order of the table, each once."""
-    return [pairing for name, pairing in PAIRINGS.items() if name in names]
-
-
-def _found(table: ResultTable, part: tuple[str, str, int], first_deal: int) -> list[StrengthResult]:
-    """A pairing's results by deal."""
-    agent, opponent, count = part
-    own = [row for row in table.rows if (row["agent"], row["opponent"]) == (agent, opponent)]
-    results = [StrengthResult.of_row(row) for row in own]
-    chosen = [result for result in results if first_deal <= result.deal < first_deal + count]
-    return sorted(chosen, key=lambda result: result.deal)
-
-
-def _cells(records: Sequence[GameRecord]) -> tuple[object, ...]:
-    """A deal's line from its two games, behind the names."""
-    as_landlord, as_peasants = (
-        next(record for record in records if (record.seats == "abb") == (side == SIDES[0])) for side in SIDES
-    )
-    wins = (int(win_share(record, "a") > 0.5) for record in (as_landlord, as_peasants))
-    scores = (f"{side_score(record, 'a', 'stake'):g}" for record in (as_landlord, as_peasants))
-    return records[0].deal, *wins, *scores, *(f"{_milliseconds(records, letter):.3f}" for letter in "ab")
-
-
-def _milliseconds(records: Sequence[GameRecord], letter: str) -> float:
-    """Milliseconds a decision over the games of a deal; 0 where an agent never came to act."""
-    decisions = [getattr(record, f"decisions_{letter}") for record in records]
-    times = [getattr(record, f"ms_{letter}") for record in records]
-    spent = sum(count * each for count, each in zip(decisions, times, strict=True))
-    return float(spent / sum(decisions)) if sum(decisions) else 0.0
+def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:
+    """The line of a deal."""
+    *games, wins = won_by_side(records)
+    scores = (side_score(game, "a", "stake") for game in games)
+    times = (milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab")
+    rounded = (0.0 if math.isnan(ms) else round(ms, 3) for ms in times)
+    return [StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *rounded)]
 
 
 STRENGTH_HEADER = (
@@ -237,9 +211,9 @@ def _line(agent: str, opponent: str, own: Sequence[StrengthResult]) -> list[str]
     target = pairing.target if pairing else None
     return [
         f"{len(own):,}",
-        f"{100 * wins.mean:.1f} ({100 * wins.low:.1f}–{100 * wins.high:.1f})",
+        wins.both(to="–"),
         *(f"{100 * fmean(getattr(result, side) for result in own):.1f}" for side in SIDES),
-        f"{score.mean:+.2f} ±{score.half_width:.2f}",
+        score.plus_minus(),
         f"{median(result.ms for result in own):.2f}",
         f"{median(result.opponent_ms for result in own):.2f}",
         "" if target is None else f"{target:g}",
@@ -252,3 +226,38 @@ def _place(agent: str, opponent: str) -> int:
     known = [(pairing.searches, pairing.opponent) for pairing in PAIRINGS.values()]
     pair = agent != POLICY, opponent
     return known.index(pair) if pair in known else len(known)
+
+
+def strength_table(saved: Saved[StrengthResult]) -> Table:
+    """What the shipped policy wins, alone and in the search."""
+    first = min(result.deal for result in saved.results)
+    note = f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}, {saved.name}"
+    return Table(
+        "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision",
+        STRENGTH_HEADER,
+        strength_cells(saved.results),
+        f"{note}; the weights are `{saved.settings['weights']}`.",
+    )
+
+
+def _rates(folder: Path) -> str:
+    """Win rates of the shipped policy alone, for a page that has no room for more."""
+    lines = strength_cells(read_saved(StrengthResult, folder / "policy_strength.csv").results)
+    return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
+
+
+POLICY_STRENGTH = Experiment(
+    name="policy-strength",
+    source="own",
+    about="""The shipped policy, alone and in the search, against everybody, on deals that nothing was chosen on.
+
+    Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
+    """,
+    unit="duplicate deals",
+    options=StrengthOptions,
+    result=StrengthResult,
+    run=run_policy_strength,
+    tables={"policy-strength": strength_table},
+    file="policy_strength",
+    pages={"policy-rates": _rates},
+)

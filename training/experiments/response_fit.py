@@ -33,7 +33,7 @@ from ddz_env.actions import BID_BASE
 from ddz_env.agent import Agent
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
-from training.experiments.comparison import OnProgress, no_progress
+from training.arena.results import OnProgress, no_progress
 
 FIT_SEED = 1_000_003
 """Seed of the games that responses are fitted on; nothing is reported on them."""

@@ -15,9 +15,9 @@ import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -27,17 +27,17 @@ from agents.neural_search.descent import new_descents
 from agents.neural_search.leaves import play_on
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.agent import Agent, cheats, close
+from ddz_env.agent import cheats, close
 from ddz_env.observation import action_mask, observe
+from ddz_env.options import Range
 from ddz_env.registry import make_agent
+from training.arena.duplicate import AgentKeeper
 from training.arena.errors import InvalidExperimentError
-from training.arena.ordered_map import ordered_map
-from training.arena.statistics import Interval, normal_interval
-from training.experiments.comparison import OnProgress, no_progress
+from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.statistics import normal_interval
+from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
 from training.experiments.policy_strength import shipped_fingerprint
-from training.experiments.result_table import ResultTable
 
-COLUMNS = ("agent", "game", "decisions", "changed", "landlord", "peasants", "ms")
 SEARCHES = (
     "neural-ismcts",
     "neural-ismcts:inference=policy",
@@ -50,7 +50,6 @@ SEARCHES = (
 ``caution``."""
 SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""
-DEFAULT_GAMES, DEFAULT_PLAYOUTS = 100, 64
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,6 @@ class GainResult:
     landlord: float
     peasants: float
     ms: float
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, str]) -> GainResult:
-        """A line of the results file."""
-        counts = int(row["game"]), int(row["decisions"]), int(row["changed"])
-        return cls(row["agent"], *counts, *(float(row[name]) for name in ("landlord", "peasants", "ms")))
 
 
 class _Drawing:
@@ -124,13 +117,14 @@ class _Task:
     agents: tuple[str, ...]
 
 
-class _Worker:
+class _GainWorker(AgentKeeper):
     """Looks at games in one process."""
 
     def __init__(self, seed: int, playouts: int) -> None:
+        super().__init__()
         self._seed, self._playouts = seed, playouts
         self._model = load_policy(None)
-        self._agents: dict[str, Agent] = {}
+        self._compiled: set[str] = set()
 
     def play(self, task: _Task) -> list[GainResult]:
         """Every search's results in a game."""
@@ -145,11 +139,6 @@ class _Worker:
 
         return [self._look(spec, task.game, decisions, value) for spec in task.agents]
 
-    def close(self) -> None:
-        """Release the agents."""
-        for agent in self._agents.values():
-            close(agent)
-
     def _decisions(self, game: int) -> list[tuple[State, int]]:
         """Play a game by the policy's likeliest moves; the decisions not settled, and what it does there."""
         state, agent, rng = State.new(self._seed, game=game), ModelAgent(self._model), np.random.default_rng(0)
@@ -163,15 +152,16 @@ class _Worker:
         return found
 
     def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
-        if spec not in self._agents:
-            self._agents[spec] = make_agent(spec)
+        agent = self.agent(spec)
+        if spec not in self._compiled:
+            self._compiled.add(spec)
             for state, _ in decisions[-1:]:  # what is compiled at the first use is not timed
-                self._agents[spec].act(state.view(), np.random.default_rng(0))
+                agent.act(state.view(), np.random.default_rng(0))
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
             view, rng = state.view(), np.random.default_rng([self._seed, game, place])
             began = time.perf_counter()
-            action = self._agents[spec].act(view, rng).main
+            action = agent.act(view, rng).main
             seconds += time.perf_counter() - began
             if action != own:
                 changed += 1
@@ -179,53 +169,55 @@ class _Worker:
         return GainResult(spec, game, len(decisions), changed, gains[True], gains[False], round(1000 * seconds, 1))
 
 
+@dataclass(frozen=True)
+class GainOptions(ParallelOptions):
+    """Whose decisions are valued, and how.
+
+    Attributes:
+        agent: This search; may be repeated, the first is compared with.
+        games: Games of the policy against itself.
+        playouts: Games that are played on to value a move.
+    """
+
+    agent: tuple[str, ...] | None = None
+    games: Annotated[int, Range(1)] = 100
+    playouts: Annotated[int, Range(1)] = 64
+
+    def check(self) -> None:
+        """Refuse a search that stands twice."""
+        if self.agent is not None and (not self.agent or len(set(self.agent)) < len(self.agent)):
+            raise InvalidExperimentError(f"agent={list(self.agent)} must be one or more, each once")
+
+
 def run_search_gains(
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    *,
-    agents: Sequence[str] = SEARCHES,
-    games: int = DEFAULT_GAMES,
-    playouts: int = DEFAULT_PLAYOUTS,
-    processes: int = 1,
-    seed: int = 0,
-) -> list[GainResult]:
+    options: GainOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[GainResult]:
     """Ask searches about the decisions of the shipped policy's games against itself.
 
     Args:
-        path: Where to save, a line a game and search; a file of an earlier run is gone on with.
+        options: The searches, which must need nothing but a view to move; games and playouts.
+        path: Where to save, a line a game and search; a file of an earlier run is resumed.
         on_progress: Told how many games are done.
-        agents: Specifications of the searches, which must need nothing but a view to move.
-        games: How many games.
-        playouts: Games that are played on to value a move.
-        processes: Worker processes; but for times, results are the same.
-        seed: Seed of everything.
 
     Returns:
         The results of these agents and games (:func:`in_order`).
 
     Raises:
-        InvalidExperimentError: If a number is out of range, there is no agent, or one stands twice or cheats.
+        InvalidExperimentError: If an agent cheats.
         UnknownAgentError: If an agent does not exist.
     """
-    for name, number in (("games", games), ("playouts", playouts), ("processes", processes)):
-        if number < 1:
-            raise InvalidExperimentError(f"{name}={number} must be at least 1")
-    if not agents or len(set(agents)) < len(agents):
-        raise InvalidExperimentError(f"agents={list(agents)} must be one or more, each once")
+    agents = options.agent or SEARCHES
     for spec in agents:
         _check_agent(spec)
-    settings = {"experiment": "search-gains", "weights": shipped_fingerprint(), "seed": seed, "playouts": playouts}
-    table = ResultTable(path, settings, COLUMNS)
-    done = table.keys("agent", "game")
-    missing = [_Task(game, tuple(spec for spec in agents if (spec, str(game)) not in done)) for game in range(games)]
+    settings = {"weights": shipped_fingerprint(), "seed": options.seed, "playouts": options.playouts}
+    store = ResultStore(GainResult, path, {"experiment": "search-gains", **settings}, ("agent", "game"))
+    games = range(options.games)
+    missing = [_Task(game, tuple(spec for spec in agents if (spec, game) not in store.found)) for game in games]
     todo = [task for task in missing if task.agents]
-    on_progress(games - len(todo), games)
-    with closing(ordered_map(functools.partial(_Worker, seed, playouts), todo, processes)) as found:
-        for number, results in enumerate(found, 1):
-            table.extend([[getattr(result, column) for column in COLUMNS] for result in results])
-            on_progress(games - len(todo) + number, games)
-    found_all = [GainResult.of_row(row) for row in table.rows]
-    return in_order([result for result in found_all if result.agent in agents and result.game < games], agents)
+    start = functools.partial(_GainWorker, options.seed, options.playouts)
+    store.gather(todo, start, options.processes, on_progress, options.games - len(todo))
+    found = [result for spec in agents for game in games for result in store.found.get((spec, game), ())]
+    return kept(store, found)
 
 
 def _check_agent(spec: str) -> None:
@@ -275,16 +267,37 @@ def _line(own: Sequence[GainResult]) -> list[str]:
         f"{decisions:,}",
         f"{100 * changed / max(1, decisions):.1f}",
         f"{sum(result.ms for result in own) / max(1, decisions):.0f}",
-        *(f"{side.mean:+.1f}" for side in sides),
-        _points(normal_interval([predicted(result) for result in own])),
+        *(side.text("+.1f", 1) for side in sides),
+        normal_interval([predicted(result) for result in own]).both("+.1f", 1),
     ]
 
 
 def _over(own: Mapping[int, GainResult], first: Mapping[int, GainResult]) -> str:
     if own is first:
         return ""
-    return _points(normal_interval([predicted(own[game]) - predicted(first[game]) for game in own if game in first]))
+    gains = [predicted(own[game]) - predicted(first[game]) for game in own if game in first]
+    return normal_interval(gains).both("+.1f", 1)
 
 
-def _points(interval: Interval) -> str:
-    return f"{interval.mean:+.1f} ({interval.low:+.1f} to {interval.high:+.1f})"
+def gain_table(saved: Saved[GainResult]) -> Table:
+    """What the decisions of searches over the policy are worth."""
+    note = f"{saved.name}, seed {saved.settings['seed']}, {saved.settings['playouts']} games to value a move"
+    return Table(
+        "Gains over the policy, points of win rate",
+        GAIN_HEADER,
+        gain_cells(in_order(saved.results)),
+        f"{note}; the weights are `{saved.settings['weights']}`.",
+    )
+
+
+SEARCH_GAINS = Experiment(
+    name="search-gains",
+    source="own",
+    about="What the decisions of the search over the policy are worth in the deals that are really played.",
+    unit="games",
+    options=GainOptions,
+    result=GainResult,
+    run=run_search_gains,
+    tables={"search-gains": gain_table},
+    file="search_gains",
+)

@@ -2,28 +2,36 @@
 
 An option that costs time gets fewer iterations.  Before anything is played, the processor time of a decision is
 measured for every variant on the same positions, and iterations are set so that all cost what the plain search costs
-with ``base_iterations``; the numbers found are saved with the results and used again when a run is resumed.
+with its own; the numbers found are saved with the results and used again when a run is resumed.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from ddz_env import State, View
+from ddz_env import Rules, State, View
 from ddz_env.agent import Agent
+from ddz_env.options import Range
 from ddz_env.registry import make_agent
-from training.arena.duplicate import GameRecord
-from training.arena.errors import InvalidExperimentError
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import Interval, normal_interval, win_share
-from training.experiments.comparison import OnProgress, no_progress
-from training.experiments.result_table import ResultTable
-from training.experiments.stretches import stretches
+from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents
+from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.statistics import Interval, normal_interval, won_by_side
+from training.experiments.experiment import (
+    Experiment,
+    ParallelOptions,
+    Saved,
+    Table,
+    check_known,
+    kept,
+    read_saved,
+)
 
 PLAIN = "isuct"
 RULES = "rules"
@@ -57,21 +65,20 @@ QUICK = tuple(name for name in VARIANTS if "inference" not in name)
 WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cautious rollouts (rules)"}
 """The same rollouts without inference; a report that has both compares them deal by deal."""
 
-BUDGET_COLUMNS = ("variant", "iterations", "microseconds")
-COLUMNS = ("variant", "opponent", "deal", "landlord", "peasants")
-
 
 @dataclass(frozen=True)
-class Budget:
-    """What a variant may do.
+class EqualTime:
+    """The iterations with which a variant takes as long as the plain search.
 
     Attributes:
+        variant: Its name.
         iterations: Iterations a decision.
         microseconds: Processor time that a decision took with them, on average.
     """
 
+    variant: str
     iterations: int
-    microseconds: float
+    microseconds: Annotated[float, ".0f"]
 
 
 @dataclass(frozen=True)
@@ -116,19 +123,19 @@ def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
     return (time.process_time() - start) / len(views) * 1e6
 
 
-def calibrate(spec: str, target: float, views: Sequence[View]) -> Budget:
+def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
     """Iterations with which a variant costs so many microseconds a decision, to 4 per cent if the clock allows it.
 
     Cost is nearly a fixed part (inference has a large one) and so much an iteration: after the first step, which takes
     it as proportional, each step follows the line through what was measured, at most fourfold.
     """
-    iterations, best = 64, Budget(64, float("inf"))
+    iterations, best = 64, EqualTime(variant, 64, float("inf"))
     measured: list[tuple[int, float]] = []
     for _ in range(8):
-        cost = microseconds_a_decision(make_agent(spec.format(iterations)), views)
+        cost = microseconds_a_decision(make_agent(VARIANTS[variant].format(iterations)), views)
         measured.append((iterations, cost))
         if abs(cost - target) < abs(best.microseconds - target):
-            best = Budget(iterations, cost)
+            best = EqualTime(variant, iterations, cost)
         if abs(cost / target - 1) < 0.04:
             break
         wanted = iterations + (target - cost) / _cost_of_an_iteration(measured)
@@ -144,8 +151,8 @@ def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
     return rise / float(spread @ spread) if rise > 0 else float(costs[-1] / iterations[-1])
 
 
-def budgets(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, Budget]:
-    """Budgets of equal time, from the file of an earlier run where it has them.
+def equal_times(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, EqualTime]:
+    """The iterations of equal time, from the file of an earlier run where it has them.
 
     Args:
         path: Where to save them; None saves nothing.
@@ -153,44 +160,56 @@ def budgets(path: Path | None, base_iterations: int, names: Iterable[str], seed:
         names: Variants, of ``VARIANTS``.
         seed: Seed of the positions that are timed.
     """
-    table = ResultTable(path, {"experiment": "search-budgets", "base": base_iterations, "seed": seed}, BUDGET_COLUMNS)
-    known = {row["variant"]: Budget(int(row["iterations"]), float(row["microseconds"])) for row in table.rows}
+    settings = {"experiment": "search-budgets", "base": base_iterations, "seed": seed}
+    store = ResultStore(EqualTime, path, settings, ("variant",))
+    known = {found.variant: found for found in store.results}
     views = positions(60, seed)
-    if "plain" not in known:
-        cost = microseconds_a_decision(make_agent(VARIANTS["plain"].format(base_iterations)), views)
-        known["plain"] = Budget(base_iterations, cost)
-        table.add("plain", base_iterations, f"{cost:.0f}")
-    for name in names:
+    for name in dict.fromkeys(("plain", *names)):
         if name not in known:
-            known[name] = calibrate(VARIANTS[name], known["plain"].microseconds, views)
-            table.add(name, known[name].iterations, f"{known[name].microseconds:.0f}")
+            if name == "plain":
+                cost = microseconds_a_decision(make_agent(VARIANTS[name].format(base_iterations)), views)
+                known[name] = EqualTime(name, base_iterations, cost)
+            else:
+                known[name] = calibrate(name, known["plain"].microseconds, views)
+            store.add([known[name]])
     return known
 
 
+def times_beside(path: Path) -> Path:
+    """Where the iterations of equal time of a file of results are."""
+    return path.with_name(f"{path.stem}_budgets.csv")
+
+
+@dataclass(frozen=True)
+class SearchOptions(ParallelOptions):
+    """What is compared.
+
+    Attributes:
+        seed: Seed of deals and agents.
+        only: Only this variant; may be repeated.
+        against: Opponent: isuct (the plain search) or an agent; may be repeated.
+        iterations: Iterations of the plain search: the time all get.
+        deals: Duplicate deals a pair; two games each.
+        first_deal: Number of the first deal under the seed.
+    """
+
+    only: tuple[str, ...] | None = None
+    against: tuple[str, ...] | None = None
+    iterations: Annotated[int, Range(1)] = 1500
+    deals: Annotated[int, Range(1)] = 1000
+    first_deal: Annotated[int, Range(0)] = 20_000
+
+
 def run_search_options(
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    *,
-    names: Sequence[str] = QUICK,
-    opponents: Sequence[str] = (PLAIN, RULES),
-    base_iterations: int = 1500,
-    deals: int = 1000,
-    first_deal: int = 20_000,
-    processes: int = 1,
-    seed: int = 0,
-) -> list[DealResult]:
+    options: SearchOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[DealResult]:
     """Play every variant against every opponent on the same duplicate deals.
 
     Args:
-        path: Where to save, one line a deal; a file of an earlier run is gone on with.  Budgets are saved beside it.
+        options: Who plays how many deals.
+        path: Where to save, one line a deal; a file of an earlier run is resumed.  The iterations of equal time are
+            saved beside it.
         on_progress: Told how many deals are done.
-        names: Variants, of ``VARIANTS``.
-        opponents: ``isuct`` (the plain search with the base budget) or an agent's specification.
-        base_iterations: Iterations of the plain search.
-        deals: Duplicate deals a pair.
-        first_deal: Number of the first.
-        processes: Worker processes; the results do not depend on them.
-        seed: Seed of deals and agents.
 
     Returns:
         The deals asked for; the file may hold more.
@@ -200,51 +219,32 @@ def run_search_options(
         UnknownAgentError: If an opponent does not exist.
         SettingsMismatchError: If the file was written with another base or seed.
     """
-    unknown = [name for name in names if name not in VARIANTS]
-    if unknown:
-        raise InvalidExperimentError(f"{', '.join(unknown)}: no such variant; there are {', '.join(VARIANTS)}")
-    for opponent in opponents:
-        make_agent(opponent)  # a wrong name is an error before anything is timed
-    beside = None if path is None else path.with_name(f"{path.stem}_budgets.csv")
-    known = budgets(beside, base_iterations, names)
-    settings = {"experiment": "search-options", "base": base_iterations, "seed": seed}
-    table = ResultTable(path, settings, COLUMNS)
-    done = table.keys("variant", "opponent", "deal")
-    wanted = range(first_deal, first_deal + deals)
-    pairs = [(name, opponent) for opponent in opponents for name in names if (name, opponent) != ("plain", PLAIN)]
-    finished = 0
-    for name, opponent in pairs:
-        missing = [deal for deal in wanted if (name, opponent, str(deal)) not in done]
-        finished += deals - len(missing)
-        on_progress(finished, deals * len(pairs))
-        spec = VARIANTS[name].format(known[name].iterations)
-        other = VARIANTS["plain"].format(base_iterations) if opponent == PLAIN else opponent
-
-        def save(records: list[GameRecord], name: str = name, opponent: str = opponent) -> None:
-            nonlocal finished
-            finished += 1
-            table.add(name, opponent, records[0].deal, *(_won(records, side) for side in ("landlord", "peasants")))
-            on_progress(finished, deals * len(pairs))
-
-        arena = Arena((spec, other), seed=seed, timing=False)
-        for first, count in stretches(missing):
-            run_arena(arena, count, first_deal=first, processes=processes, on_deal=save)
-    return [
-        deal_result(row)
-        for row in table.rows
-        if (row["variant"], row["opponent"]) in pairs and int(row["deal"]) in wanted
-    ]
+    names, opponents = options.only or QUICK, options.against or (PLAIN,)
+    check_known("variant", names, VARIANTS)
+    check_agents(opponents)
+    known = equal_times(path and times_beside(path), options.iterations, names)
+    settings = {"experiment": "search-options", "base": options.iterations, "seed": options.seed}
+    store = ResultStore(DealResult, path, settings, ("variant", "opponent", "deal"))
+    plain = VARIANTS["plain"].format(options.iterations)
+    tasks = {
+        (name, opponent, deal): Match(
+            (name, opponent),
+            deal,
+            (VARIANTS[name].format(known[name].iterations), plain if opponent == PLAIN else opponent),
+        )
+        for opponent in opponents
+        for name in names
+        for deal in range(options.first_deal, options.first_deal + options.deals)
+        if (name, opponent) != ("plain", PLAIN)
+    }
+    start = functools.partial(DealWorker[list[DealResult]], deal_result, Rules(), options.seed, timing=False)
+    return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
 
-def _won(records: Sequence[GameRecord], side: str) -> int:
-    """Whether the first agent won the game in which it was on this side."""
-    alone = next(record for record in records if (record.seats == "abb") == (side == "landlord"))
-    return int(win_share(alone, "a") > 0.5)
-
-
-def deal_result(row: Mapping[str, str]) -> DealResult:
-    """A line of the results file."""
-    return DealResult(row["variant"], row["opponent"], int(row["deal"]), int(row["landlord"]), int(row["peasants"]))
+def deal_result(records: Sequence[GameRecord]) -> list[DealResult]:
+    """The line of a deal."""
+    game, _, wins = won_by_side(records)
+    return [DealResult(game.a, game.b, game.deal, *wins)]
 
 
 def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Interval:
@@ -284,6 +284,56 @@ def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
         own = [result for result in results if (result.variant, result.opponent) == (variant, opponent)]
         both = win_rate(own, variant, opponent)
         sides = [sum(getattr(result, side) for result in own) / len(own) for side in ("landlord", "peasants")]
-        rates = [f"{100 * rate:.1f}" for rate in (*sides, both.mean)]
-        lines.append((variant, opponent, str(len(own)), *rates, f"{100 * both.low:.1f} to {100 * both.high:.1f}"))
+        rates = [f"{100 * rate:.1f}" for rate in sides]
+        lines.append((variant, opponent, str(len(own)), *rates, both.text(), both.span()))
     return lines
+
+
+def option_table(saved: Saved[DealResult]) -> Table:
+    """Options of the search at equal time, with the iterations that were calibrated where they are kept."""
+    known = {}
+    if saved.path is not None:
+        known = {found.variant: found for found in read_saved(EqualTime, times_beside(saved.path)).results}
+    lines = []
+    for variant, opponent, *cells in option_cells(saved.results):
+        times = known.get(variant)
+        told = (str(times.iterations), f"{times.microseconds / 1000:.2f}") if times else ("", "")
+        lines.append((variant, opponent, *told, *cells))
+    header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
+    first = min(result.deal for result in saved.results)
+    notes = [f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}, {saved.name}."]
+    if known:
+        plain = known["plain"]
+        ms = plain.microseconds / 1000
+        notes.append(f"`plain` has {plain.iterations:,} iterations and {ms:.2f} ms a decision.")
+    notes += _gains_by_inference(saved.results)
+    return Table("Options of the search at equal time", header, lines, " ".join(notes))
+
+
+def _gains_by_inference(results: Sequence[DealResult]) -> list[str]:
+    """A sentence for each pair of rows that differ in inference alone."""
+    played = dict.fromkeys((result.variant, result.opponent) for result in results)
+    sentences = []
+    for variant, opponent in played:
+        base = WITHOUT_INFERENCE.get(variant)
+        if base is not None and (base, opponent) in played:
+            gain = paired_gain(results, variant, base, opponent)
+            told = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
+            sentences.append(f"Against `{opponent}`, {variant} over {base}: {told}.")
+    return sentences
+
+
+SEARCH_OPTIONS = Experiment(
+    name="search-options",
+    source="own",
+    about="""Every option of the search at equal time against plain information-set UCT.
+
+    First measures how many iterations each gets; then 3 CPU minutes an option by default.
+    """,
+    unit="duplicate deals",
+    options=SearchOptions,
+    result=DealResult,
+    run=run_search_options,
+    tables={"search-options": option_table},
+    file="search_options",
+)

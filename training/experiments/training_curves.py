@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.arena.errors import InvalidExperimentError
-from training.experiments.plotting import new_axes, save_figure
+from training.arena.statistics import Interval
+from training.experiments.experiment import markdown_table
+from training.experiments.plotting import finish_figure, new_axes
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""
@@ -51,7 +53,7 @@ class Stage:
 
 
 def read_run(name: str, folder: Path) -> Stage:
-    """A stage from the folder of its run, which may still be going on.
+    """A stage from the folder of its run, which may still be training.
 
     Raises:
         InvalidExperimentError: If there are no curves of at least one update, or they lack columns.
@@ -134,8 +136,8 @@ def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
 def _rate(line: Mapping[str, str] | None) -> str:
     if line is None:
         return ""
-    wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
-    return f"{wins:.1f} ({low:.1f}–{high:.1f})"
+    wins, low, high = (float(line[column]) for column in ("wins", "low", "high"))
+    return Interval(wins, low, high, 0).both(to="–")
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
@@ -155,7 +157,24 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
         axes.plot(where, rates, marker="o", markersize=3, label=f"against {opponent}")
         axes.fill_between(where, lows, highs, alpha=0.2)
     axes.set_ylim(0, 100)
-    axes.set_xlabel("decisions learned from, millions")
-    axes.set_ylabel("games won, % (95 % intervals)")
-    axes.legend(frameon=False, loc="lower right")
-    save_figure(figure, path)
+    below = "decisions learned from, millions"
+    finish_figure(figure, axes, path, below, "games won, % (95 % intervals)", loc="lower right")
+
+
+def _stages(results: Path) -> str:
+    """The stages of the training and what they took."""
+    if not (results / f"training_{CURVES}").exists():
+        raise FileNotFoundError(2, "no curves", str(results / f"training_{CURVES}"))
+    return markdown_table(STAGE_HEADER, stage_cells(load_training(results)))
+
+
+def _picture(results: Path) -> str:
+    """The picture of the training's curves."""
+    path = results.parent / "images" / "training_curves.png"
+    if not path.exists():
+        return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
+    return f"![Win rates during training]({path.parent.name}/{path.name})"
+
+
+PAGES = {"training-stages": _stages, "training-plot": _picture}
+"""The blocks of pages; the command is ``ddz train curves``."""

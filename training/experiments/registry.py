@@ -1,0 +1,43 @@
+"""All experiments.  A module is imported when its experiment is asked for, so that the command line starts at once."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from training.experiments.experiment import Experiment
+
+EXPERIMENTS = {
+    "mini-census": "mini_census:CENSUS",
+    "mini-agents": "mini_agents:AGENTS",
+    "mini-inference": "mini_inference:INFERENCE",
+    "mini-uct": "mini_uct:UCT",
+    "cheating": "full_cheating:CHEATING_UCT",
+    "landlord": "full_landlord:LANDLORD",
+    "thresholds": "full_thresholds:THRESHOLDS_2011",
+    "iterations": "full_sweeps:ITERATIONS_SWEEP",
+    "exploration": "full_sweeps:EXPLORATION_SWEEP",
+    "branching": "full_branching:BRANCHING",
+    "hand-inference": "hand_inference:HAND_INFERENCE",
+    "search-options": "search_options:SEARCH_OPTIONS",
+    "search-gains": "search_gains:SEARCH_GAINS",
+    "policy-strength": "policy_strength:POLICY_STRENGTH",
+}
+"""Module and object by the experiment's name, in the order of the help."""
+
+
+def load_experiment(name: str) -> Experiment[Any, Any]:
+    """An experiment by its name.
+
+    Raises:
+        KeyError: If there is none.
+    """
+    module, _, attribute = EXPERIMENTS[name].partition(":")
+    experiment: Experiment[Any, Any] = getattr(importlib.import_module(f"training.experiments.{module}"), attribute)
+    return experiment
+
+
+def load_experiments() -> Iterator[Experiment[Any, Any]]:
+    """All of them, in order."""
+    return map(load_experiment, EXPERIMENTS)

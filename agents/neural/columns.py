@@ -101,8 +101,8 @@ class Columns:
     def __init__(self, *inputs: Input) -> None:
         self.inputs = inputs
         *starts, self.size = accumulate((entry.columns for entry in inputs), initial=0)
-        places: Any = namedtuple("places", [entry.name for entry in inputs])
-        self.at = places(*starts)
+        places: Any = namedtuple("places", [entry.name for entry in inputs])  # type: ignore[misc]  # names are data
+        self.at: Any = places(*starts)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """The rows of the docs table: name, columns, meaning."""

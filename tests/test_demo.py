@@ -26,8 +26,8 @@ from ddz_env.registry import make_agent
 from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
-from training.demo import contenders, fresh
-from training.demo.contenders import CONTENDERS, InvalidDemonstrationError, by_name, specifications
+from training.demo import entrants, fresh
+from training.demo.entrants import ENTRANTS, InvalidDemonstrationError, by_name, specifications
 from training.demo.fresh import LearningPoint, demonstration_settings, train_fresh
 from training.demo.report import Page, ReportError, Section, percent_chart, win_matrix
 
@@ -41,7 +41,7 @@ def shrink(replace: Callable[[object, str, object], None]) -> None:
     replace(fresh, "SETTINGS", SMALL)
     replace(fresh, "STAGES", 2)
     names = ("shipped policy", "fresh policy", "random")
-    replace(contenders, "CONTENDERS", tuple(one for one in CONTENDERS if one.name in names))
+    replace(entrants, "ENTRANTS", tuple(one for one in ENTRANTS if one.name in names))
     replace(sys.modules["training.cli.demo"], "LANDLORD", "random")
 
 
@@ -155,15 +155,15 @@ def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, mon
     assert (weights.notes["updates"], weights.notes["decisions"]) == (len(updates), points[-1].decisions)
 
 
-def test_every_contender_can_be_made_once_there_is_a_fresh_policy() -> None:
+def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
     from agents.neural.shipped import shipped_policy_path
 
-    made = specifications(CONTENDERS, shipped_policy_path(), 5)
-    assert list(made.values()) == [one.name for one in CONTENDERS]
+    made = specifications(ENTRANTS, shipped_policy_path(), 5)
+    assert list(made.values()) == [one.name for one in ENTRANTS]
     for specification in made:
         close(make_agent(specification))
     with pytest.raises(InvalidDemonstrationError, match="without"):
-        specifications(CONTENDERS, Path("a,b") / "policy.safetensors", 5)
+        specifications(ENTRANTS, Path("a,b") / "policy.safetensors", 5)
 
 
 def test_the_matrix_holds_each_pair_from_both_sides() -> None:

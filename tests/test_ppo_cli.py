@@ -1,4 +1,4 @@
-"""``ddz train``: a run from the command line, gone on with, and what it refuses."""
+"""``ddz train``: a run from the command line, resumed, and what it refuses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ddz(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_a_run_is_begun_gone_on_with_and_started_from(tmp_path: Path) -> None:
+def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     out = tmp_path / "run"
     begun = ddz("train", "selfplay", "--out", out, "--updates", "2", "--threads", "1", "--seed", "3", *SMALL)
     assert begun.exit_code == 0, begun.output
@@ -64,7 +64,7 @@ def test_a_run_is_begun_gone_on_with_and_started_from(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "say how long to train"),
-        (("--updates", "0"), "updates=0 must be above 0"),
+        (("--updates", "0"), "updates=0 must be a whole number of at least 1"),
         (("--minutes", "1", "--set", "learning=1"), "there is no setting 'learning'"),
         (("--minutes", "1", "--rules", "texas"), "InvalidRulesError"),
         (("--minutes", "1", "--objective", "elo"), "objective='elo' must be one of win, stake"),
@@ -80,7 +80,7 @@ def test_bad_input_is_one_named_line(arguments: tuple[str, ...], message: str, t
     assert not list(tmp_path.iterdir())
 
 
-def test_a_killed_run_goes_on_to_the_bit(tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_bit(tmp_path: Path) -> None:
     """Killed where it stands, without a chance to save, it ends with the weights and curves of a run left alone."""
     settings = [*SMALL[:4], *SMALL[10:], "--set", "evaluate_every=0", "--set", "checkpoint_every=3"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"

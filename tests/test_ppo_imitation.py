@@ -114,7 +114,7 @@ def test_visits_are_recorded_with_the_positions_that_they_belong_to() -> None:
     assert len(rows) > 5
 
 
-def test_a_recording_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_recording_that_was_cut_short_is_completed(tmp_path: Path) -> None:
     """Five games are saved at a time; what is there is not played again, and the end is the same."""
     whole = record_visits("isuct:iterations=20", 7, rules="mini", seed=4)
     path, played = tmp_path / "visits", list[int]()

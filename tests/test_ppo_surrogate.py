@@ -13,12 +13,12 @@ from agents.neural.network import masked_entropy, masked_log_probabilities  # no
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses  # noqa: E402
 from training.ppo.sampling import NONE, pick_candidates  # noqa: E402
-from training.ppo.surrogate import SURROGATE_SUMS, Batch, Terms, surrogate_gradient  # noqa: E402
+from training.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient  # noqa: E402
 
 CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
 
 
-def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int = 4) -> Batch:
+def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int = 4) -> SurrogateInputs:
     """Some policies are sure of themselves, some are not; some decisions have no candidates."""
     rng = np.random.default_rng(seed)
     masks = np.zeros((rows, NUM_ACTIONS), np.int8)
@@ -32,21 +32,25 @@ def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int =
     actions = np.array([rng.choice(np.flatnonzero(row)) for row in masks])
     foreseen = np.where(candidates == NONE, 0, rng.normal(size=candidates.shape)).astype(np.float32)
     old, advantages = past[np.arange(rows), actions], rng.normal(size=rows).astype(np.float32)
-    return Batch(logits, masks, np.ones(rows, np.float32), actions, old, advantages, candidates, chances, foreseen)
+    return SurrogateInputs(
+        logits, masks, np.ones(rows, np.float32), actions, old, advantages, candidates, chances, foreseen
+    )
 
 
-def compiled(batch: Batch, share: float, entropy_weight: float = ENTROPY_WEIGHT) -> tuple[np.ndarray, np.ndarray]:
+def compiled(
+    batch: SurrogateInputs, share: float, entropy_weight: float = ENTROPY_WEIGHT
+) -> tuple[np.ndarray, np.ndarray]:
     gradient, sums = np.zeros_like(batch.logits), np.zeros(SURROGATE_SUMS)
     surrogate_gradient(batch, Terms(share, FLOOR, CLIP, entropy_weight), gradient, sums)
     return gradient, sums
 
 
-def log_probabilities(batch: Batch) -> tuple[Tensor, Tensor]:
+def log_probabilities(batch: SurrogateInputs) -> tuple[Tensor, Tensor]:
     logits = torch.from_numpy(batch.logits).double().requires_grad_()
     return logits, masked_log_probabilities(logits, torch.from_numpy(batch.masks))
 
 
-def surrogates(batch: Batch, logs: Tensor, share: float) -> Tensor:
+def surrogates(batch: SurrogateInputs, logs: Tensor, share: float) -> Tensor:
     """The sum of the two kinds of surrogates in their shares, in float64, by the pure functions."""
     old, advantages, chances, foreseen = (
         torch.from_numpy(array).double() for array in (batch.old, batch.advantages, batch.chances, batch.foreseen)
@@ -120,7 +124,7 @@ def test_beyond_the_clip_only_entropy_pulls() -> None:
     masks[0, :3] = 1
     logits = np.zeros((1, NUM_ACTIONS), np.float32)
     logits[0, :3] = np.log([0.7, 0.2, 0.1])
-    batch = Batch(
+    batch = SurrogateInputs(
         logits,
         masks,
         np.ones(1, np.float32),
@@ -154,7 +158,7 @@ def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
     np.testing.assert_allclose(gradient, weights[:, None] * once, rtol=1e-5, atol=1e-8)
     alone = np.zeros(SURROGATE_SUMS)
     for row, weight in enumerate(weights):
-        _, found = compiled(Batch(*(part[row : row + 1] for part in batch)), 0.5)
+        _, found = compiled(SurrogateInputs(*(part[row : row + 1] for part in batch)), 0.5)
         alone += weight * found
     assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)
 
@@ -171,7 +175,9 @@ def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(
     foreseen = np.stack([-chance * gain, (1 - chance) * gain], axis=1).astype(np.float32)
     ones, nothing = np.ones(10, np.float32), np.zeros(10, np.float32)
     actions = np.tile(np.array([0, 1], np.int16), (10, 1))
-    batch = Batch(logits, masks, ones, np.zeros(10, np.int64), logits[:, 0].copy(), nothing, actions, chances, foreseen)
+    batch = SurrogateInputs(
+        logits, masks, ones, np.zeros(10, np.int64), logits[:, 0].copy(), nothing, actions, chances, foreseen
+    )
     gradient, _ = compiled(batch, 1.0, 0.0)
     assert (gradient[:, 1].sum() < 0) == rises
     without = np.zeros_like(logits)
@@ -190,7 +196,7 @@ def test_what_is_better_counts_for_more_than_its_probability_and_what_is_worse_d
         np.tile(np.array([0.9999, 0.0001], np.float32), (2, 1)),
     )
     foreseen = np.array([[0.0, 3.0], [0.0, -3.0]], np.float32)
-    batch = Batch(
+    batch = SurrogateInputs(
         logits, masks, np.ones(2, np.float32), np.zeros(2, np.int64), old, nothing, actions, chances, foreseen
     )
     gradient, _ = compiled(batch, 1.0, 0.0)

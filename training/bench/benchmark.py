@@ -202,6 +202,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+def machine_lines(facts: dict[str, Any]) -> tuple[str, str]:
+    """What :func:`machine` found, as a line on the machine and one of versions."""
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    return f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}", versions
+
+
 def _cpu_model() -> str:
     """The processor's name, as Linux knows it."""
     import platform

@@ -35,7 +35,9 @@ app.add_typer(train, name="train")
 
 @app.callback()
 def _options(
-    debug: bool = typer.Option(False, "--debug", help="Show the whole traceback of an error (also behind a command)."),
+    debug: bool = typer.Option(
+        False, "--debug", help="Show the full traceback of an error (works anywhere on the line)."
+    ),
 ) -> None:
     """A Dou Dizhu (斗地主) laboratory: play, compare agents, measure speeds."""
 

@@ -26,11 +26,13 @@ def bench(
         str | None,
         typer.Option(help="Parts, separated by commas: engine,search,aec,batch,start,memory, and training (minutes)."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Turns that the contenders of a part take; medians count.")] = 7,
-    quick: Annotated[bool, typer.Option("--quick", help="Two short turns: for a look, not for figures.")] = False,
-    json: Annotated[Path | None, typer.Option(help="Write every repeat here.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two short repeats: for a first look, not for figures to quote.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(help="Write every repeat to this file.")] = None,
 ) -> None:
-    """Measure the speeds that the project promises, beside installed peers in the same run, as ratios."""
+    """Measure the speeds that the project promises, in turns with the installed peers, and their ratios."""
     from training.bench.benchmark import machine, measure
 
     parts, facts = _parts(only), machine()
@@ -111,11 +113,11 @@ def _cells(row: Measurement) -> list[str]:
 
 
 def _facts(facts: dict[str, Any], quick: bool) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    warning = "\n--quick: two short repeats; these are no figures to quote." if quick else ""
+    from training.bench.benchmark import machine_lines
+
+    notes = ["Repeats are interleaved; a ratio is the median of the ratios of single repeats."]
+    if quick:
+        notes.append("--quick: two short repeats; these are no figures to quote.")
     if (facts["load"] or 0) > _IDLE_LOAD:
-        warning += f"\nThe machine was busy (load {facts['load']}): ratios count, absolute figures are too low."
-    return (
-        f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}\n{versions}\n"
-        "Repeats are interleaved; a ratio is the median of the ratios of single repeats." + warning
-    )
+        notes.append(f"The machine was busy (load {facts['load']}): ratios count, absolute figures are too low.")
+    return "\n".join([*machine_lines(facts), *notes])

@@ -34,13 +34,15 @@ _SHOWN_MOVES = 9
 
 
 def demo(
-    minutes: Annotated[float, typer.Option(min=0.01, help="Minutes that the fresh policy learns.")] = 1.0,
-    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals a pair of agents; two games each.")] = 16,
-    milliseconds: Annotated[float, typer.Option(min=0.1, help="Thinking time of a search for one decision.")] = 20.0,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Minutes of training for the fresh policy.")] = 1.0,
+    deals: Annotated[int, typer.Option(min=1, help="Duplicate deals for each pair of agents; each is two games.")] = 16,
+    milliseconds: Annotated[
+        float, typer.Option(min=0.1, help="Milliseconds that a search may think about a decision.")
+    ] = 20.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
     out: Annotated[
-        Path, typer.Option(help="Folder for report, pictures and fresh policy; those there are replaced.")
+        Path, typer.Option(help="Folder for the report, its pictures and the fresh policy; replaces those there.")
     ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
@@ -48,11 +50,11 @@ def demo(
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose
-    from training.demo.contenders import CONTENDERS, by_name, specifications
+    from training.demo.entrants import ENTRANTS, by_name, specifications
 
     began, screen, training = time.perf_counter(), console(), out / "training"
-    names = specifications(CONTENDERS, training / "policy.safetensors", milliseconds)
-    load_policy()  # what is missing is said at once
+    names = specifications(ENTRANTS, training / "policy.safetensors", milliseconds)
+    load_policy()  # says at once what is not installed
     _show_game(screen, seed)
     points, config = _train(screen, training, minutes, seed)
     _warm_up(screen, names)
@@ -116,7 +118,7 @@ def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[li
 
 
 def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
-    """A game of every agent against itself: compiling is no thinking."""
+    """A game of every agent against itself, so that compiling does not count as thinking."""
     from ddz_env import State
     from ddz_env.agent import close
     from ddz_env.playing import play_game, seat_generators

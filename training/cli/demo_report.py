@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.arena.statistics import AgentResult
-from training.bench.benchmark import machine
+from training.bench.benchmark import machine, machine_lines
 from training.cli.tables import NOTE, milliseconds, percent, score
 from training.demo.fresh import SETTINGS, LearningPoint
 from training.demo.report import Page, Section, learning_curve, strength_bars, win_matrix
@@ -126,10 +126,6 @@ def _commands(shown: Shown) -> Section:
 
 
 def _machine(shown: Shown) -> Section:
-    facts = machine()
-    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    text = (
-        f"{facts['cores']} cores, {facts['cpu']}, {facts['system']}, Python {facts['python']}; "
-        f"the demonstration took {shown.seconds / 60:.1f} minutes."
-    )
+    about, versions = machine_lines(machine())
+    text = f"{about}; the demonstration took {shown.seconds / 60:.1f} minutes."
     return Section("The machine", (text, versions))

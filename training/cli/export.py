@@ -14,7 +14,7 @@ def export(
     policy: Annotated[Path | None, typer.Argument(help="Weights; the shipped policy by default.")] = None,
     out: Annotated[Path, typer.Option(help="Where to write the ONNX file.")] = Path("policy.onnx"),
 ) -> None:
-    """Write a policy as ONNX, which ddz plays (policy:path=policy.onnx), and any ONNX runtime."""
+    """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx)."""
     from agents.neural.errors import MissingTorchError
     from agents.neural.shipped import shipped_policy_path
 

@@ -43,11 +43,11 @@ app.command("sb3-aec")(sb3_aec)
 def selfplay(
     out: Annotated[Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.")],
     minutes: Annotated[
-        float | None, typer.Option(help="Minutes of training in all, those before --resume included.")
+        float | None, typer.Option(help="Minutes of training in total, including those before --resume.")
     ] = None,
-    updates: Annotated[int | None, typer.Option(help="Updates in all, those before --resume included.")] = None,
+    updates: Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
-    init: Annotated[Path | None, typer.Option(help="Start from these weights, of imitation for example.")] = None,
+    init: Annotated[Path | None, typer.Option(help="Start from these weights, for example those of imitate.")] = None,
     rules: Annotated[str | None, typer.Option(help="Rules preset (ddz rules); standard by default.")] = None,
     objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
@@ -57,7 +57,7 @@ def selfplay(
         typer.Option("--set", help="Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...)."),
     ] = None,
 ) -> None:
-    """Learn all three roles by playing against oneself (PPO, with a critic that sees every hand)."""
+    """Learn all three roles by self-play (PPO, with a critic that sees every hand)."""
     from training.ppo.config import SelfPlayConfig
     from training.ppo.run import POLICY, Budget, train
 
@@ -65,17 +65,16 @@ def selfplay(
     named = {"rules": rules, "objective": objective, "seed": seed}
     given = {name: value for name, value in named.items() if value is not None} | SelfPlayConfig.read(settings or ())
     run = _begun(out, threads, given, init, resume=resume)
-    begun = run.counters.decisions, run.counters.seconds
 
     def describe(line: CurveLine) -> str:
-        speed = (line.decisions - begun[0]) / max(line.seconds - begun[1], 1e-9)
-        return (
-            f"update {line.update} · {line.games:,} games · {speed:,.0f} decisions/s · "
-            f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
-        )
+        return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
+
+    def learned() -> tuple[int, float]:
+        return run.counters.decisions, run.counters.seconds
 
     with stopping("resume with --resume") as asked:
-        with training_bar(1.0, lambda: budget.share(run), describe) as (on_update, on_evaluation):
+        bar = training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe)
+        with bar as (on_update, on_evaluation):
             train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.close()
         console().print(f"{out / POLICY} after {run.counters.update} updates", markup=False, soft_wrap=True)
@@ -179,7 +178,7 @@ def curves(
     ),
     plot: Plot = None,
 ) -> None:
-    """Put the curves of a training in stages together, and draw them."""
+    """Join the curves of a training in stages into one, and draw it."""
     from training.experiments.training_curves import (
         STAGE_HEADER,
         load_training,

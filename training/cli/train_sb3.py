@@ -59,17 +59,16 @@ def sb3(
     else:
         refuse_to_overwrite(out)
         run = new_run(Sb3Config(**given), threads)
-    begun = run.timesteps, run.split.total
 
     def describe(line: Sb3Progress) -> str:
-        speed = (line.timesteps - begun[0]) / max(run.split.total - begun[1], 1e-9)
-        return (
-            f"update {line.update} · {line.games:,} games · {speed:,.0f} steps/s · wins {100 * line.wins:.0f} % · "
-            f"entropy {line.entropy:.2f} · values explain {100 * line.explained:.0f} %"
-        )
+        rates = f"wins {100 * line.wins:.0f} % · entropy {line.entropy:.2f}"
+        return f"{rates} · values explain {100 * line.explained:.0f} %"
+
+    def learned() -> tuple[int, float]:
+        return run.timesteps, run.split.total
 
     with stopping("resume with --resume --trust") as asked:
-        bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), describe)
+        bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
         with bar as (on_update, on_evaluation):
             train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.env.close()

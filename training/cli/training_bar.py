@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rich.table import Table
 
@@ -13,29 +13,52 @@ from training.cli.console import share_bar
 if TYPE_CHECKING:
     from training.ppo.strength import Evaluation
 
-_Line = TypeVar("_Line")
+
+class Line(Protocol):
+    """What an update brought, a line of the curves."""
+
+    @property
+    def update(self) -> int:
+        """Updates so far."""
+
+    @property
+    def games(self) -> int:
+        """Games finished so far."""
+
+
+_Line = TypeVar("_Line", bound=Line)
 
 
 @contextmanager
 def training_bar(
-    total: float, done: Callable[[], float], describe: Callable[[_Line], str]
+    total: float,
+    done: Callable[[], float],
+    learned: Callable[[], tuple[int, float]],
+    unit: str,
+    describe: Callable[[_Line], str],
 ) -> Iterator[tuple[Callable[[_Line], None], Callable[[Sequence[Evaluation]], None]]]:
     """A bar of how much is done, with a line of what the run is doing.
 
     Args:
         total: How much there is to do.
         done: How much of it is done.
-        describe: The line, from what an update brought.
+        learned: What the run has learned from so far, and in how many seconds.
+        unit: Of what it learns from.
+        describe: What else an update brought.
 
     Yields:
         What to call after an update, and after an evaluation.
     """
+    count, seconds = learned()
     with share_bar("state") as progress:
         bar = progress.add_task("training", total=total, state="")
         progress.update(bar, completed=done())
 
         def on_update(line: _Line) -> None:
-            progress.update(bar, completed=done(), state=describe(line))
+            now, elapsed = learned()
+            speed = (now - count) / max(elapsed - seconds, 1e-9)
+            state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
+            progress.update(bar, completed=done(), state=state)
 
         def on_evaluation(found: Sequence[Evaluation]) -> None:
             if found:

@@ -131,7 +131,9 @@ class SelfPlayConfig(Settings):
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
         if self.opponent_share + self.rules_share > 1.0:
-            raise InvalidTrainingError("opponent_share and rules_share are shares of the same games: 1 at most in all")
+            raise InvalidTrainingError(
+                "opponent_share and rules_share are shares of the same games: together at most 1"
+            )
 
     @property
     def probes(self) -> bool:

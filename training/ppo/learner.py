@@ -16,7 +16,7 @@ from agents.neural.network import Critic, PolicyNetwork, masked_log_probabilitie
 from training.ppo.config import Annealed, SelfPlayConfig
 from training.ppo.rollout import unpack_masks
 from training.ppo.sampling import Candidates
-from training.ppo.surrogate import SURROGATE_SUMS, Batch, Terms, surrogate_gradient
+from training.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient
 from training.ppo.threads import Threads, shards
 
 Gradient = tuple[Tensor, ...]
@@ -214,5 +214,5 @@ class Learner:
         considered = shard.candidates.actions, shard.candidates.probabilities, shard.candidates.advantages
         terms = Terms(self._config.lookahead, annealed.floor, self._config.clip, annealed.entropy)
         gradient, sums = np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
-        surrogate_gradient(Batch(logits, masks, *chosen, *considered), terms, gradient, sums)
+        surrogate_gradient(SurrogateInputs(logits, masks, *chosen, *considered), terms, gradient, sums)
         return gradient, sums

@@ -6,13 +6,17 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar
 
 from agents.neural.network import NetworkPolicy
 from agents.neural.weights import save_weights
+from ddz_env.errors import DouDizhuError
+from ddz_env.options import Options, Range
 from training.ppo.checkpoint import save_checkpoint
 from training.ppo.curves import CurveFile, CurveLine, columns_of
 from training.ppo.errors import CheckpointError, InvalidTrainingError
 from training.ppo.selfplay import SelfPlay
+from training.ppo.settings import Positive
 from training.ppo.strength import Evaluation, measure_strength
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -22,7 +26,7 @@ EVALUATIONS = "evaluations.csv"
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Options):
     """How long a run trains, from its very beginning; a resumed run counts what it did before.
 
     Attributes:
@@ -33,16 +37,15 @@ class Budget:
         InvalidTrainingError: If there is no limit at all or one is not positive.
     """
 
-    updates: int | None = None
-    minutes: float | None = None
+    error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
 
-    def __post_init__(self) -> None:
+    updates: Annotated[int, Range(1)] | None = None
+    minutes: Positive | None = None
+
+    def check(self) -> None:
+        """Refuse to train for ever."""
         if self.updates is None and self.minutes is None:
             raise InvalidTrainingError("say how long to train: a number of updates or of minutes")
-        for name in ("updates", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise InvalidTrainingError(f"{name}={value!r} must be above 0")
 
     def share(self, run: SelfPlay) -> float:
         """The share of the budget that a run has spent, 0 to 1."""

@@ -32,7 +32,7 @@ SURROGATE_SUMS = 4
 """Sums that :func:`surrogate_gradient` makes: loss of the surrogates, entropy, divergence, clipped ratios."""
 
 
-class Batch(NamedTuple):
+class SurrogateInputs(NamedTuple):
     """Decisions, as the kernel takes them.
 
     Attributes:
@@ -105,14 +105,14 @@ def _find_legal(logits: np.ndarray, mask: np.ndarray, legal: np.ndarray, logs: n
 
 
 @inline_kernel
-def _weigh_candidates(batch: Batch, row: int, logs: np.ndarray, terms: Terms, slopes: np.ndarray) -> float:
+def _weigh_candidates(inputs: SurrogateInputs, row: int, logs: np.ndarray, terms: Terms, slopes: np.ndarray) -> float:
     """The loss of a decision's candidates; their slopes are added to those of the logarithms."""
     total = 0.0
-    for place in range(batch.candidates.shape[1]):
-        considered = np.int64(batch.candidates[row, place])
+    for place in range(inputs.candidates.shape[1]):
+        considered = np.int64(inputs.candidates[row, place])
         if considered == NONE:
             break
-        chance, advantage = batch.chances[row, place], batch.foreseen[row, place]
+        chance, advantage = inputs.chances[row, place], inputs.foreseen[row, place]
         weight = terms.lookahead * (max(chance, terms.floor) if advantage > 0.0 else chance)
         loss, slope = _surrogate(np.exp(logs[considered]) / chance, advantage, terms.clip)
         total += weight * loss
@@ -121,27 +121,27 @@ def _weigh_candidates(batch: Batch, row: int, logs: np.ndarray, terms: Terms, sl
 
 
 @kernel
-def surrogate_gradient(batch: Batch, terms: Terms, gradient: np.ndarray, sums: np.ndarray) -> None:
+def surrogate_gradient(inputs: SurrogateInputs, terms: Terms, gradient: np.ndarray, sums: np.ndarray) -> None:
     """Add up the losses of some decisions and write the gradient of their sum.
 
     Args:
-        batch: The decisions.
+        inputs: The decisions.
         terms: What the loss is made of.
         gradient: Output, shape ``[n, 400]``, float32, zeroed.
         sums: Output, shape ``[SURROGATE_SUMS]``, float64; added to.
     """
-    actions = batch.logits.shape[1]
+    actions = inputs.logits.shape[1]
     logs, slopes, legal = np.empty(actions), np.zeros(actions), np.empty(actions, np.int64)
-    for row in range(batch.logits.shape[0]):
-        times, chosen = np.float64(batch.weights[row]), batch.actions[row]
-        count, entropy = _find_legal(batch.logits[row], batch.masks[row], legal, logs)
-        change = logs[chosen] - batch.old[row]
+    for row in range(inputs.logits.shape[0]):
+        times, chosen = np.float64(inputs.weights[row]), inputs.actions[row]
+        count, entropy = _find_legal(inputs.logits[row], inputs.masks[row], legal, logs)
+        change = logs[chosen] - inputs.old[row]
         ratio = np.exp(change)
-        loss, slope = _surrogate(ratio, batch.advantages[row], terms.clip)
-        considers = batch.candidates.shape[1] > 0 and batch.candidates[row, 0] != NONE
+        loss, slope = _surrogate(ratio, inputs.advantages[row], terms.clip)
+        considers = inputs.candidates.shape[1] > 0 and inputs.candidates[row, 0] != NONE
         own = 1.0 - terms.lookahead if considers else 1.0
         slopes[chosen] += own * slope
-        sums[0] += times * (own * loss + _weigh_candidates(batch, row, logs, terms, slopes))
+        sums[0] += times * (own * loss + _weigh_candidates(inputs, row, logs, terms, slopes))
         sums[1] += times * entropy
         sums[2] += times * (ratio - 1.0 - change)
         sums[3] += times * (abs(ratio - 1.0) > terms.clip)

@@ -15,54 +15,54 @@ class InvalidDemonstrationError(DouDizhuError):
 
 
 @dataclass(frozen=True)
-class Contender:
+class Entrant:
     """One agent of the benchmark.
 
     Attributes:
         name: What tables call it.
-        spec: As for :func:`ddz_env.registry.make_agent`; ``{fresh}`` stands for the file of the policy that has just
-            been trained, ``{milliseconds}`` for the thinking time of a search.
+        specification: As for :func:`ddz_env.registry.make_agent`; ``{fresh}`` stands for the file of the policy that
+            has just been trained, ``{milliseconds}`` for the thinking time of a search.
     """
 
     name: str
-    spec: str
+    specification: str
 
 
-CONTENDERS = (
-    Contender("shipped policy", "policy"),
-    Contender("fresh policy", "policy:path={fresh}"),
-    Contender("shipped policy in search", "neural-ismcts:milliseconds={milliseconds},particles=0"),
-    Contender("fresh policy in search", "neural-ismcts:path={fresh},milliseconds={milliseconds},particles=0"),
-    Contender("information-set UCT", "isuct:milliseconds={milliseconds}"),
-    Contender("determinized UCT", "duct:trees=20,milliseconds={milliseconds}"),
-    Contender("rules", "rules"),
-    Contender("random", "random"),
+ENTRANTS = (
+    Entrant("shipped policy", "policy"),
+    Entrant("fresh policy", "policy:path={fresh}"),
+    Entrant("shipped policy in search", "neural-ismcts:milliseconds={milliseconds},particles=0"),
+    Entrant("fresh policy in search", "neural-ismcts:path={fresh},milliseconds={milliseconds},particles=0"),
+    Entrant("information-set UCT", "isuct:milliseconds={milliseconds}"),
+    Entrant("determinized UCT", "duct:trees=20,milliseconds={milliseconds}"),
+    Entrant("rules", "rules"),
+    Entrant("random", "random"),
 )
 
 
-def specifications(contenders: Sequence[Contender], fresh: Path, milliseconds: float) -> dict[str, str]:
+def specifications(entrants: Sequence[Entrant], fresh: Path, milliseconds: float) -> dict[str, str]:
     """The agents to be made.
 
     Args:
-        contenders: Who plays.
+        entrants: Who plays.
         fresh: The file of the policy that has just been trained.
         milliseconds: Thinking time of a search.
 
     Returns:
-        Specification to name, in the order of the contenders.
+        Specification to name, in the order of the entrants.
 
     Raises:
         InvalidDemonstrationError: If the file's name cannot stand in a specification.
 
     Example:
-        >>> specifications([Contender("mine", "policy:path={fresh}")], Path("fresh.safetensors"), 20)
+        >>> specifications([Entrant("mine", "policy:path={fresh}")], Path("fresh.safetensors"), 20)
         {'policy:path=fresh.safetensors': 'mine'}
     """
     if "," in str(fresh):
         raise InvalidDemonstrationError(f"{fresh}: options of agents are separated by commas; name a folder without")
     return {
-        contender.spec.format(fresh=fresh.as_posix(), milliseconds=f"{milliseconds:g}"): contender.name
-        for contender in contenders
+        entrant.specification.format(fresh=fresh.as_posix(), milliseconds=f"{milliseconds:g}"): entrant.name
+        for entrant in entrants
     }
 
 

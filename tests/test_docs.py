@@ -117,10 +117,10 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    for number, block in enumerate(blocks):
-        if ">>>" not in block:
+    for number, source in enumerate(blocks):
+        if ">>>" not in source:
             script = tmp_path / f"block{number}.py"
-            script.write_text(block, encoding="utf-8")
+            script.write_text(source, encoding="utf-8")
             runpy.run_path(str(script))
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 

@@ -105,7 +105,8 @@ def test_it_plays_the_games_that_pytorch_plays(exported: Path) -> None:
     models = OnnxPolicy(exported), NetworkPolicy(small_networks()[0])
     for seed in range(3):
         games = [
-            play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators([seed, 0], 3)).history for model in models
+            play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators([seed, 0], 3)).history
+            for model in models
         ]
         assert games[0] == games[1]
 

@@ -126,7 +126,7 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     for number, source in enumerate(blocks):
         if ">>>" not in source:
-            script = tmp_path / f"source{number}.py"
+            script = tmp_path / f"block{number}.py"
             script.write_text(source, encoding="utf-8")
             runpy.run_path(str(script))
     assert doctest.testfile(str(page), module_relative=False).failed == 0

@@ -30,10 +30,10 @@ from training.experiments.full_branching import (
 )
 from training.experiments.full_cheating import (
     BASELINE,
+    CHEATING_UCT,
     cheating_cast,
     compare_cheating,
     plot_cheating,
-    run_cheating,
 )
 from training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
 from training.experiments.full_games import (
@@ -48,21 +48,21 @@ from training.experiments.full_landlord import (
     CHEATING,
     DETERMINIZED,
     INFORMATION_SET,
+    LANDLORD,
     LANDLORDS,
     compare_landlord,
     landlord_cast,
     plot_landlord,
-    run_landlord,
 )
 from training.experiments.full_sweeps import (
     EXPLORATION,
     ITERATIONS,
+    ITERATIONS_SWEEP,
     ExplorationOptions,
     IterationsOptions,
     Sweep,
     compare_sweep,
     plot_sweep,
-    run_sweep,
     sweep_cast,
 )
 from training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
@@ -186,8 +186,8 @@ def test_no_two_games_share_their_generators() -> None:
 
 def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
-    results = run_landlord(TINY, one).results
-    assert run_landlord(replace(TINY, processes=2), two).results == results
+    results = LANDLORD.run(TINY, one).results
+    assert LANDLORD.run(replace(TINY, processes=2), two).results == results
     assert two.read_bytes() == one.read_bytes()
     keys = [(result.game, result.deal, result.lineup) for result in results]
     assert keys == list(itertools.product(range(2), range(3), LANDLORDS))
@@ -196,50 +196,50 @@ def test_the_file_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> 
 def test_a_run_that_was_cut_off_at_any_byte_goes_on_to_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     with pytest.raises(Killed):
-        run_landlord(TINY, path, killing(7))
+        LANDLORD.run(TINY, path, killing(7))
     assert len(read_results(path)[1]) == 7
-    run_landlord(TINY, path)
+    LANDLORD.run(TINY, path)
     whole = path.read_bytes()
     body = whole.index(b"moves\n") + len(b"moves\n")
     for length in random.Random(0).sample(range(body, len(whole)), 8):
         path.write_bytes(whole[:length])
-        run_landlord(TINY, path)
+        LANDLORD.run(TINY, path)
         assert path.read_bytes() == whole
 
 
 def test_more_games_and_deals_go_on_with_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
-    run_landlord(replace(TINY, deals=2, games=1), path)
+    LANDLORD.run(replace(TINY, deals=2, games=1), path)
     few = path.read_bytes()
-    results = run_landlord(TINY, path).results
-    assert results == run_landlord(TINY).results
+    results = LANDLORD.run(TINY, path).results
+    assert results == LANDLORD.run(TINY).results
     assert path.read_bytes().startswith(few)
     again: list[int] = []
-    fewer = run_landlord(replace(TINY, deals=2, games=1), path, lambda done, total: again.append(done)).results
+    fewer = LANDLORD.run(replace(TINY, deals=2, games=1), path, lambda done, total: again.append(done)).results
     assert fewer == [result for result in results if result.deal < 2 and result.game == 0]
     assert again == [6]  # nothing was played
 
 
 def test_games_do_not_depend_on_which_other_values_are_tried() -> None:
     run = IterationsOptions(deals=3, processes=1, trees=2, tree_iterations=4, at=(500, 1000))
-    every = run_sweep(ITERATIONS, run).results
-    one = run_sweep(ITERATIONS, replace(run, at=(1000,))).results
+    every = ITERATIONS_SWEEP.run(run).results
+    one = ITERATIONS_SWEEP.run(replace(run, at=(1000,))).results
     assert one == [result for result in every if result.lineup == "1000"]
 
 
 def test_another_seed_plays_other_games() -> None:
-    assert run_landlord(TINY).results != run_landlord(replace(TINY, seed=1)).results
+    assert LANDLORD.run(TINY).results != LANDLORD.run(replace(TINY, seed=1)).results
 
 
 def test_files_of_other_agents_or_seeds_are_refused(tmp_path: Path) -> None:
     run, path = replace(TINY, deals=1, games=1), tmp_path / "games.csv"
-    run_landlord(run, path)
+    LANDLORD.run(run, path)
     others = (replace(run, seed=1), replace(run, tree_iterations=5))
     for other in others:
         with pytest.raises(SettingsMismatchError):
-            run_landlord(other, path)
+            LANDLORD.run(other, path)
     with pytest.raises(SettingsMismatchError):
-        run_cheating(run, path)
+        CHEATING_UCT.run(run, path)
 
 
 @pytest.mark.parametrize("wrong", [{"deals": 0}, {"deals": 1001}, {"games": 0}, {"processes": 0}, {"seed": -1}])
@@ -384,7 +384,7 @@ def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
 
 def test_the_papers_figures_stand_beside_ours() -> None:
     run = replace(TINY, games=1)
-    lines = compare_cheating(run_cheating(run).results)
+    lines = compare_cheating(CHEATING_UCT.run(run).results)
     assert [line.paper for line in lines] == [
         "49.9", "43.0", "+6.9", "65.6", "57.0", "+8.6", "68.9", "57.0", "+11.9", "78.0", "57.0", "+21.0",
     ]  # fmt: skip
@@ -392,7 +392,7 @@ def test_the_papers_figures_stand_beside_ours() -> None:
     for cheating, determinized, gain in zip(rates[::3], rates[1::3], rates[2::3], strict=True):
         assert gain == pytest.approx(cheating - determinized, abs=0.11)
     assert rates[1] + rates[4] == pytest.approx(100, abs=0.11)  # one baseline, seen from both sides
-    assert [line.paper for line in compare_landlord(run_landlord(run).results)] == [
+    assert [line.paper for line in compare_landlord(LANDLORD.run(run).results)] == [
         "54.0",
         "42.4",
         "42.0",
@@ -400,7 +400,7 @@ def test_the_papers_figures_stand_beside_ours() -> None:
         "-0.4",
     ]
     two = IterationsOptions(deals=3, processes=1, trees=2, tree_iterations=4, at=(500, 10_000))
-    sweep = compare_sweep(ITERATIONS, run_sweep(ITERATIONS, two).results)
+    sweep = compare_sweep(ITERATIONS, ITERATIONS_SWEEP.run(two).results)
     assert [(line.what, line.paper) for line in sweep] == [
         ("iterations 500, %", "rises to 10,000"),
         ("iterations 10,000, %", "40.8"),
@@ -415,7 +415,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
     )
     refresh([page])
     assert page.read_text().count("no results yet: this table is computed from `results/full_landlord_tiny.csv`") == 2
-    results = run_landlord(TINY, tmp_path / "results" / "full_landlord_tiny.csv").results
+    results = LANDLORD.run(TINY, tmp_path / "results" / "full_landlord_tiny.csv").results
     with pytest.raises(StaleDocsError):
         refresh([page], check=True)
     refresh([page])

@@ -33,7 +33,7 @@ from training.experiments.hand_inference import (
     stage_table,
 )
 from training.experiments.plotting import can_plot
-from training.experiments.response_fit import decision_facts, fit_response, fit_responses, mean_log_likelihood
+from training.experiments.response_fit import decision_facts, fit_response, mean_log_likelihood
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"
 
@@ -187,7 +187,7 @@ def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
 
 @pytest.mark.long
 def test_the_shipped_response_of_a_searcher_is_the_fitted_one() -> None:
-    fitted = fit_responses({"isuct:iterations=2000": 200})["isuct:iterations=2000"]
+    fitted = fit_response(decision_facts("isuct:iterations=2000", 200))
     assert np.array(fitted.kinds) == pytest.approx(np.array(SEARCHER.kinds), abs=1e-3)
     assert fitted.kickers == pytest.approx(SEARCHER.kickers, abs=1e-3)
     assert fitted.uniform == pytest.approx(SEARCHER.uniform, abs=1e-3)

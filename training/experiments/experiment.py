@@ -123,6 +123,26 @@ class Saved(Generic[_Result]):
         return f"`{self.path.parent.name}/{self.path.name}`" if self.path else "no file"
 
 
+def computed_from(saved: Saved[Any]) -> str:
+    """The note of a table that says no more than its file."""
+    return f"Computed from {saved.name}."
+
+
+def compared(
+    title: str,
+    compare: Callable[[Sequence[_Result]], Iterable[Comparison]],
+    note: Callable[[Saved[Any]], str] = computed_from,
+) -> Callable[[Saved[_Result]], Table]:
+    """What makes a table of the paper's figures beside ours.
+
+    Args:
+        title: The table's title.
+        compare: Makes its lines from the results.
+        note: Makes the note below it.
+    """
+    return lambda saved: comparison_table(title, compare(saved.results), note(saved))
+
+
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
     """An experiment, for the command line and for the docs.

@@ -28,7 +28,7 @@ from ddz_env.registry import make_agent
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import clustered_interval, wilson_interval
-from training.experiments.experiment import Comparison, Experiment, Saved, check_known, comparison_table, kept
+from training.experiments.experiment import Comparison, Experiment, Saved, check_known, compared, kept
 from training.experiments.full_deals import DEAL_LIST, new_game
 from training.experiments.full_games import DealOptions, game_number, games_note
 from training.experiments.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
@@ -236,11 +236,7 @@ BRANCHING = Experiment(
     options=DealOptions,
     result=BranchingResult,
     run=run_branching,
-    tables={
-        "full-branching": lambda saved: comparison_table(
-            "Branching with and without grouping", compare_branching(saved.results), games_note(saved)
-        )
-    },
+    tables={"full-branching": compared("Branching with and without grouping", compare_branching, games_note)},
     file="full_branching",
     plot=plot_branching,
 )

@@ -9,20 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from training.arena.results import OnProgress, no_progress
-from training.experiments.experiment import Comparison, Experiment, Saved
-from training.experiments.full_games import (
-    Cast,
-    FullOptions,
-    GameResult,
-    Lineup,
-    difference,
-    gain_line,
-    games_table,
-    rate_line,
-    run_games,
-    win_rate,
-)
+from training.experiments import full_games as full
+from training.experiments.experiment import Comparison, Saved
+from training.experiments.full_games import Cast, FullOptions, GameResult, Lineup, gain_line, rate_line
 from training.experiments.plotting import BLUE, GREY, draw_bars, finish_figure, new_axes
 from training.experiments.plotting import PAPER as PAPER_MARKS
 
@@ -48,21 +37,14 @@ def cheating_cast(options: FullOptions) -> Cast:
     return Cast("cheating", tuple(lineups), {"cheating": options.cheating, "determinized": options.determinized})
 
 
-def run_cheating(
-    options: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[GameResult]:
-    """Play all rows on the same deals."""
-    return run_games(cheating_cast(options), options, path, on_progress)
-
-
 def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
     """Table 1 beside ours: the win rate of whoever cheats, that of the baseline, and the paired difference."""
     lines = []
     for name, (cheating, determinized, gain) in PAPER.items():
         peasants = name != "player 1"
         for what, lineup, paper in (("cheating", name, cheating), ("determinized", BASELINE, determinized)):
-            lines.append(rate_line(f"{name}, {what}", paper, win_rate(results, lineup, peasants=peasants)))
-        gained = difference(results, name, BASELINE, peasants=peasants)
+            lines.append(rate_line(f"{name}, {what}", paper, full.win_rate(results, lineup, peasants=peasants)))
+        gained = full.difference(results, name, BASELINE, peasants=peasants)
         lines.append(gain_line(f"{name}, difference", f"+{gain}", gained))
     return lines
 
@@ -74,7 +56,7 @@ def plot_cheating(saved: Saved[GameResult], path: Path) -> None:
     places = range(len(names))
     for offset, label, color in ((-0.2, "determinized", GREY), (0.2, "cheating", BLUE)):
         rates = [
-            win_rate(saved.results, name if label == "cheating" else BASELINE, peasants=name != "player 1")
+            full.win_rate(saved.results, name if label == "cheating" else BASELINE, peasants=name != "player 1")
             for name in names
         ]
         printed = [float(PAPER[name][label == "determinized"]) for name in names]
@@ -86,18 +68,14 @@ def plot_cheating(saved: Saved[GameResult], path: Path) -> None:
     finish_figure(figure, axes, path, "", "their side wins, %")
 
 
-CHEATING_UCT = Experiment(
-    name="cheating",
-    source="Whitehouse, Powley and Cowling 2011, section IV.B, table 1",
-    about="""Table 1: who gains how much by seeing all cards.
+CHEATING_UCT = full.lineup_experiment(
+    """Table 1: who gains how much by seeing all cards.
 
     Plays 5 games a deal for each of --games, of about 0.2 CPU seconds: 17 CPU minutes by default.  (The paper: 1 game.)
     """,
-    unit="games",
-    options=FullOptions,
-    result=GameResult,
-    run=run_cheating,
-    tables={"full-cheating": games_table("Table 1: cheating over determinized UCT", compare_cheating)},
-    file="full_cheating",
-    plot=plot_cheating,
+    "section IV.B, table 1",
+    "Table 1: cheating over determinized UCT",
+    cheating_cast,
+    compare_cheating,
+    plot_cheating,
 )

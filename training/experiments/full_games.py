@@ -25,11 +25,11 @@ from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, clustered_interval, within
 from training.experiments.experiment import (
     Comparison,
+    Experiment,
     ParallelOptions,
     Saved,
     SeedOptions,
-    Table,
-    comparison_table,
+    compared,
     kept,
 )
 from training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
@@ -238,14 +238,46 @@ def gain_line(what: str, paper: str, gain: Interval) -> Comparison:
     return Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
 
 
-def games_table(
-    title: str, compare: Callable[[Sequence[GameResult]], Iterable[Comparison]]
-) -> Callable[[Saved[GameResult]], Table]:
-    """What makes the table of an experiment from its games."""
-    return lambda saved: comparison_table(title, compare(saved.results), games_note(saved))
-
-
 def games_note(saved: Saved[Any]) -> str:
     """Where the games of a table are, and who played them."""
     agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
+
+
+def lineup_experiment(
+    about: str,
+    source: str,
+    title: str,
+    cast: Callable[[Any], Cast],
+    compare: Callable[[Sequence[GameResult]], Iterable[Comparison]],
+    plot: Callable[[Saved[GameResult], Path], None],
+    options: type[FullOptions] = FullOptions,
+) -> Experiment[FullOptions, GameResult]:
+    """An experiment that plays line-ups and compares them; it has the name of its cast.
+
+    Args:
+        about: The help of its command.
+        source: Section of Whitehouse, Powley and Cowling 2011.
+        title: The title of its table.
+        cast: Its line-ups, from its options.
+        compare: The lines of its table, from the games.
+        plot: Its plot.
+        options: Its options.
+    """
+    name = cast(options()).name
+
+    def run(given: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress) -> Saved[GameResult]:
+        return run_games(cast(given), given, path, on_progress)
+
+    return Experiment(
+        name=name,
+        source=f"Whitehouse, Powley and Cowling 2011, {source}",
+        about=about,
+        unit="games",
+        options=options,
+        result=GameResult,
+        run=run,
+        tables={f"full-{name}": compared(title, compare, games_note)},
+        file=f"full_{name}",
+        plot=plot,
+    )

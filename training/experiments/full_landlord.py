@@ -9,20 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from training.arena.results import OnProgress, no_progress
-from training.experiments.experiment import Comparison, Experiment, Saved
-from training.experiments.full_games import (
-    Cast,
-    FullOptions,
-    GameResult,
-    Lineup,
-    difference,
-    gain_line,
-    games_table,
-    rate_line,
-    run_games,
-    win_rate,
-)
+from training.experiments import full_games as full
+from training.experiments.experiment import Comparison, Saved
+from training.experiments.full_games import Cast, FullOptions, GameResult, Lineup, gain_line, rate_line
 from training.experiments.plotting import BLUE, PAPER, draw_bars, finish_figure, new_axes
 
 CHEATING, DETERMINIZED, INFORMATION_SET = "cheating", "determinized", "information-set"
@@ -42,19 +31,12 @@ def landlord_cast(options: FullOptions) -> Cast:
     return Cast("landlord", lineups, {**agents, "peasants": peasant})
 
 
-def run_landlord(
-    options: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[GameResult]:
-    """Play all landlords on the same deals."""
-    return run_games(landlord_cast(options), options, path, on_progress)
-
-
 def compare_landlord(results: Sequence[GameResult]) -> list[Comparison]:
     """The paper's win rates beside ours, and the differences from determinized UCT, paired by deal."""
-    lines = [rate_line(f"{name} as landlord", PAPER_RATES[name], win_rate(results, name)) for name in LANDLORDS]
+    lines = [rate_line(f"{name} as landlord", PAPER_RATES[name], full.win_rate(results, name)) for name in LANDLORDS]
     for name in (CHEATING, INFORMATION_SET):
         paper = float(PAPER_RATES[name]) - float(PAPER_RATES[DETERMINIZED])
-        gained = difference(results, name, DETERMINIZED)
+        gained = full.difference(results, name, DETERMINIZED)
         lines.append(gain_line(f"{name} over {DETERMINIZED}", f"{paper:+.1f}", gained))
     return lines
 
@@ -62,25 +44,21 @@ def compare_landlord(results: Sequence[GameResult]) -> list[Comparison]:
 def plot_landlord(saved: Saved[GameResult], path: Path) -> None:
     """The three landlords beside the paper."""
     figure, axes = new_axes(5.5)
-    draw_bars(axes, range(len(LANDLORDS)), [win_rate(saved.results, name) for name in LANDLORDS], 0.5, color=BLUE)
+    draw_bars(axes, range(len(LANDLORDS)), [full.win_rate(saved.results, name) for name in LANDLORDS], 0.5, color=BLUE)
     beside = [place - 0.14 for place in range(len(LANDLORDS))]
     axes.plot(beside, [float(PAPER_RATES[name]) for name in LANDLORDS], label="paper", **PAPER)
     axes.set_xticks(range(len(LANDLORDS)), [f"{name}\nUCT" for name in LANDLORDS])
     finish_figure(figure, axes, path, "", "landlord wins, %")
 
 
-LANDLORD = Experiment(
-    name="landlord",
-    source="Whitehouse, Powley and Cowling 2011, section IV.D",
-    about="""Three searches as landlord: 54.0, 42.4 and 42.0 %.
+LANDLORD = full.lineup_experiment(
+    """Three searches as landlord: 54.0, 42.4 and 42.0 %.
 
     Plays 3 games a deal for each of --games, of about 0.2 CPU seconds: 10 CPU minutes by default.  (The paper: 40.)
     """,
-    unit="games",
-    options=FullOptions,
-    result=GameResult,
-    run=run_landlord,
-    tables={"full-landlord": games_table("The landlord against determinized UCT", compare_landlord)},
-    file="full_landlord",
-    plot=plot_landlord,
+    "section IV.D",
+    "The landlord against determinized UCT",
+    landlord_cast,
+    compare_landlord,
+    plot_landlord,
 )

@@ -13,20 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.arena.errors import InvalidExperimentError
-from training.arena.results import OnProgress, no_progress
+from training.experiments import full_games as full
 from training.experiments.experiment import Comparison, Experiment, Saved
-from training.experiments.full_games import (
-    Cast,
-    FullOptions,
-    GameResult,
-    Lineup,
-    difference,
-    gain_line,
-    games_table,
-    rate_line,
-    run_games,
-    win_rate,
-)
+from training.experiments.full_games import Cast, FullOptions, GameResult, Lineup, gain_line, rate_line
 from training.experiments.plotting import BLUE, PAPER, finish_figure, new_axes, percentages
 
 ITERATIONS_EXPLORATION = 0.44
@@ -133,27 +122,17 @@ def _landlord(sweep: Sweep, value: float, options: FullOptions) -> str:
     return options.information_set(value)
 
 
-def run_sweep(
-    sweep: Sweep, options: SweepOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[GameResult]:
-    """Play the values on the same deals.
-
-    Raises:
-        InvalidExperimentError: If a value is none of the sweep's.
-    """
-    return run_games(sweep_cast(sweep, options), options, path, on_progress)
-
-
 def compare_sweep(sweep: Sweep, results: Sequence[GameResult]) -> list[Comparison]:
     """Win rates by value with the paper's words beside them, and the differences from the base, paired by deal."""
     played, base = {result.lineup for result in results}, f"{sweep.base:g}"
     pairs = [pair for pair in zip(sweep.labels, sweep.values, strict=True) if pair[0] in played]
     lines = [
-        rate_line(f"{sweep.name} {value:,g}", sweep.paper(value), win_rate(results, label)) for label, value in pairs
+        rate_line(f"{sweep.name} {value:,g}", sweep.paper(value), full.win_rate(results, label))
+        for label, value in pairs
     ]
     if base in played:
         lines += [
-            gain_line(f"{sweep.name} {value:,g} over {sweep.base:,g}", "", difference(results, label, base))
+            gain_line(f"{sweep.name} {value:,g} over {sweep.base:,g}", "", full.difference(results, label, base))
             for label, value in pairs
             if label != base
         ]
@@ -165,7 +144,7 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
     figure, axes = new_axes(6.5)
     played = {result.lineup for result in saved.results}
     pairs = [(label, value) for label, value in zip(sweep.labels, sweep.values, strict=True) if label in played]
-    heights, errors = percentages([win_rate(saved.results, label) for label, _ in pairs])
+    heights, errors = percentages([full.win_rate(saved.results, label) for label, _ in pairs])
     axes.errorbar([value for _, value in pairs], heights, yerr=errors, fmt="o-", capsize=3, color=BLUE, label="ours")
     if sweep.paper_rates:
         axes.plot(list(sweep.paper_rates), list(map(float, sweep.paper_rates.values())), label="paper", **PAPER)
@@ -175,19 +154,15 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
     finish_figure(figure, axes, path, sweep.name, "landlord wins, %")
 
 
-def _experiment(sweep: Sweep, options: type[SweepOptions], about: str) -> Experiment[SweepOptions, GameResult]:
-    title = f"Information-set UCT as landlord: {sweep.name}"
-    return Experiment(
-        name=sweep.name,
-        source="Whitehouse, Powley and Cowling 2011, section IV.D",
-        about=about,
-        unit="games",
-        options=options,
-        result=GameResult,
-        run=functools.partial(run_sweep, sweep),
-        tables={f"full-{sweep.name}": games_table(title, functools.partial(compare_sweep, sweep))},
-        file=f"full_{sweep.name}",
-        plot=functools.partial(plot_sweep, sweep),
+def _experiment(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
+    return full.lineup_experiment(
+        about,
+        "section IV.D",
+        f"Information-set UCT as landlord: {sweep.name}",
+        functools.partial(sweep_cast, sweep),
+        functools.partial(compare_sweep, sweep),
+        functools.partial(plot_sweep, sweep),
+        options,
     )
 
 

@@ -22,7 +22,7 @@ from ddz_env.options import Range
 from training.arena.statistics import Interval, clustered_interval, within
 from training.experiments.experiment import Experiment, Lines, Saved, Table
 from training.experiments.full_games import FullOptions, GameResult, games_note
-from training.experiments.full_landlord import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORDS, run_landlord
+from training.experiments.full_landlord import CHEATING, DETERMINIZED, INFORMATION_SET, LANDLORD, LANDLORDS
 from training.experiments.plotting import BLUE, ORANGE, PAPER, finish_figure, new_axes, percentages
 
 
@@ -223,7 +223,7 @@ THRESHOLDS_2011 = Experiment(
     unit="games",
     options=ThresholdOptions,
     result=GameResult,
-    run=run_landlord,
+    run=LANDLORD.run,
     tables={"full-thresholds": _table},
     file="full_landlord",
     plot=plot_thresholds,

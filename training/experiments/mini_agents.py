@@ -22,7 +22,7 @@ from agents.exact.agents import (
 )
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
-from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, comparison_table, kept
+from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, Table, compared, kept
 from training.experiments.mini_deals import TABLE_BITS, MiniDeal, mini_deals, play_exact
 from training.experiments.plotting import finish_figure, new_axes
 
@@ -184,11 +184,7 @@ AGENTS = Experiment(
     run=run_mini_agents,
     tables={
         "mini-pairs": pair_table,
-        "mini-agents": lambda saved: comparison_table(
-            "Figure 3: differences as player 1, means over the opponents",
-            compare_mini_agents(saved.results),
-            f"Computed from {saved.name}.",
-        ),
+        "mini-agents": compared("Figure 3: differences as player 1, means over the opponents", compare_mini_agents),
     },
     file="mini_agents",
     plot=plot_mini_agents,

@@ -14,7 +14,7 @@ from pathlib import Path
 from agents.exact.minimax import MinimaxSolver
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
-from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, comparison_table, kept
+from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, compared, kept
 from training.experiments.mini_deals import MINI, TABLE_BITS, MiniDeal, mini_deals
 from training.experiments.plotting import BLUE, finish_figure, new_axes
 
@@ -97,11 +97,7 @@ CENSUS = Experiment(
     options=NoOptions,
     result=HandResult,
     run=run_mini_census,
-    tables={
-        "mini-census": lambda saved: comparison_table(
-            "Mini Dou Dizhu: census", compare_mini_census(saved.results), f"Computed from {saved.name}."
-        )
-    },
+    tables={"mini-census": compared("Mini Dou Dizhu: census", compare_mini_census)},
     file="mini_census",
     plot=plot_mini_census,
 )

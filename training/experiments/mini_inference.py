@@ -20,7 +20,7 @@ from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.view import write_view
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
-from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, comparison_table, kept
+from training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, compared, kept
 from training.experiments.mini_deals import MINI, TABLE_BITS, MiniDeal, mini_deals, play_exact
 from training.experiments.plotting import finish_figure, new_axes
 
@@ -142,13 +142,7 @@ INFERENCE = Experiment(
     options=NoOptions,
     result=KnownResult,
     run=run_mini_inference,
-    tables={
-        "mini-inference": lambda saved: comparison_table(
-            "Inference against expectimax on Mini",
-            compare_mini_inference(saved.results),
-            f"Computed from {saved.name}.",
-        )
-    },
+    tables={"mini-inference": compared("Inference against expectimax on Mini", compare_mini_inference)},
     file="mini_inference",
     plot=plot_mini_inference,
 )

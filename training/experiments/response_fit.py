@@ -8,8 +8,6 @@ Hunter (2004, "MM algorithms for generalized Bradley-Terry models") for frequenc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -123,24 +121,3 @@ def mean_log_likelihood(facts: FloatArray, response: Response) -> float:
     """Nats a decision that a response gives to described moves: the higher, the better it knows the player."""
     words = response.table()
     return float(np.mean([log_likelihood(line, words) for line in facts]))
-
-
-def fit_responses(
-    players: dict[str, int], seed: int = FIT_SEED, on_progress: Callable[[str, int, int], None] | None = None
-) -> dict[str, Response]:
-    """Fit one response a kind of player.
-
-    Args:
-        players: Games by agent specification.
-        seed: Seed of the games.
-        on_progress: Told the player, and how many of its games are done.
-    """
-    fitted = {}
-    for player, games in players.items():
-        tell = no_progress if on_progress is None else _telling(on_progress, player)
-        fitted[player] = fit_response(decision_facts(player, games, seed, tell))
-    return fitted
-
-
-def _telling(tell: Callable[[str, int, int], None], player: str) -> OnProgress:
-    return lambda done, total: tell(player, done, total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from training.bench.benchmark import Contender, Part, Prepare, Repeat
 
@@ -60,14 +61,14 @@ def learning(opponents: str) -> Prepare:
         if opponents == "policy":
             import safetensors.torch  # noqa: F401  # without it there is no policy to play against
         threads = min(THREADS, os.cpu_count() or 1)
-        kind = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
+        kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
         games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
         rng = np.random.default_rng(0)
         _, infos = games.reset(seed=0)
 
-        def actions() -> np.ndarray:
+        def actions() -> Any:
             mask = infos["action_mask"]
-            return (rng.random(mask.shape, np.float32) * mask).argmax(axis=1)
+            return np.argmax(rng.random(mask.shape, np.float32) * mask, axis=1)
 
         def repeat() -> float:
             nonlocal infos

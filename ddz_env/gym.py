@@ -33,6 +33,7 @@ from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
 from ddz_env.screen import RENDER_MODES, Screen, choose
+from ddz_env.state import game_key
 from ddz_env.threads import usable_threads
 from ddz_env.view import STAGE_NAMES, View, role_of
 
@@ -259,9 +260,10 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
             InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
             InvalidDealError: If a seed is out of range.
         """
+        seeds = self._seeds(seed)
         super().reset(seed=seed if isinstance(seed, int) else None)
         chosen, rest = self._reset_mask(options)
-        self._games.begin(chosen, self._seeds(seed), rest)
+        self._games.begin(chosen, seeds, rest)
         self._ended[chosen] = False
         return self._observations(), self._infos()
 
@@ -275,6 +277,8 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None] | None:
         if seed is None:
             return None
+        if isinstance(seed, int):
+            game_key(seed)  # refuses a seed out of range by our own name
         numbers: Sequence[int | None] = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
         seeds = list(numbers)
         if len(seeds) != self.num_envs:

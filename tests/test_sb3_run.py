@@ -172,7 +172,7 @@ def test_a_past_self_plays_as_the_snapshot_did_and_not_as_the_learner_does_now()
             weight.mul_(-3)
     now = np.exp(SB3Policy(policy).log_probabilities(batch.observation[:1], batch.mask[:1])[0])
     past.renew(policy)
-    found = past.actions(np.arange(4000), np.zeros((4000, 32), np.uint64), batch.observation, batch.mask)
+    found = past.actions(np.arange(4000), np.zeros((4000, 32), np.uint64), batch.observation, batch.mask, None)
     shares = np.bincount(found, minlength=400) / 4000
     assert np.abs(shares - then).max() < 0.03 < np.abs(now - then).max()
     assert batch.mask[0][found].all()

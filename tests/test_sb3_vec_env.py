@@ -18,8 +18,6 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
-from training.sb3.errors import VecEnvUsageError
-from training.sb3.players import PastSelf
 
 from ddz_env.errors import (
     GameOverError,
@@ -31,7 +29,8 @@ from ddz_env.errors import (
 )
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.observation import OBSERVATION
-from training.sb3.vec_env import MaskedVecEnv, make_games
+from training.sb3.past_self import PastSelf
+from training.sb3.vec_env import MaskedVecEnv, VecEnvUsageError, make_games
 
 N = 6
 

@@ -31,6 +31,7 @@ from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.options import meanings
 from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
+from training.bench import page as bench_page
 from training.experiments import training_curves
 from training.experiments.experiment import markdown_table
 from training.experiments.registry import load_experiments
@@ -142,10 +143,13 @@ CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3"
 """Tables of the settings of trainings, which need PyTorch."""
 
 
+_PAGES = training_curves.PAGES | bench_page.PAGES
+
+
 def experiment_tables() -> list[str]:
     """The names of the blocks that are computed from results."""
     every = [name for experiment in load_experiments() for name in (*experiment.tables, *experiment.pages)]
-    return [*every, *training_curves.PAGES]
+    return [*every, *_PAGES]
 
 
 def block(name: str, results: Path) -> str:
@@ -169,8 +173,8 @@ def block(name: str, results: Path) -> str:
         except UnknownAgentError as error:
             raise StaleDocsError(f"no table is called {name!r}: {error}") from error
     try:
-        if name in training_curves.PAGES:
-            return training_curves.PAGES[name](results)
+        if name in _PAGES:
+            return _PAGES[name](results)
         for experiment in load_experiments():
             if make := experiment.block(name, results):
                 return make()

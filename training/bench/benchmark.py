@@ -6,6 +6,7 @@ repeat gives a ratio of its own (ours over the peer's, in the same second), and 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -220,3 +221,16 @@ def _cpu_model() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def short_number(value: float) -> str:
+    """Three digits, with thousands separated.
+
+    Example:
+        >>> short_number(446_071.3), short_number(7.4774), short_number(0.3849)
+        ('446,000', '7.48', '0.385')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    magnitude = math.floor(math.log10(abs(value)))
+    return f"{round(value, 2 - magnitude):,.{max(0, 2 - magnitude)}f}"

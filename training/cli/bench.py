@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json as json_module
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,19 +66,6 @@ def _parts(only: str | None) -> list[Part]:
     return [PARTS[name] for name in names]
 
 
-def _number(value: float) -> str:
-    """Three digits, with thousands separated.
-
-    Example:
-        >>> _number(446_071.3), _number(7.4774), _number(0.3849)
-        ('446,000', '7.48', '0.385')
-    """
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    magnitude = math.floor(math.log10(abs(value)))
-    return f"{round(value, 2 - magnitude):,.{max(0, 2 - magnitude)}f}"
-
-
 def _table(measured: Sequence[Measurement]) -> Table:
     """One section a part; a peer's ratio is ours over the peer's."""
     table = Table(title="Speeds: medians, targets, and ours ÷ peer", title_justify="left", title_style="bold")
@@ -98,12 +84,14 @@ def _table(measured: Sequence[Measurement]) -> Table:
 
 
 def _cells(row: Measurement) -> list[str]:
+    from training.bench.benchmark import short_number
+
     less = row.unit in ("s", "MB")
-    target = f"{'≤' if less else '≥'} {_number(row.target)}" if row.target and not row.is_peer else ""
+    target = f"{'≤' if less else '≥'} {short_number(row.target)}" if row.target and not row.is_peer else ""
     return [
         ("  peer: " if row.is_peer else "  ") + row.name,
-        row.note or (_number(row.median) if row.median is not None else ""),
-        f"{_number(min(row.values))}–{_number(max(row.values))}" if len(row.values) > 1 else "",
+        row.note or (short_number(row.median) if row.median is not None else ""),
+        f"{short_number(min(row.values))}–{short_number(max(row.values))}" if len(row.values) > 1 else "",
         row.unit,
         target,
         f"{row.ratio:,.1f} ×" if row.ratio is not None else "",

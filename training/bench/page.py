@@ -1,0 +1,55 @@
+"""The speeds as tables of the docs, from the file that ``ddz bench --json`` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from training.bench.benchmark import Measurement, machine_lines, short_number
+from training.experiments.experiment import markdown_table
+
+FILE = "speeds.json"
+
+
+def _read(results: Path) -> tuple[dict[str, Any], list[Measurement]]:
+    document = json.loads((results / FILE).read_text(encoding="utf-8"))
+    return document["machine"], [Measurement(**line) for line in document["measurements"]]
+
+
+def _whole(results: Path) -> str:
+    """Every contender with the range of its repeats, the machine and the versions."""
+    machine, measured = _read(results)
+    lines = [
+        (
+            row.title,
+            f"{row.name} (peer)" if row.is_peer else row.name,
+            f"{short_number(row.median)} {row.unit}" if row.median is not None else row.note,
+            f"{short_number(min(row.values))}–{short_number(max(row.values))}" if row.values else "",
+            f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
+        )
+        for row in measured
+    ]
+    table = markdown_table(("what", "contender", "median", "range", "ours ÷ peer"), lines)
+    return "\n\n".join([table, *machine_lines(machine), f"Load at the start: {machine['load']}."])
+
+
+def _beside_peers(results: Path) -> str:
+    """A line a peer: ours, the peer, and the ratio."""
+    _, measured = _read(results)
+
+    def lines() -> Iterator[tuple[str, ...]]:
+        ours = measured[0]
+        for row in measured:
+            if not row.is_peer:
+                ours = row if row.part != ours.part else ours
+            elif row.median is not None and ours.median is not None:
+                both = (f"{short_number(value)} {row.unit}" for value in (ours.median, row.median))
+                yield row.title, *both, row.name, f"{row.ratio:,.1f} ×"
+
+    return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines())
+
+
+PAGES: dict[str, Callable[[Path], str]] = {"speeds": _whole, "speed-ratios": _beside_peers}
+"""Generated blocks by name."""

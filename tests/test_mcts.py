@@ -88,7 +88,7 @@ def run(state: State, iterations: int, capacity: int = 100_000, *, fixed: bool =
 
 @pytest.mark.parametrize("fixed", [False, True])
 def test_visit_counts_add_up(fixed: bool) -> None:
-    """Every iteration through a node goes on to a child, except the one that made it (and ends of games)."""
+    """Every iteration through a node continues to a child, except the one that made it (and ends of games)."""
     tree = run(midgame(2, 9), 3000, fixed=fixed)
     assert tree.visits[ROOT] == 3000
     nodes = [ROOT]
@@ -120,7 +120,7 @@ def test_a_seed_reproduces_the_whole_tree() -> None:
 
 
 def test_a_full_tree_grows_without_a_trace() -> None:
-    """Running out of room stops the search between iterations; it goes on in a larger copy."""
+    """Running out of room stops the search between iterations; it continues in a larger copy."""
     state = midgame(4, 6)
     tree, left, rng = new_tree(64), 800, SEED
     steps = 0

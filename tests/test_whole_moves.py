@@ -187,7 +187,7 @@ def test_a_node_may_have_thousands_of_children() -> None:
 
 
 def test_a_full_tree_grows_without_a_trace() -> None:
-    """The search goes on in a larger copy as if there had been room: the same tree as in one that is large already."""
+    """The search continues in a larger copy as if there had been room: the same tree as in a large one."""
     state, used = played(10, 12), WholeMoveSearch("flat")
     arguments = Position.of(state.view()), 3000, SEED
     used.run(*arguments)

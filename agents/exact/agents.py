@@ -120,7 +120,7 @@ class ExactAgent(ABC):
     tolerance = 0.0
     """Values that differ by no more tie."""
 
-    def __init__(self, solvers: Solvers | None) -> None:
+    def __init__(self, solvers: Solvers | None = None) -> None:
         self.solvers = solvers or Solvers()
         self._decided: dict[tuple[Any, ...], Move] = {}
 

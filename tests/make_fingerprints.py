@@ -70,7 +70,7 @@ LEARNED: dict[str, tuple[list[str], int]] = {
     "neural forms": (
         [
             "neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40",
-            "neural-ismcts:iterations=60,trust=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0",
+            "neural-ismcts:iterations=60,value_share=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0",
         ],
         1,
     ),

@@ -22,235 +22,79 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
-GAMES: dict[str, tuple[list[str], int]] = {
-    "baselines": (["random", "random-staged", "rules", "rlcard-rule"], 20),
-    "baselines bidding": (["random", "random-staged", "rules", "--rules", "bidding"], 8),
-    "baselines botzone": (["random", "random-staged", "rules", "--rules", "botzone"], 8),
-    "baselines half-deck": (["random", "random-staged", "rules", "--rules", "half-deck"], 8),
-    "exact": (["cheating-minimax", "determinized-minimax", "expectimax", "rules", "--rules", "mini"], 3),
+GAMES: dict[str, str] = {
+    "baselines": "random random-staged rules rlcard-rule --deals 20",
+    "baselines bidding": "random random-staged rules --rules bidding --deals 8",
+    "baselines botzone": "random random-staged rules --rules botzone --deals 8",
+    "baselines half-deck": "random random-staged rules --rules half-deck --deals 8",
+    "exact": "cheating-minimax determinized-minimax expectimax rules --rules mini --deals 3",
     "exact inference": (
-        ["expectimax:inference=rules", "determinized-minimax:inference=correct,opponent=rules", "--rules", "mini"],
-        2,
+        "expectimax:inference=rules determinized-minimax:inference=correct,opponent=rules --rules mini --deals 2"
     ),
-    "isuct": (["isuct:iterations=300", "rules"], 4),
-    "isuct bidding": (["isuct:iterations=200", "rules", "--rules", "bidding"], 2),
-    "isuct trees": (["isuct:iterations=100,trees=4,threads=2,exploration=0.5", "rules"], 2),
-    "isuct planned": (["isuct:iterations=150,simulation=planned", "rules"], 2),
-    "isuct rules": (["isuct:iterations=60,simulation=rules", "rules"], 2),
-    "isuct puct": (["isuct:iterations=200,selection=puct,prior=rules", "isuct:iterations=200,selection=puct"], 2),
+    "isuct": "isuct:iterations=300 rules --deals 4",
+    "isuct bidding": "isuct:iterations=200 rules --rules bidding --deals 2",
+    "isuct trees": "isuct:iterations=100,trees=4,threads=2,exploration=0.5 rules --deals 2",
+    "isuct planned": "isuct:iterations=150,simulation=planned rules --deals 2",
+    "isuct rules": "isuct:iterations=60,simulation=rules rules --deals 2",
+    "isuct puct": "isuct:iterations=200,selection=puct,prior=rules isuct:iterations=200,selection=puct --deals 2",
     "isuct forms": (
-        [
-            "isuct:iterations=200,counts=availability",
-            "isuct:iterations=200,final=value",
-            "isuct:iterations=200,finish=false",
-        ],
-        2,
+        "isuct:iterations=200,counts=availability isuct:iterations=200,final=value "
+        "isuct:iterations=200,finish=false --deals 2"
     ),
-    "isuct reuse": (["isuct:iterations=200,reuse=true", "isuct:iterations=200,particles=50"], 2),
-    "isuct redetermined": (["isuct-redetermined:iterations=300", "rules"], 2),
-    "isuct moves": (["isuct-moves:iterations=200", "isuct-moves:iterations=200,levels=flat"], 2),
-    "duct": (["duct:iterations=30,trees=8", "cheating-uct:iterations=30,trees=8"], 2),
-    "rollout": (["rollout:iterations=100,particles=50", "rules"], 4),
+    "isuct reuse": "isuct:iterations=200,reuse=true isuct:iterations=200,particles=50 --deals 2",
+    "isuct redetermined": "isuct-redetermined:iterations=300 rules --deals 2",
+    "isuct moves": "isuct-moves:iterations=200 isuct-moves:iterations=200,levels=flat --deals 2",
+    "duct": "duct:iterations=30,trees=8 cheating-uct:iterations=30,trees=8 --deals 2",
+    "rollout": "rollout:iterations=100,particles=50 rules --deals 4",
     "rollout forms": (
-        [
-            "rollout:iterations=100,particles=0,simulation=planned,caution=0",
-            "rollout:iterations=60,particles=0,simulation=random,candidates=4",
-        ],
-        2,
+        "rollout:iterations=100,particles=0,simulation=planned,caution=0 "
+        "rollout:iterations=60,particles=0,simulation=random,candidates=4 --deals 2"
     ),
-    "rollout bidding": (["rollout:iterations=60,particles=30", "rules", "--rules", "bidding"], 2),
+    "rollout bidding": "rollout:iterations=60,particles=30 rules --rules bidding --deals 2",
 }
-"""Arguments of ``ddz arena`` and how many deals a pair."""
+"""Arguments of ``ddz arena``."""
 
-LEARNED: dict[str, tuple[list[str], int]] = {
-    "policy": (["policy", "rules"], 10),
-    "policy temperature": (["policy:temperature=1.0", "random"], 4),
-    "neural": (["neural-ismcts:iterations=100", "policy"], 2),
-    "neural puct": (["neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4", "rules"], 2),
+LEARNED: dict[str, str] = {
+    "policy": "policy rules --deals 10",
+    "policy temperature": "policy:temperature=1.0 random --deals 4",
+    "neural": "neural-ismcts:iterations=100 policy --deals 2",
+    "neural puct": "neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4 rules --deals 2",
     "neural forms": (
-        [
-            "neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40",
-            "neural-ismcts:iterations=60,value_share=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0",
-        ],
-        1,
+        "neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40 "
+        "neural-ismcts:iterations=60,value_share=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0 "
+        "--deals 1"
     ),
 }
 """The same of agents that ask a network."""
 
-
-def _settings(text: str) -> list[str]:
-    return [word for setting in text.split() for word in ("--set", setting)]
-
-
-TRAININGS: dict[str, list[str]] = {
-    "selfplay": [
-        "selfplay",
-        "--updates",
-        "20",
-        "--seed",
-        "5",
-        *(
-            [
-                "--set",
-                "num_games=64",
-                "--set",
-                "groups=4",
-                "--set",
-                "steps=16",
-                "--set",
-                "minibatch=256",
-                "--set",
-                "shard=128",
-                "--set",
-                "epochs=2",
-            ]
-        ),
-        *(
-            [
-                "--set",
-                "architecture.width=64",
-                "--set",
-                "evaluate_every=10",
-                "--set",
-                "evaluate_deals=4",
-                "--set",
-                "opponents=random",
-            ]
-        ),
-        *(
-            [
-                "--set",
-                "rules_share=0.25",
-                "--set",
-                "opponent_share=0.25",
-                "--set",
-                "snapshot_every=5",
-                "--set",
-                "pool_size=3",
-            ]
-        ),
-        *(["--set", "critic_updates=2", "--set", "settled_share=0.25"]),
-    ],
-    "selfplay plain": [
-        "selfplay",
-        "--updates",
-        "20",
-        "--seed",
-        "6",
-        "--objective",
-        "stake",
-        *(
-            [
-                "--set",
-                "num_games=64",
-                "--set",
-                "groups=4",
-                "--set",
-                "steps=16",
-                "--set",
-                "minibatch=256",
-                "--set",
-                "shard=128",
-                "--set",
-                "epochs=1",
-            ]
-        ),
-        *(["--set", "architecture.width=64", "--set", "evaluate_every=0", "--set", "lookahead=0", "--set", "floor=0"]),
-    ],
-    "sb3 rules": [
-        "sb3",
-        "--timesteps",
-        "20480",
-        "--seed",
-        "3",
-        "--opponents",
-        "rules",
-        *(
-            [
-                "--set",
-                "num_envs=16",
-                "--set",
-                "n_steps=64",
-                "--set",
-                "batch_size=256",
-                "--set",
-                "width=32",
-                "--set",
-                "evaluate_every=0",
-            ]
-        ),
-    ],
-    "sb3 random": [
-        "sb3",
-        "--timesteps",
-        "20480",
-        "--seed",
-        "3",
-        "--opponents",
-        "random",
-        *(
-            [
-                "--set",
-                "num_envs=16",
-                "--set",
-                "n_steps=64",
-                "--set",
-                "batch_size=256",
-                "--set",
-                "width=32",
-                "--set",
-                "evaluate_every=0",
-            ]
-        ),
-    ],
-    "sb3 self": [
-        "sb3",
-        "--timesteps",
-        "20480",
-        "--seed",
-        "3",
-        "--opponents",
-        "self",
-        *(
-            [
-                "--set",
-                "num_envs=16",
-                "--set",
-                "n_steps=64",
-                "--set",
-                "batch_size=256",
-                "--set",
-                "width=32",
-                "--set",
-                "evaluate_every=0",
-            ]
-        ),
-    ],
-    "sb3 any": [
-        "sb3",
-        "--timesteps",
-        "512",
-        "--seed",
-        "3",
-        "--opponents",
-        "isuct:iterations=20",
-        *(
-            [
-                "--set",
-                "num_envs=4",
-                "--set",
-                "n_steps=64",
-                "--set",
-                "batch_size=128",
-                "--set",
-                "width=32",
-                "--set",
-                "evaluate_every=0",
-            ]
-        ),
-    ],
+TRAININGS: dict[str, str] = {
+    "selfplay": (
+        "selfplay --updates 20 --seed 5 ; num_games=64 groups=4 steps=16 minibatch=256 shard=128 epochs=2 "
+        "architecture.width=64 evaluate_every=10 evaluate_deals=4 opponents=random rules_share=0.25 "
+        "opponent_share=0.25 snapshot_every=5 pool_size=3 critic_updates=2 settled_share=0.25"
+    ),
+    "selfplay plain": (
+        "selfplay --updates 20 --seed 6 --objective stake ; num_games=64 groups=4 steps=16 minibatch=256 "
+        "shard=128 epochs=1 architecture.width=64 evaluate_every=0 lookahead=0 floor=0"
+    ),
+    "sb3 rules": (
+        "sb3 --timesteps 20480 --seed 3 --opponents rules ; num_envs=16 n_steps=64 batch_size=256 width=32 "
+        "evaluate_every=0"
+    ),
+    "sb3 random": (
+        "sb3 --timesteps 20480 --seed 3 --opponents random ; num_envs=16 n_steps=64 batch_size=256 width=32 "
+        "evaluate_every=0"
+    ),
+    "sb3 self": (
+        "sb3 --timesteps 20480 --seed 3 --opponents self ; num_envs=16 n_steps=64 batch_size=256 width=32 "
+        "evaluate_every=0"
+    ),
+    "sb3 any": (
+        "sb3 --timesteps 512 --seed 3 --opponents isuct:iterations=20 ; num_envs=4 n_steps=64 batch_size=128 "
+        "width=32 evaluate_every=0"
+    ),
 }
-"""Arguments of ``ddz train``, each of twenty updates (``sb3 any``: two)."""
+"""Arguments of ``ddz train``, its settings behind the semicolon; each of twenty updates (``sb3 any``: two)."""
 
 _VOLATILE = ("seconds", "sps", "time", "elapsed")
 
@@ -270,22 +114,10 @@ def _digest(data: bytes) -> str:
 
 def games(name: str) -> str:
     """The digest of an arena's games: everything that is recorded of them, times left out."""
-    agents, deals = (GAMES | LEARNED)[name]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "games.jsonl"
-        ddz(
-            "arena",
-            *agents,
-            "--deals",
-            str(deals),
-            "--seed",
-            "11",
-            "--no-timing",
-            "--processes",
-            "1",
-            "--out",
-            str(out),
-        )
+        fixed = f"--seed 11 --no-timing --processes 1 --out {out}"
+        ddz("arena", *(GAMES | LEARNED)[name].split(), *fixed.split())
         lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()[1:]]
     return _digest(json.dumps(lines, sort_keys=True).encode())
 
@@ -294,7 +126,8 @@ def training(name: str) -> dict[str, str]:
     """The digests of a training's weights and curves, without what tells the time."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        ddz("train", TRAININGS[name][0], "--out", str(out), *TRAININGS[name][1:])
+        arguments, _, settings = TRAININGS[name].partition(";")
+        ddz("train", *arguments.split(), "--out", str(out), *(f"--set={setting}" for setting in settings.split()))
         return {file.name: _digest(_timeless(file)) for file in sorted(out.iterdir()) if "checkpoint" not in file.name}
 
 

@@ -34,7 +34,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -172,6 +172,12 @@ class Option(NamedTuple):
         except OverflowError:
             return None
 
+    @property
+    def parts(self) -> tuple[Option, ...]:
+        """The options of an option that is a set of options itself; empty for any other."""
+        kind = self.kinds[0] if self.kinds else None
+        return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
+
     def read(self, text: str, error: type[DouDizhuError]) -> Any:
         """The value that a text stands for.
 
@@ -250,7 +256,7 @@ class Options:
         """Options as people write them.
 
         Args:
-            texts: ``name=value`` each.
+            texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
 
         Returns:
             Name to value, of the option's type.
@@ -259,10 +265,31 @@ class Options:
             InvalidAgentOptionError: If a text is not ``name=value``, there is no such option, or its value is not
                 allowed.
         """
+        known = {option.name: option for option in cls.options() if not option.parts}
+        for option in cls.options():
+            known |= {f"{option.name}.{part.name}": part for part in option.parts}
         written = split_options(texts, cls.error)
-        cls.check_names(written)
-        known = {option.name: option for option in cls.options()}
-        return {name: known[name].read(value, cls.error) for name, value in written.items()}
+        refuse_unknown(written, list(known), cls.error)
+        return {name: known[name]._replace(name=name).read(value, cls.error) for name, value in written.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for files."""
+        plain = dataclasses.asdict(self)  # type: ignore[call-overload]  # a subclass is a dataclass
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            InvalidAgentOptionError: If options are missing, unknown or have values that are not allowed.
+        """
+        if not isinstance(values, Mapping):
+            raise cls.error(f"options are names with values, not {values!r}")
+        kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
+        if different := sorted(set(values) ^ set(kinds)):
+            raise cls.error(f"options differ in {', '.join(different)}")
+        return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
 
     @classmethod
     def _names(cls) -> str:

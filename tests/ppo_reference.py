@@ -30,3 +30,16 @@ def clipped_policy_losses(new: Tensor, old: Tensor, advantages: Tensor, clip: fl
 def value_losses(values: Tensor, targets: Tensor) -> Tensor:
     """Half the squared errors, shape ``[n]``."""
     return 0.5 * (values - targets).square()
+
+
+def masked_entropy(log_probabilities: Tensor) -> Tensor:
+    """The entropy of each row of :func:`masked_log_probabilities`, in nats.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
+
+    Returns:
+        Shape ``[n]``.
+    """
+    probabilities = log_probabilities.exp()
+    return -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(1)

@@ -17,12 +17,11 @@ from agents.neural.network import (  # noqa: E402
     Critic,
     NetworkPolicy,
     PolicyNetwork,
-    masked_entropy,
     masked_log_probabilities,
     policy_input,
 )
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, value_losses  # noqa: E402
+from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
 from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
 from training.ppo.rollout import unpack_masks  # noqa: E402

@@ -9,8 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.network import masked_entropy, masked_log_probabilities  # noqa: E402
-from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, value_losses  # noqa: E402
+from agents.neural.network import masked_log_probabilities  # noqa: E402
+from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 from training.ppo.imitation import soft_cross_entropies  # noqa: E402
 from training.ppo.sampling import drawn  # noqa: E402
 

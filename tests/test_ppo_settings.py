@@ -72,7 +72,7 @@ def test_settings_are_read_as_they_are_written() -> None:
         ("lam", "is not name=value"),
         ("lamb=1", "did you mean 'lam'"),
         ("architecture.with=1", "did you mean 'architecture.width'"),
-        ("architecture=1", "there is no setting 'architecture'"),
+        ("architecture=1", "there is no option 'architecture'"),
         ("epochs=1.5", "must be a whole number"),
         ("lam=much", "must be a number"),
     ):
@@ -80,7 +80,7 @@ def test_settings_are_read_as_they_are_written() -> None:
             SelfPlayConfig.read([text])
     with pytest.raises(InvalidRulesError):
         SelfPlayConfig().changed({"rules": "texas"})
-    with pytest.raises(InvalidTrainingError, match="settings differ in dropout, lam"):
+    with pytest.raises(InvalidTrainingError, match="options differ in dropout, lam"):
         SelfPlayConfig.from_dict(
             {"dropout" if name == "lam" else name: value for name, value in config.as_dict().items()}
         )

@@ -10,22 +10,15 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from agents.neural.columns import (
-    GAME_COLUMNS,
-    REST_COLUMNS,
-    describe_games,
-    describe_observations,
-    observation_columns,
-)
+from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, describe_observations, observation_columns
 from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
 from agents.neural.leavings import Appraisals, describe_leavings
 from agents.neural.model import Bytes, Floats, check_batch, check_bytes
@@ -63,22 +56,6 @@ class Architecture(Options):
     critic_width: _Width = 256
     critic_blocks: _Blocks = 2
     history: Annotated[int, Range(0, HISTORY)] = 15
-
-    def as_dict(self) -> dict[str, int]:
-        """Plain values, for files."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Any) -> Architecture:
-        """The inverse of :meth:`as_dict`.
-
-        Raises:
-            InvalidArchitectureError: If fields are missing, unknown or out of range.
-        """
-        names = {option.name for option in cls.options()}
-        if not isinstance(values, dict) or set(values) != names:
-            raise InvalidArchitectureError(f"an architecture has the fields {', '.join(sorted(names))}; got {values!r}")
-        return cls(**values)
 
 
 class Block(nn.Module):
@@ -193,10 +170,7 @@ class PolicyInput(NamedTuple):
 
 
 def policy_input(
-    observations: npt.NDArray[np.int8],
-    masks: npt.NDArray[np.int8],
-    history: int,
-    appraisals: Appraisals | None = None,
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], history: int, appraisals: Appraisals | None = None
 ) -> tuple[PolicyInput, Appraisals]:
     """Describe observations for a policy.
 
@@ -230,19 +204,6 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
         [[0.5, 0.0, 0.5]]
     """
     return torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), 1)
-
-
-def masked_entropy(log_probabilities: Tensor) -> Tensor:
-    """The entropy of each row of :func:`masked_log_probabilities`, in nats.
-
-    Args:
-        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
-
-    Returns:
-        Shape ``[n]``.
-    """
-    probabilities = log_probabilities.exp()
-    return -(probabilities * log_probabilities.masked_fill(probabilities == 0, 0.0)).sum(1)
 
 
 class NetworkPolicy:

@@ -62,6 +62,7 @@ __all__ = [
     "Option",
     "Options",
     "Range",
+    "as_written",
     "did_you_mean",
     "meanings",
     "plain_value",
@@ -119,6 +120,11 @@ class Option(NamedTuple):
     range: Range
     optional: bool
     meaning: str
+
+    @property
+    def written(self) -> str:
+        """The default as the command line takes it; a dash where there is none."""
+        return "–" if self.default is dataclasses.MISSING else as_written(self.default)
 
     @property
     def values(self) -> str:
@@ -311,6 +317,18 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
             raise error(f"option {name!r} is given twice")
         found[name] = value
     return found
+
+
+def as_written(value: object) -> str:
+    """A value as the command line takes it: the inverse of :func:`plain_value`.
+
+    Example:
+        >>> as_written(None), as_written(True), as_written(("random", "rules")), as_written(0.5)
+        ('none', 'true', 'random,rules', '0.5')
+    """
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
 def plain_value(text: str) -> Any:

@@ -28,7 +28,7 @@ from ddz_env.actions import (
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError, UnknownAgentError
 from ddz_env.observation import OBSERVATION, STATE, Layout
-from ddz_env.options import meanings
+from ddz_env.options import as_written, meanings
 from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
 from training.bench import page as bench_page
@@ -97,9 +97,7 @@ def agent_table(name: str) -> str:
     Raises:
         UnknownAgentError: If there is no such agent.
     """
-    lines = (
-        (f"`{option.name}`", _default(option.default), option.values, option.meaning) for option in agent_options(name)
-    )
+    lines = ((f"`{option.name}`", option.written, option.values, option.meaning) for option in agent_options(name))
     return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
 
 
@@ -115,14 +113,7 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
         if dataclasses.is_dataclass(default):
             yield from _settings(type(default), f"{before}{field.name}.")
         else:
-            yield f"`{before}{field.name}`", _default(default), told.get(field.name, "")
-
-
-def _default(value: object) -> str:
-    """A default as the command line takes it."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+            yield f"`{before}{field.name}`", as_written(default), told.get(field.name, "")
 
 
 def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -131,15 +132,18 @@ def _summary(name: str) -> str:
     from ddz_env.registry import agent_factory
 
     try:
-        return (inspect.getdoc(agent_factory(name)) or "").partition("\n")[0]
+        return _unmarked((inspect.getdoc(agent_factory(name)) or "").partition("\n")[0])
     except ImportError as error:
         return f"not available: {error}"
 
 
+def _unmarked(text: str) -> str:
+    """A docstring's text without its markup, for the screen."""
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
+
+
 def _print_options(name: str) -> None:
     """One row an option: what it is by default, what it may be, and what it means."""
-    from dataclasses import MISSING
-
     from ddz_env.registry import agent_options
 
     options, screen = agent_options(name), console()
@@ -149,11 +153,7 @@ def _print_options(name: str) -> None:
         return
     table = _table(f"Options of {name}", "option", "default", "values", "meaning")
     for option in options:
-        plain = option.default is None or isinstance(option.default, bool)
-        default = (
-            "–" if option.default is MISSING else (_text(option.default).lower() if plain else _text(option.default))
-        )
-        table.add_row(*map(escape, (option.name, default, option.values, option.meaning)))
+        table.add_row(*map(escape, (option.name, option.written, option.values, _unmarked(option.meaning))))
     screen.print(table)
 
 

@@ -246,7 +246,7 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
     ("settings", "message"),
     [
         ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
-        ({"num_envs": 0}, "num_envs=0 must be a whole number of at least 1"),
+        ({"num_envs": 0}, "num_envs=0 must be a whole number from 1 to"),
         ({"gamma": 1.1}, "gamma=1.1 must be a number from 0 to 1"),
         ({"learning_rate": 0.0}, "learning_rate=0.0 must be a number above 0"),
         ({"seed": 2**32}, "seed=4294967296 must be a whole number from 0 to"),

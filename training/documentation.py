@@ -28,6 +28,7 @@ from ddz_env.actions import (
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError, UnknownAgentError
 from ddz_env.observation import OBSERVATION, STATE, Layout
+from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
 from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
@@ -68,7 +69,14 @@ def action_table() -> str:
 
 
 def _layout_table(layout: Layout) -> str:
-    return markdown_table(("bytes", "feature", "range", "meaning"), layout.rows())
+    """Its features; the moves further back, which are alike, share a row."""
+    rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
+    if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
+        place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
+        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
+        older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
+        rows.insert(place, older)
+    return markdown_table(("bytes", "feature", "range", "meaning"), rows)
 
 
 def preset_table() -> str:

@@ -91,17 +91,10 @@ class Layout:
         return {f.name: vector[..., self.offsets[f.name] : self.offsets[f.name] + f.size] for f in self.features}
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """The rows of the docs table: bytes, name, range, meaning; the moves further back share one."""
+        """Every feature: bytes, name, range, meaning."""
         for feature in self.features:
             first = self.offsets[feature.name]
-            last = first + feature.size - 1
-            if feature.name == "move_2":
-                last = self.offsets[f"actor_{HISTORY}"]
-                meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
-                yield f"{first}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
-            if feature.name.startswith(("move_", "actor_")) and not feature.name.endswith("_1"):
-                continue
-            where = f"{first}..{last}" if feature.size > 1 else str(first)
+            where = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
             yield where, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
 

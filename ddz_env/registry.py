@@ -63,7 +63,11 @@ def make_agent(agent: str | object) -> Agent:
         factory = _find(name, attribute)
     options = parse_options(rest, agent)
     _check_options(factory, options, agent)
-    return _checked(factory(**options), agent, agent)
+    try:
+        made = factory(**options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
+    return _checked(made, agent, agent)
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

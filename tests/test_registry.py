@@ -206,3 +206,8 @@ def test_required_and_free_options_of_a_factory(monkeypatch: pytest.MonkeyPatch)
     assert (agent.depth, agent.rest) == (3, {"any": "thing"})
     with pytest.raises(InvalidAgentOptionError, match="'depth' has no default"):
         make_agent("factories_of_a_test:Needs")
+
+
+def test_a_value_out_of_range_is_blamed_on_its_specification() -> None:
+    with pytest.raises(InvalidAgentOptionError, match=r"'isuct:iterations=0': iterations=0 must be a whole number"):
+        make_agent("isuct:iterations=0")

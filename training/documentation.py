@@ -125,8 +125,8 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
 
 
 def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
-    """Cells whose bars do not end them."""
-    return ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    """Cells of a docstring's text as Markdown, whose bars do not end them."""
+    return ([cell.replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {

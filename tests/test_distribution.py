@@ -116,6 +116,7 @@ def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
         "README.md",
         "LICENSE",
         "CHANGELOG.md",
+        "CONTRIBUTING.md",
         "CITATION.cff",
         "Makefile",
         "constraints.txt",

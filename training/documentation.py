@@ -96,7 +96,8 @@ def _plain(value: object) -> object:
 
 def option_table() -> str:
     """The fields of :class:`Rules` with their meaning, from its docstring."""
-    return markdown_table(("option", "meaning"), ((f"`{name}`", what) for name, what in meanings(Rules).items()))
+    lines = ((f"`{name}`", what) for name, what in meanings(Rules).items())
+    return markdown_table(("option", "meaning"), _safe(lines))
 
 
 def agent_table(name: str) -> str:
@@ -125,8 +126,9 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
 
 
 def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
-    """Cells of a docstring's text as Markdown, whose bars do not end them."""
-    return ([cell.replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
+    """Cells of a docstring's text as Markdown: without roles, and with bars that do not end them."""
+    role = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
+    return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {

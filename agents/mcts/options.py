@@ -53,22 +53,23 @@ class TreeOptions(Options):
     """How trees grow and how a move is chosen from them.
 
     Attributes:
-        iterations: Iterations a tree.
+        iterations: Iterations per tree.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
-        milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
-        exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards 0 (loss) to 1 (win), a half where all
-            declined to be landlord.
+        milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
+        exploration: The constant ``k`` of figure 2 (or PUCT's), on rewards from 0 (loss) to 1 (win); one half if
+            everybody declined to be landlord.
         simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
             rule agent (``rules``).  Or a policy of your own, as text ``package.module.function``: a function compiled
             by Numba that takes (row, rules, mask, state), plays the row to its end and returns the generator's new
             state.
         selection: ``ucb`` (figure 2), or ``puct``: ``R/V + k P sqrt(V(parent)) / (1 + V)``.
-        counts: What the logarithm of UCB counts: visits of the ``parent`` (figure 2), or those in which the child was
-            legal (``availability``).
-        prior: PUCT's prior: ``uniform``, or ``rules`` for the rule agent's move first, with the weight of ten others.
-        final: Choose the move with most ``visits``, or with the best ``value`` among those with a tenth of them.
-        finish: Take a finishing move at once, in simulations too; without it the search is figure 2 to the letter.
-        threads: Threads that grow the trees, none for all cores; the result does not depend on them.
+        counts: What the logarithm of UCB counts: visits of the ``parent`` (figure 2), or only those in which the child
+            was legal (``availability``).
+        prior: PUCT's prior: ``uniform``, or ``rules``: the rule agent's move first, with the weight of ten others.
+        final: Choose the move with the most ``visits``, or with the best ``value`` among those with at least a tenth as
+            many visits.
+        finish: Take a finishing move at once, in simulations too; if false, the search is figure 2 to the letter.
+        threads: Threads that grow the trees; none for all cores. Results do not depend on it.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 250
@@ -131,12 +132,12 @@ class TreeOptions(Options):
 
 @dataclass(frozen=True)
 class IsUctOptions(TreeOptions):
-    """Those of every tree search, and what only one tree of information sets can do.
+    """The options of every tree search, and those that need a single tree of information sets.
 
     Attributes:
         reuse: Keep the part of the tree below the moves that were played.
-        particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
-            are; 0 for uniform ones.
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' past moves; 0 draws uniform worlds.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000

@@ -212,15 +212,15 @@ class RolloutOptions(Options):
     """How rollouts compare the candidates.
 
     Attributes:
-        iterations: Rollouts a decision.
-        milliseconds: Thinking time a decision instead of rollouts; results then depend on the machine.
+        iterations: Rollouts per decision.
+        milliseconds: Thinking time per decision, instead of rollouts; results then depend on the machine.
         simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
             rule agent (``rules``).
-        candidates: Moves compared, the rule agent's always among them.
-        particles: Draw worlds from so many determinizations, weighted by how plausible the hidden seats' past moves
-            are; 0 for uniform ones.
-        caution: How far another candidate must beat the rule agent's move to be preferred, in standard deviations of
-            sorts: square roots of its rollouts are added to its wins so many times.
+        candidates: Moves compared, always including the rule agent's.
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' past moves; 0 draws uniform worlds.
+        caution: How far another candidate must beat the rule agent's move: this many times the square root of its
+            number of rollouts is added to the rule agent's wins.
     """
 
     iterations: Annotated[int, Range(1)] = 1000

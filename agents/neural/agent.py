@@ -29,8 +29,8 @@ class PolicyFile(Options):
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one.
-        threads: Threads of every evaluation, for the whole process; none for one a core.
-        trust_file: Whether a `.zip` of Stable-Baselines3 may be read, which runs whatever code is in it.
+        threads: Threads of every evaluation, for the whole process; none for one per core.
+        trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
     """
 
     path: str | Path | None = None
@@ -54,8 +54,8 @@ class PolicyOptions(PolicyFile):
     """The policy of ``policy``, and how it is played.
 
     Attributes:
-        temperature: 0 takes the most probable action, 1 draws by the probabilities; less than 1 favours the probable
-            ones more.
+        temperature: 0 takes the most probable action, 1 draws by the probabilities; values below 1 favour probable
+            actions more.
     """
 
     temperature: Annotated[float, Range(0)] = 0.0

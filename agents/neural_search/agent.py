@@ -48,28 +48,29 @@ class SearchOptions(Options):
     hundred megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte.
 
     Attributes:
-        iterations: Descents a decision, shared by the trees.
-        milliseconds: Thinking time a decision instead of iterations; results then depend on the machine.
+        iterations: Descents per decision, shared by the trees.
+        milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
-        batch: Descents in flight a tree.
-        root: How the root's moves share the descents: sequential halving, or PUCT as everywhere else.
-        candidates: How many of the root's moves, those that the policy likes best, halving compares.
-        prior_weight: How much the policy's preference counts against the values found (halving only).
+        batch: Descents in flight per tree.
+        root: How the root's moves share the descents: sequential halving, or PUCT as in the rest of the tree.
+        candidates: How many root moves halving compares: those that the policy likes best.
+        prior_weight: Weight of the policy's preference against the values found (halving only).
         exploration: PUCT's constant, on rewards from 0 (loss) to 1 (win).
-        temperature: Of the prior: above 1 it is flatter than the policy.
+        temperature: Temperature of the prior; above 1 it is flatter than the policy.
         settled: A move to which the policy gives at least this probability is played without a search; 1 always
             searches.
         leaf: Who values a leaf: the critic, which sees every hand; the policy's own value; or a simulation alone.
-            `auto` takes the critic where there is one, else the value if it means a chance of winning.
-        ahead: Decisions that the policy plays on from a leaf before the critic or its own value is asked.
+            `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
+            chances of winning.
+        ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
         value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either.
-        particles: Worlds are drawn from so many determinizations, weighted by how plausible they make the hidden seats'
-            moves; 0 draws uniform ones. Inference takes at most about half of `milliseconds`, with fewer particles if
-            need be.
-        final: Play the move with most visits, or the one with the best mean among those with enough visits; after
-            halving it decides between kickers only.
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' moves; 0 draws uniform worlds. Inference takes at most about half of `milliseconds`, with
+            fewer particles if necessary.
+        final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
+            halving, this decides only between kickers.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000

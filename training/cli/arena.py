@@ -25,7 +25,7 @@ def arena(
         ),
     ],
     deals: Annotated[
-        int, typer.Option(min=1, help="Duplicate deals a pair; a deal is two games, six with bidding.")
+        int, typer.Option(min=1, help="Duplicate deals per pair; a deal is two games, six with bidding.")
     ] = 1000,
     first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
     rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
@@ -40,7 +40,7 @@ def arena(
     csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
 ) -> None:
-    """Play duplicate deals: every deal from both sides, win rates and scores with 95 % intervals."""
+    """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""
     from ddz_env import Rules
     from ddz_env.errors import InvalidRulesError
     from ddz_env.state import SCORINGS

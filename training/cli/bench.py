@@ -31,7 +31,7 @@ def bench(
     ] = False,
     json: Annotated[Path | None, typer.Option(help="Write every repeat to this file.")] = None,
 ) -> None:
-    """Measure the speeds that the project promises, in turns with the installed peers, and their ratios."""
+    """Measure speeds in alternation with the installed peers, and the ratios to them."""
     from training.bench.benchmark import machine, measure
 
     parts, facts = _parts(only), machine()

@@ -37,15 +37,15 @@ def demo(
     minutes: Annotated[float, typer.Option(min=0.01, help="Minutes of training for the fresh policy.")] = 1.0,
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals for each pair of agents; each is two games.")] = 16,
     milliseconds: Annotated[
-        float, typer.Option(min=0.1, help="Milliseconds that a search may think about a decision.")
+        float, typer.Option(min=0.1, help="Milliseconds that a search may spend on a decision.")
     ] = 20.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
     out: Annotated[
-        Path, typer.Option(help="Folder for the report, its pictures and the fresh policy; replaces those there.")
+        Path, typer.Option(help="Folder for the report, its pictures and the fresh policy; existing ones are replaced.")
     ] = Path("demo-report"),
 ) -> None:
-    """Watch a game, train a policy for a minute, and see it beside the shipped one, searches and baselines."""
+    """Watch a game, train a policy for a minute, and compare it with the shipped one, searches and baselines."""
     from agents.neural.model import load_policy
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize

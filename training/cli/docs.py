@@ -11,10 +11,10 @@ from training.cli.console import console
 
 
 def docs(
-    pages: Annotated[list[Path] | None, typer.Argument(help="Pages; those of this checkout by default.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Refuse pages that are out of date; write nothing.")] = False,
+    pages: Annotated[list[Path] | None, typer.Argument(help="Pages; all those of this checkout by default.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a page is out of date; write nothing.")] = False,
 ) -> None:
-    """Write the generated tables of docs pages anew (for developers, in a checkout)."""
+    """Regenerate the tables of the docs pages (for developers, in a checkout)."""
     from training.documentation import StaleDocsError, generated_pages, refresh
 
     chosen = pages or generated_pages(Path())

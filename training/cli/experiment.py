@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _Results = TypeVar("_Results")
 
-Out = Annotated[Path | None, typer.Option(help="Save here as it goes (FILE.csv); resumes an existing file.")]
-Plot = Annotated[Path | None, typer.Option(help="Draw here (PNG), where matplotlib is installed.")]
+Out = Annotated[Path | None, typer.Option(help="Save results here as they come (FILE.csv); resumes an existing file.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot here (PNG), if matplotlib is installed.")]
 
 
 def with_bar(what: str, run: Callable[[OnProgress], _Results]) -> _Results:

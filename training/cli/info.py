@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def rules(
     preset: Annotated[str | None, typer.Argument(help="A preset; all of them by default.")] = None,
 ) -> None:
-    """List the rule presets, or everything in one."""
+    """List the rule presets, or the rules of one."""
     from ddz_env import PRESETS, Rules
 
     if preset is None:
@@ -57,7 +57,7 @@ def _print_presets(presets: dict[str, Rules]) -> None:
 
 def actions(
     move: Annotated[list[str] | None, typer.Argument(help="A move or an action id to explain.")] = None,
-    rules: Annotated[str, typer.Option(help="Rules preset under which a move is read.")] = "standard",
+    rules: Annotated[str, typer.Option(help="Rules preset under which the move is read.")] = "standard",
 ) -> None:
     """List the action table, or explain a move or an action id."""
     from ddz_env import Move
@@ -106,7 +106,7 @@ def _action_table() -> Table:
 def agents(
     name: Annotated[str | None, typer.Argument(help="An agent; all of them by default.")] = None,
 ) -> None:
-    """List the agents that have a name, or the options of one."""
+    """List the named agents, or the options of one."""
     from ddz_env.registry import agent_names
 
     if name is not None:

@@ -22,7 +22,7 @@ _ROLE_NAMES = ("landlord", "peasant-down", "peasant-up")
 
 def play(
     agents: Annotated[
-        str, typer.Option(help="Your opponents in playing order, separated by ';' (one name: all of them).")
+        str, typer.Option(help="Your opponents in playing order, separated by ';'; a single name stands for all.")
     ] = "isuct",
     seat: Annotated[int | None, typer.Option(min=0, max=2, help="Your seat.")] = None,
     role: Annotated[str | None, typer.Option(help="landlord, peasant-down or peasant-up, instead of a seat.")] = None,

@@ -154,7 +154,7 @@ def record(
     rules: Preset = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
 ) -> None:
-    """Record the decisions of a search agent with its visit counts; a file with fewer such games is completed."""
+    """Record a search agent's decisions and visit counts; an existing file with fewer games is completed."""
     from agents.neural.tensor_file import check_writable
     from training.ppo.visits import record_to_file
 
@@ -171,14 +171,14 @@ def record(
 def curves(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders of self-play runs in their order, as NAME=FOLDER; none: what --out holds."),
+        typer.Argument(help="Folders of self-play runs in order, as NAME=FOLDER; if none, the files in --out."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder of training_curves.csv and training_evaluations.csv.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for training_curves.csv and training_evaluations.csv.")] = Path(
         "docs/results"
     ),
     plot: Plot = None,
 ) -> None:
-    """Join the curves of a training in stages into one, and draw it."""
+    """Join the curves of the stages of a training into one, and plot it."""
     from training.experiments.training_curves import (
         STAGE_HEADER,
         load_training,

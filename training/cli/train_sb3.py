@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def sb3(
     out: Annotated[Path, typer.Option(help="Folder for the model, the curves and the evaluations.")],
     timesteps: Annotated[
-        int, typer.Option(min=1, help="The learner's decisions in all, those before --resume included.")
+        int, typer.Option(min=1, help="The learner's decisions in total, including those before --resume.")
     ] = 1_000_000,
     opponents: Annotated[
         str | None, typer.Option(help="random (default), rules, self (frozen past selves) or any agent (ddz agents).")
@@ -28,10 +28,10 @@ def sb3(
     eval_every: Annotated[
         int | None, typer.Option(help="Steps between two evaluations, 0 for none; 200,000 by default.")
     ] = None,
-    eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals a baseline; 100 by default.")] = None,
+    eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals per baseline; 100 by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the model in --out.")] = False,
     trust: Annotated[
-        bool, typer.Option("--trust", help="With --resume: the model's zip may run the code that is in it.")
+        bool, typer.Option("--trust", help="With --resume: allow the model's zip to run the code in it.")
     ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads of the games and of PyTorch.")] = None,
     settings: Annotated[
@@ -83,7 +83,7 @@ def sb3_aec(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the model (.zip).")] = None,
 ) -> None:
-    """Learn with MaskablePPO on the PettingZoo environment, as PettingZoo's tutorial does, its rewards corrected."""
+    """Learn with MaskablePPO on the PettingZoo environment, as in PettingZoo's tutorial but with correct rewards."""
     _require_sb3()
     from agents.neural.tensor_file import check_writable
     from training.sb3.aec_tutorial import run_tutorial, summary

@@ -45,7 +45,7 @@ class ParallelOptions(SeedOptions):
     """Options of an experiment that plays in several processes.
 
     Attributes:
-        processes: Worker processes; the results, measured times excepted, do not depend on them.
+        processes: Worker processes; results, except measured times, do not depend on their number.
     """
 
     processes: Annotated[int, Range(1, 2**16)] = 2

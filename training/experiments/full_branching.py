@@ -230,7 +230,8 @@ BRANCHING = Experiment(
     source="Whitehouse, Powley and Cowling 2011, section II.C",
     about="""Choices at a decision with and without grouping: 20 to 70 against more than 300.
 
-    Plays every deal by the rule agent and at random, half a CPU minute in all; the first decision is the deal's alone.
+    Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
+    the deal.
     """,
     unit="games",
     options=DealOptions,

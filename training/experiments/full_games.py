@@ -43,7 +43,7 @@ class DealOptions(SeedOptions):
 
     Attributes:
         seed: Seed of all agents; the deals are always the same.
-        deals: The first so many of the 1,000 deals.
+        deals: How many of the 1,000 deals, from the first.
     """
 
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
@@ -54,10 +54,10 @@ class FullOptions(DealOptions, ParallelOptions):
     """How an experiment on the full game is run, and its three kinds of search at the paper's budgets.
 
     Attributes:
-        games: Games a deal and line-up; a file can be resumed with more.
+        games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
-        tree_iterations: Iterations a tree; information-set UCT gets those of all trees together.
-        options_: More options of every agent, as behind an agent's name: option=value,option=value.
+        tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
+        options_: More options for every agent, written as after an agent's name: option=value,option=value.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1

@@ -76,7 +76,7 @@ class IterationsOptions(FullOptions):
     """The options of the sweep of iterations.
 
     Attributes:
-        at: Only so many iterations; may be repeated.
+        at: Only this number of iterations; may be repeated.
     """
 
     at: tuple[int, ...] | None = None

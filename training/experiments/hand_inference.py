@@ -151,8 +151,8 @@ class WatchOptions(SeedOptions):
 
     Attributes:
         seed: Seed of the games.
-        games: Games a kind of player.
-        particles: Particles a look.
+        games: Games for each kind of player.
+        particles: Particles per inference.
     """
 
     seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
@@ -301,7 +301,7 @@ def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
 HAND_INFERENCE = Experiment(
     name="hand-inference",
     source="own",
-    about="How much the moves tell about the hidden hands of the full game (left open by the paper).",
+    about="How much the moves reveal about the hidden hands of the full game (left open by the paper).",
     unit="games",
     options=WatchOptions,
     result=WatchResult,

@@ -64,13 +64,13 @@ class DealResult:
 
 @dataclass(frozen=True)
 class UctOptions(SeedOptions):
-    """What may differ from our searches as they are.
+    """What may differ from our default searches.
 
     Attributes:
         seed: Seed of all agents.
-        games: Games a deal and agent; the paper played 10.
+        games: Games for each deal and agent; the paper played 10.
         exploration: Exploration constant of all agents.
-        finish: Finishing moves at once (the paper: no).
+        finish: Take finishing moves at once (the paper does not).
     """
 
     games: Annotated[int, Range(1)] = PAPER_GAMES

@@ -119,7 +119,7 @@ class StrengthOptions(ParallelOptions):
         seed: Seed of deals and agents.
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
         deals: Duplicate deals of every pairing; 500 to 10,000 by default.
-        neural: The search with the policy.
+        neural: The agent that searches with the policy.
         first_deal: Number of the first deal under the seed.
     """
 
@@ -249,7 +249,7 @@ def _rates(folder: Path) -> str:
 POLICY_STRENGTH = Experiment(
     name="policy-strength",
     source="own",
-    about="""The shipped policy, alone and in the search, against everybody, on deals that nothing was chosen on.
+    about="""The shipped policy, alone and in the search, against everybody, on deals not used for any choice.
 
     Pairings that search take hours with their default deals; --only, --deals and --neural set what is played.
     """,

@@ -174,9 +174,9 @@ class GainOptions(ParallelOptions):
     """Whose decisions are valued, and how.
 
     Attributes:
-        agent: This search; may be repeated, the first is compared with.
+        agent: A search to value; may be repeated; the others are compared with the first.
         games: Games of the policy against itself.
-        playouts: Games that are played on to value a move.
+        playouts: Games played to the end to value a move.
     """
 
     agent: tuple[str, ...] | None = None

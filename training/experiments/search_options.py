@@ -188,8 +188,8 @@ class SearchOptions(ParallelOptions):
         seed: Seed of deals and agents.
         only: Only this variant; may be repeated.
         against: Opponent: isuct (the plain search) or an agent; may be repeated.
-        iterations: Iterations of the plain search: the time all get.
-        deals: Duplicate deals a pair; two games each.
+        iterations: Iterations of the plain search; they set the time for all.
+        deals: Duplicate deals per pair; two games each.
         first_deal: Number of the first deal under the seed.
     """
 
@@ -328,7 +328,7 @@ SEARCH_OPTIONS = Experiment(
     source="own",
     about="""Every option of the search at equal time against plain information-set UCT.
 
-    First measures how many iterations each gets; then 3 CPU minutes an option by default.
+    First measures how many iterations each gets; then plays, by default 3 CPU minutes for each option.
     """,
     unit="duplicate deals",
     options=SearchOptions,

@@ -43,45 +43,44 @@ class SelfPlayConfig(Settings):
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side.
-        groups: Parts of them; each is played on by one thread at a time, with a generator of its own.
+        groups: Groups of these games; each is played by one thread at a time, with its own random generator.
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
-        minibatch: Decisions a gradient step.
-        shard: Decisions a forward pass; shards of a minibatch are shared among threads.
-        learning_rate: Adam's step size at first.
+        minibatch: Decisions per gradient step.
+        shard: Decisions per forward pass; shards of a minibatch are shared among threads.
+        learning_rate: Adam's step size at the start.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
-        anneal_updates: Updates over which step size, entropy bonus and ``floor`` go down in a straight line, the last
-            to 0; 0: they stay.
+        anneal_updates: Updates over which step size, entropy bonus and ``floor`` fall linearly, ``floor`` to 0; with 0
+            they stay constant.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
-        lookahead: Share of the policy's loss in which every action that it considered counts, with the critic's word on
-            what comes next, instead of the chosen action with what the game brought; see :mod:`training.ppo.lookahead`.
-        candidates: Most actions that are considered so at a decision.
-        least: Least probability of an action that is.
-        floor: Least weight, in that share, of an action that the critic finds better than the mean of those considered;
-            to find such, one more action at random is considered wherever the policy learns.  0: no weight is lifted,
-            no action added.
-        settled_share: Share of the settled decisions, those with no second action of the probability ``least``, that
-            the policy learns from, each as if it were there ``1 / settled_share`` times; the critic learns from every
-            decision.
-        gamma: Discount a move.
-        lam: λ a move.
-        entropy: Weight of the entropy bonus at first.
-        final_entropy: Weight of it after ``anneal_updates``.
+        lookahead: Share of the policy's loss in which every considered action counts, with the critic's value of what
+            follows; in the rest the chosen action counts, with the game's outcome; see :mod:`training.ppo.lookahead`.
+        candidates: The most actions considered at a decision.
+        least: The least probability of a considered action.
+        floor: The least weight, in that share, of an action that the critic finds better than the mean of those
+            considered; to find such actions, one more is considered at random wherever the policy learns.  With 0 no
+            weight is raised and no action added.
+        settled_share: Share of the settled decisions (those where no second action reaches probability ``least``) from
+            which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
+        gamma: Discount per move.
+        lam: λ per move.
+        entropy: Weight of the entropy bonus at the start.
+        final_entropy: Its weight after ``anneal_updates``.
         value_weight: Weight of the policy's own value in its loss.
-        critic_updates: Updates at first in which only the critic learns (after a warm start).
+        critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.
         pool_size: Past selves that are kept.
-        snapshot_every: Updates between two of them.
-        average: Weight of the past in the running average of the policy's weights that is saved and evaluated; 0 saves
-            the weights themselves.
-        critic_average: The same of the critic's, which are saved and whose word counts in training; 0 saves and asks
+        snapshot_every: Updates between two snapshots of the policy.
+        average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
+            saves the weights themselves.
+        critic_average: The same for the critic's weights; the average is saved and used in training; 0 saves and uses
             the critic itself.
         checkpoint_every: Updates between two checkpoints.
         evaluate_every: Updates between two evaluations; 0 for none.
-        evaluate_deals: Duplicate deals an opponent.
+        evaluate_deals: Duplicate deals per opponent.
         opponents: Whom the policy is evaluated against.
 
     Raises:

@@ -19,29 +19,29 @@ class Sb3Config(Settings):
     """Everything that a run depends on, besides how long it runs.
 
     Attributes:
-        role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``, anew in every game.
+        role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``: drawn for every game.
         objective: ``win``: every seat gets ±1; ``stake``: the scoring of that name.
         opponents: ``random``, ``random-staged``, ``rules``, ``self``, or any agent's specification.
         seed: Seed of deals, actions and weights, at most 2**32 - 1 (SB3 seeds NumPy's old generator with it).
         num_envs: Games that are played side by side.
         n_steps: The learner's decisions in each game between two updates.
-        batch_size: Decisions a gradient step.
+        batch_size: Decisions per gradient step.
         n_epochs: How often an update goes through the decisions.
         learning_rate: Adam's step size.
         clip_range: ε of the clipped objective.
-        gamma: Discount a *decision*: below 1 a move with kickers would be worth less than one without.
-        gae_lambda: λ a decision.
+        gamma: Discount per *decision*: below 1 a move with kickers would be worth less than one without.
+        gae_lambda: λ per decision.
         ent_coef: Weight of the entropy bonus.
         vf_coef: Weight of the value loss.
         max_grad_norm: Norm at which the gradient is clipped.
         width: Units of each hidden layer.
-        layers: Hidden layers of the policy, and as many of the value.
+        layers: Hidden layers of the policy network, and of the value network.
         device: PyTorch's name of the device.
         pool_size: With ``self``: snapshots that are kept, a uniform sample of all.
-        snapshot_every: With ``self``: updates between two of them.
-        checkpoint_every: Updates between two checkpoints; 0 for one at the end.
+        snapshot_every: With ``self``: updates between two snapshots.
+        checkpoint_every: Updates between two checkpoints; 0 for only one, at the end.
         evaluate_every: Steps between two evaluations; 0 for none.
-        evaluate_deals: Duplicate deals a baseline.
+        evaluate_deals: Duplicate deals per baseline.
         baselines: Whom the policy is evaluated against.
 
     Raises:

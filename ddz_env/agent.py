@@ -50,8 +50,8 @@ class BatchPlayer(Protocol):
     """An agent in the many games of a learner's environment: one call answers all games that wait for it.
 
     It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
-    before another seat acts, so one memory a game suffices.  A subclass that overrides ``act`` must override
-    ``batched`` too.
+    before another seat acts, so one memory a game suffices.  A subclass that overrides ``act`` alone is asked game by
+    game (:func:`answers_in_batches`).
     """
 
     def actions(
@@ -129,6 +129,17 @@ class Decision:
     visits: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[int, float] = field(default_factory=dict)
     line: tuple[int, ...] = ()
+
+
+def answers_in_batches(agent: Any) -> bool:
+    """Whether an agent offers ``batched``, and no subclass has overridden ``act`` since."""
+    if not hasattr(agent, "batched"):
+        return False
+    owner = getattr(agent.batched, "__self__", agent)  # behind a wrapper that names it, perhaps
+    if "act" in getattr(owner, "__dict__", {}):
+        return False
+    first = next((cls for cls in type(owner).__mro__ if {"act", "batched"} & vars(cls).keys()), None)
+    return first is None or "batched" in vars(first)
 
 
 class StagedAdapter:

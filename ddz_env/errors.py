@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class DouDizhuError(ValueError):
     """Base class of every error that bad input raises."""
@@ -62,3 +65,25 @@ class MissingDependencyError(DouDizhuError, ImportError):
         super().__init__(
             f'{package} is needed to draw the table: pip install "ddz-env[render]" (render_mode="ansi" needs nothing)'
         )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """The message for a name that does not exist.
+
+    Args:
+        what: What kind of name it is.
+        name: The name.
+        known: Those that exist.
+
+    Example:
+        >>> unknown("scoring", "wins", ["win", "stake"])
+        "unknown scoring 'wins' (did you mean 'win'?); choose from win, stake"
+    """
+    names = list(known)
+    return f"unknown {what} {name!r}{did_you_mean(str(name), names)}; choose from {', '.join(names)}"

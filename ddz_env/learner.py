@@ -28,7 +28,7 @@ from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
-from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError
+from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError, unknown
 from ddz_env.observation import (
     MASK_BYTE_WORDS,
     OBSERVATION_SIZE,
@@ -111,7 +111,7 @@ class Tables(NamedTuple):
         )
 
 
-class Setting(NamedTuple):
+class LearnerTerms(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
@@ -130,7 +130,7 @@ class Setting(NamedTuple):
 
 
 @pure_kernel
-def seat_learner(index: int, tables: Tables, setting: Setting) -> None:
+def seat_learner(index: int, tables: Tables, setting: LearnerTerms) -> None:
     """Seed the opponents' generator of a freshly dealt game and choose the learner's seat."""
     row, rules = tables.rows[index], setting.rules
     state = advance(key(tables.seeds[index] ^ _OPPONENT_STREAM, tables.episodes[index]))
@@ -147,7 +147,7 @@ def seat_learner(index: int, tables: Tables, setting: Setting) -> None:
 
 
 @pure_kernel
-def show(index: int, tables: Tables, setting: Setting) -> None:
+def show(index: int, tables: Tables, setting: LearnerTerms) -> None:
     """Write what the learner sees, or the opponent who is asked; the mask is all zero when the game is over."""
     row, status = tables.rows[index], tables.status[index]
     seat = row[SEAT] if status == OPPONENT_TURN else np.uint64(tables.learners[index])
@@ -160,7 +160,7 @@ def show(index: int, tables: Tables, setting: Setting) -> None:
 
 
 @kernel
-def play_opponents(index: int, tables: Tables, setting: Setting) -> None:
+def play_opponents(index: int, tables: Tables, setting: LearnerTerms) -> None:
     """Play the compiled opponents until the learner, an opponent who is asked or nobody is to act."""
     row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
     status = FINISHED
@@ -182,7 +182,7 @@ def play_opponents(index: int, tables: Tables, setting: Setting) -> None:
 
 
 @pure_kernel
-def play_learner(index: int, action: int, tables: Tables, setting: Setting) -> bool:
+def play_learner(index: int, action: int, tables: Tables, setting: LearnerTerms) -> bool:
     """Play the learner's action; an illegal one ends the game, and False is returned."""
     tables.rewards[index] = 0.0
     if not is_playable(action, tables.bits[index]):
@@ -202,7 +202,7 @@ def run_orders(
     actions: np.ndarray,
     answers: np.ndarray,
     tables: Tables,
-    setting: Setting,
+    setting: LearnerTerms,
 ) -> None:
     """Carry out one order in each of the games ``first..stop-1``, then play on.  One entry point: it compiles once.
 
@@ -246,7 +246,7 @@ def check_role(role: str, rules: Rules) -> int:
     if role == "random":
         return RANDOM_ROLE
     if role not in roles:
-        raise InvalidOptionError(f"unknown role {role!r}; choose from {', '.join(roles)}, random")
+        raise InvalidOptionError(unknown("role", role, (*roles, "random")))
     if rules.bidding != "fixed":
         raise InvalidRulesError(f"the auction of the {rules.name} rules decides who is {role}: use role='random'")
     return ROLES.index(role)
@@ -323,7 +323,7 @@ class LearnerGames:
         self.rules = Rules.preset(rules)
         role_number = check_role(role, self.rules)
         self._opponents = Opponents(opponents, role, self.rules, count)
-        self._setting = Setting(
+        self._setting = LearnerTerms(
             self.rules.words(),
             self._opponents.kinds,
             role_number,
@@ -350,7 +350,7 @@ class LearnerGames:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(saved)
-        self.tables, self._setting = Tables(*saved["tables"]), Setting(*saved["_setting"])
+        self.tables, self._setting = Tables(*saved["tables"]), LearnerTerms(*saved["_setting"])
         self._name_bytes()  # a copied view would no longer share the words
 
     def begin(

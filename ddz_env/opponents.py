@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.agent import BatchPlayer, act_batch, close, observe, reset, sight
+from ddz_env.agent import BatchPlayer, act_batch, answers_in_batches, close, observe, reset, sight
 from ddz_env.batch import check_actions, first_illegal, refuse_action
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT
@@ -126,7 +126,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
     if kind != ASKED:
         return Opponent(kind)
     agent: Any = make_agent(opponent)
-    return Opponent(ASKED, agent, agent.batched(count, rules) if hasattr(agent, "batched") else None, role)
+    return Opponent(ASKED, agent, agent.batched(count, rules) if answers_in_batches(agent) else None, role)
 
 
 def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> list[Opponent]:
@@ -155,7 +155,8 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
         raise InvalidOptionError(
             f"opponents by role must name {', '.join(needed)}; missing {missing or 'none'}, unknown {unknown or 'none'}"
         )
-    if rules.bidding != "fixed" and len({id(opponents[name]) for name in needed}) > 1:
+    others = [opponents[name] for name in needed]
+    if rules.bidding != "fixed" and any(other is not others[0] and other != others[0] for other in others):
         raise InvalidOptionError("who bids has no role yet: with an auction give one opponent for all seats")
     made: dict[Any, Opponent] = {}
     by_role = []

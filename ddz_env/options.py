@@ -29,7 +29,6 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import inspect
 import re
@@ -51,7 +50,7 @@ from typing import (
 
 import numpy as np
 
-from ddz_env.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -63,7 +62,6 @@ __all__ = [
     "Options",
     "Range",
     "as_written",
-    "did_you_mean",
     "meanings",
     "plain_value",
     "refuse_unknown",
@@ -125,6 +123,13 @@ class Option(NamedTuple):
     def written(self) -> str:
         """The default as the command line takes it; a dash where there is none."""
         return "–" if self.default is dataclasses.MISSING else as_written(self.default)
+
+    @property
+    def textual(self) -> bool:
+        """Whether text can say some value of it, besides none."""
+        return (
+            not self.kinds or bool(self.choices) or any(kind in (int, float, bool, str, tuple) for kind in self.kinds)
+        )
 
     @property
     def values(self) -> str:
@@ -414,9 +419,3 @@ def meanings(cls: type) -> dict[str, str]:
         for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
             found[name] = " ".join(meaning.split())
     return found
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""

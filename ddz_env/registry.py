@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.agent import Agent
-from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.options import Option, Range, did_you_mean, plain_value, refuse_unknown, split_options
+from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean
+from ddz_env.options import Option, Range, plain_value, refuse_unknown, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -119,7 +119,7 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
-    """The options of an agent by its name: those that its factory declares, or else its parameters.
+    """The options of an agent that text can name: those that its factory declares, or else its parameters.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
@@ -127,7 +127,7 @@ def agent_options(name: str) -> tuple[Option, ...]:
     factory = agent_factory(name)
     declared = getattr(factory, "options_type", None)
     if declared is not None:
-        return declared.options()  # type: ignore[no-any-return]
+        return tuple(option for option in declared.options() if option.textual)
     return tuple(
         Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
         for name, option in inspect.signature(factory).parameters.items()

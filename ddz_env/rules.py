@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ddz_env.actions import CATEGORIES, SEGMENTS
 from ddz_env.cards import FULL_DECK, MAX_HAND, NUM_RANKS
-from ddz_env.errors import InvalidRulesError
+from ddz_env.errors import InvalidRulesError, unknown
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -129,7 +129,7 @@ class Rules:
     @staticmethod
     def _choose(option: str, value: object, choices: tuple[Any, ...]) -> None:
         if value not in choices:
-            raise InvalidRulesError(f"{option}={value!r} is not known; choose from {', '.join(map(repr, choices))}")
+            raise InvalidRulesError(unknown(option, value, map(str, choices)))
 
     def replace(self, **changes: Any) -> Rules:
         """Return a copy with some fields changed.
@@ -140,7 +140,7 @@ class Rules:
         known = {field.name for field in dataclasses.fields(self)}
         for option in changes:
             if option not in known:
-                raise InvalidRulesError(f"unknown rule option {option!r}; choose from {', '.join(sorted(known))}")
+                raise InvalidRulesError(unknown("rule option", option, sorted(known)))
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
@@ -192,7 +192,7 @@ class Rules:
         """
         if isinstance(name, str):
             if name not in PRESETS:
-                raise InvalidRulesError(f"unknown rules preset {name!r}; choose from {', '.join(PRESETS)}")
+                raise InvalidRulesError(unknown("rules preset", name, PRESETS))
             name = PRESETS[name]
         return name.replace(**changes) if changes else name
 

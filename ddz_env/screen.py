@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from ddz_env.errors import InvalidOptionError
+from ddz_env.errors import InvalidOptionError, unknown
 from ddz_env.state import State
 from ddz_env.view import View
 
@@ -21,7 +21,7 @@ def choose(option: str, value: object, choices: Sequence[str]) -> None:
         InvalidOptionError: If it is none of them.
     """
     if value not in choices:
-        raise InvalidOptionError(f"{option}={value!r} is not known; choose from {', '.join(choices)}")
+        raise InvalidOptionError(unknown(option, value, choices))
 
 
 class Screen:

@@ -18,7 +18,14 @@ from ddz_env.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_re
 from ddz_env.engine.step import apply_and_record, main_cards
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import remove_hand
-from ddz_env.errors import GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError, InvalidRulesError
+from ddz_env.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidRulesError,
+    unknown,
+)
 from ddz_env.notation import Hand, Move
 from ddz_env.rules import Rules
 from ddz_env.view import STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
@@ -257,7 +264,7 @@ class State:
         """
         scoring = scoring or self._rules.scoring
         if scoring not in SCORINGS:
-            raise InvalidRulesError(f"unknown scoring {scoring!r}; choose from {', '.join(SCORINGS)}")
+            raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
         values = np.zeros(3)
         write_returns(self._row, self._rule_words, SCORINGS[scoring], self._rules.peasant_reward, values)
         return tuple(float(v) for v in values[: self._rules.players])

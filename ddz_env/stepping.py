@@ -23,7 +23,7 @@ from ddz_env.engine.score import write_returns
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
-from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
+from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError, unknown
 from ddz_env.notation import Move, word_to_counts
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
@@ -163,7 +163,7 @@ def choose_scoring(rules: Rules, scoring: str | None) -> int:
     """
     name = scoring or rules.scoring
     if name not in SCORINGS:
-        raise InvalidRulesError(f"unknown scoring {name!r}; choose from {', '.join(SCORINGS)}")
+        raise InvalidRulesError(unknown("scoring", name, SCORINGS))
     return SCORINGS[name]
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from agents.random import RandomAgent, RandomStagedAgent
+from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.mind import new_mind
-from agents.rule_agent.rules import RulesAgent, rules_move
+from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import WEIGHTS
 from ddz_env import PRESETS, Hand, Move, State, View
 from ddz_env.agent import Agent, StagedAdapter, act_batch, cheats, close, sight

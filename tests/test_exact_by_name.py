@@ -17,7 +17,7 @@ from agents.exact.agents import (
 )
 from agents.exact.inference import RulesOpponent
 from agents.exact.minimax import SearchLimitError
-from agents.rule_agent.rules import RulesAgent
+from agents.rule_agent.agent import RulesAgent
 from ddz_env import State
 from ddz_env.engine.layout import HANDS
 from ddz_env.errors import InvalidAgentOptionError

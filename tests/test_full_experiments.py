@@ -366,7 +366,7 @@ def test_branching_resumes_and_its_lines_read_back(tmp_path: Path) -> None:
     )
     for rules, random_ in zip(results[:3], results[3:], strict=True):
         assert (rules.first, rules.first_by_suit) == (random_.first, random_.first_by_suit)
-    with pytest.raises(InvalidExperimentError, match="no such player; there are rules, random"):
+    with pytest.raises(InvalidExperimentError, match=r"unknown player '.*; choose from rules, random"):
         run_branching(run, players=("isuct",))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agents.exact.information_set import information_set
 from agents.random import RandomAgent
-from agents.rule_agent.rules import RulesAgent
+from agents.rule_agent.agent import RulesAgent
 from agents.worlds.determinize import draw_game
 from agents.worlds.inference import draw_hands, infer, weighed_decisions
 from agents.worlds.likelihood import KINDS, SITUATIONS

@@ -18,7 +18,7 @@ from agents.exact.information_set import information_set
 from agents.exact.minimax import EPSILON, MinimaxSolver
 from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.rule_agent.rules import RulesAgent
+from agents.rule_agent.agent import RulesAgent
 from agents.worlds.consistency import InconsistentViewError, check_view
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.agent import sight

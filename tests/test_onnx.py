@@ -27,7 +27,8 @@ from agents.neural.errors import (  # noqa: E402
     TensorFileError,
     TensorFileMismatchError,
 )
-from agents.neural.model import PolicyModel, load_policy  # noqa: E402
+from agents.neural.loading import load_policy  # noqa: E402
+from agents.neural.model import PolicyModel  # noqa: E402
 from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.onnx_export import export_onnx  # noqa: E402
 from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import pytest
 
-from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, InvalidOptionError
-from ddz_env.options import Option, Options, Range, did_you_mean, plain_value, takes
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, InvalidOptionError, did_you_mean
+from ddz_env.options import Option, Options, Range, plain_value, takes
 
 HUGE = 10**400
 

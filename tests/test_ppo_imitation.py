@@ -21,7 +21,7 @@ from agents.neural.network import (  # noqa: E402
 )
 from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from agents.rule_agent.rules import RulesAgent  # noqa: E402
+from agents.rule_agent.agent import RulesAgent  # noqa: E402
 from agents.rule_agent.stages import NO_LABEL, RulesTeacher  # noqa: E402
 from ddz_env import Move, State  # noqa: E402
 from ddz_env.agent import StagedAdapter  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.rule_agent.rules import RulesAgent  # noqa: E402
+from agents.rule_agent.agent import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.actions import NUM_ACTIONS  # noqa: E402
 from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from agents.mcts import rollout, simulate_planned
-from agents.mcts.options import SIMULATIONS, Settings, plain
+from agents.mcts.options import SIMULATIONS, TreeSettings, plain
 from agents.mcts.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
 from agents.mcts.search import Position
 from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
 from agents.mcts.simulate_rules import simulate_rules
+from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.mind import new_mind
-from agents.rule_agent.rules import RulesAgent
 from agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
@@ -216,7 +216,7 @@ def test_fewer_candidates_are_the_best_of_more() -> None:
 # --- Duplicate rollouts -----------------------------------------------------------------------------------------------
 
 
-def playing_by(name: str) -> Settings:
+def playing_by(name: str) -> TreeSettings:
     return plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
 
 

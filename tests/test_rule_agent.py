@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.random import RandomAgent
+from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.decomposition import decompose
-from agents.rule_agent.rules import RulesAgent, rules_move
+from agents.rule_agent.rules import rules_move
 from agents.rule_agent.scratch import EMIT, KICKERS, MAINS, new_scratch
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.agent import Agent

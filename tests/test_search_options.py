@@ -12,15 +12,15 @@ import pytest
 from agents.mcts.ablations.redetermined import RedeterminizedUctAgent
 from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
 from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.options import Settings, plain
+from agents.mcts.options import TreeSettings, plain
 from agents.mcts.rollout import RolloutAgent
 from agents.mcts.search import GUIDED_WEIGHT, Position, search
 from agents.mcts.simulate import simulate_random
 from agents.mcts.simulate_planned import new_plan
 from agents.mcts.simulate_rules import guided_action
 from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
+from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.mind import new_mind
-from agents.rule_agent.rules import RulesAgent
 from agents.worlds.consistency import InconsistentViewError
 from agents.worlds.determinize import uniform
 from ddz_env import Move, State
@@ -245,7 +245,7 @@ def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str])
     return grown_by_hand(state, iterations, pick, guide=guide)
 
 
-def options_of(k: float, options: Mapping[str, str]) -> Settings:
+def options_of(k: float, options: Mapping[str, str]) -> TreeSettings:
     return plain(k)._replace(
         puct=np.bool_(options.get("selection") == "puct"),
         availability=np.bool_(options.get("counts") == "availability"),
@@ -253,7 +253,7 @@ def options_of(k: float, options: Mapping[str, str]) -> Settings:
     )
 
 
-def compiled(state: State, iterations: int, settings: Settings, capacity: int = 20_000) -> Tree:
+def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
     """The tree of the search that the agents run, grown whenever it is full."""
     tree, left, chance = new_tree(capacity), iterations, SEED
     plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from agents.rule_agent.rules import RulesAgent
+from agents.rule_agent.agent import RulesAgent
 from ddz_env import Move, View
 from ddz_env.errors import UnknownAgentError
 from ddz_env.registry import make_agent

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from agents.random import RandomAgent
 from ddz_env import Move, View
+from ddz_env.agent import answers_in_batches
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.registry import make_agent
@@ -280,3 +281,30 @@ def test_rendering() -> None:
     for wrong in ({"num_envs": 0}, {"threads": 0}, {"autoreset_mode": "never"}, {"render_mode": "human"}):
         with pytest.raises(InvalidOptionError):
             DouDizhuVectorEnv(**wrong)
+
+
+def test_a_subclass_that_overrides_act_is_asked() -> None:
+    """Its batched form is the parent's, which would play otherwise than the arena lets it play."""
+    rules = type(make_agent("rules"))
+
+    class Mine(rules):  # type: ignore[valid-type,misc]
+        asked = 0
+
+        def act(self, view: View, rng: np.random.Generator) -> Move:
+            Mine.asked += 1
+            return super().act(view, rng)
+
+    vector = DouDizhuVectorEnv(4, opponents=Mine(), role="landlord")
+    _, infos = vector.reset(seed=0)
+    vector.step(infos["action_mask"].argmax(axis=1))
+    assert Mine.asked > 0
+    assert answers_in_batches(make_agent("rules"))
+    assert not answers_in_batches(make_agent("random"))
+
+
+def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:
+    names = {role: "isuct:iterations=%d" % number for role, number in (("landlord", 20), ("peasant_up", 20))}
+    by_role = names | {"peasant_down": "isuct:iterations=2" + "0"}
+    DouDizhuVectorEnv(1, rules="bidding", opponents=by_role).close()
+    with pytest.raises(InvalidOptionError, match="give one opponent for all seats"):
+        DouDizhuVectorEnv(1, rules="bidding", opponents=by_role | {"landlord": "rules"})

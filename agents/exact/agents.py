@@ -264,7 +264,9 @@ class DeterminizedMinimaxAgent(_InferringAgent):
 
 @takes(InferringOptions)
 class InformationSetExpectimaxAgent(_InferringAgent):
-    """Expectimax on the tree of information sets (section III.E); see :mod:`agents.exact.expectimax` for its values.
+    """Expectimax on the tree of information sets (section III.E).
+
+    Its values: :mod:`agents.exact.expectimax`.
 
     With inference the probabilities at the root are the inferred ones, and within the tree they follow from them.
     """

@@ -26,7 +26,7 @@ Policy = Callable[[Any, Any, Any, Any], Any]
 Milliseconds = Annotated[float, Range(0.1)] | None
 
 
-class Settings(NamedTuple):
+class TreeSettings(NamedTuple):
     """Settings of one search.
 
     Attributes:
@@ -92,13 +92,13 @@ class TreeOptions(Options):
             raise self.error("prior='rules' needs selection='puct'")
         self.policy()
 
-    def settings(self, fixed: bool = False) -> Settings:
+    def settings(self, fixed: bool = False) -> TreeSettings:
         """The same for the kernels.
 
         Args:
             fixed: Whether a given game is searched, not determinizations.
         """
-        return Settings(
+        return TreeSettings(
             exploration=np.float64(self.exploration),
             fixed=np.bool_(fixed),
             finish=np.bool_(self.finish),
@@ -146,7 +146,7 @@ class IsUctOptions(TreeOptions):
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 
-def plain(exploration: float = 1.0, *, fixed: bool = False) -> Settings:
+def plain(exploration: float = 1.0, *, fixed: bool = False) -> TreeSettings:
     """Figure 2, apart from finishing moves.
 
     Example:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.agent import SearchAgent
-from agents.mcts.options import Milliseconds, Settings, Simulation, TreeOptions
+from agents.mcts.options import Milliseconds, Simulation, TreeOptions, TreeSettings
 from agents.mcts.search import Position, simulate
 from agents.mcts.simulate import landlord_won
 from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
@@ -168,7 +168,7 @@ def play_worlds(
     arms: Arms,
     alive: int,
     worlds: int,
-    settings: Settings,
+    settings: TreeSettings,
     pool: WorldPool,
     plan: Plan | None,
     state: np.uint64,

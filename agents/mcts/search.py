@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.options import Settings
+from agents.mcts.options import TreeSettings
 from agents.mcts.select import best_child, select, take_tried
 from agents.mcts.simulate import reward_of, simulate_random
 from agents.mcts.simulate_planned import Plan, set_plan_prices, simulate_planned
@@ -99,7 +99,7 @@ def search(
     tree: Tree,
     position: Position,
     iterations: int,
-    settings: Settings,
+    settings: TreeSettings,
     pool: WorldPool,
     plan: Plan | None,
     policy: Any,
@@ -139,7 +139,7 @@ def search(
 
 @inline_kernel
 def _determinize(
-    position: Position, settings: Settings, pool: WorldPool, state: np.uint64, row: np.ndarray
+    position: Position, settings: TreeSettings, pool: WorldPool, state: np.uint64, row: np.ndarray
 ) -> np.uint64:
     """Write the game of one iteration; the generator's new state."""
     if settings.fixed:
@@ -151,7 +151,7 @@ def _determinize(
 
 @inline_kernel
 def _select_and_expand(
-    tree: Tree, line: Line, position: Position, settings: Settings, plan: Plan | None, state: np.uint64
+    tree: Tree, line: Line, position: Position, settings: TreeSettings, plan: Plan | None, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """Go down until a child is added or the game is over; the depth (``FULL`` without room) and the generator."""
     row, mask, rules = line.row, line.mask, position.rules
@@ -210,7 +210,7 @@ def simulate(
     rules: np.ndarray,
     mask: np.ndarray,
     state: np.uint64,
-    settings: Settings,
+    settings: TreeSettings,
     plan: Plan | None,
     policy: Any,
 ) -> np.uint64:

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from agents.mcts.options import Settings
+from agents.mcts.options import TreeSettings
 from agents.mcts.tree import Tree
 from ddz_env.engine.compiling import inline_kernel
 from ddz_env.engine.words import U0, U1
@@ -109,7 +109,7 @@ def best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> 
 
 @inline_kernel
 def select(
-    tree: Tree, node: int, usable: np.ndarray, found: int, fresh: np.uint64, log_parent: float, settings: Settings
+    tree: Tree, node: int, usable: np.ndarray, found: int, fresh: np.uint64, log_parent: float, settings: TreeSettings
 ) -> int:
     """The child to go to among those that the determinization allows; -1 to expand."""
     if settings.puct:

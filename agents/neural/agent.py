@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.neural.model import Bytes, Floats, PolicyModel, load_policy
+from agents.neural.loading import load_policy
+from agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_env import Move, Rules, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.agent import BatchPlayer
@@ -45,7 +46,7 @@ class PolicyFile(Options):
         super().__post_init__()
 
     def load(self) -> PolicyModel:
-        """Read the policy: :func:`~agents.neural.model.load_policy`."""
+        """Read the policy: :func:`~agents.neural.loading.load_policy`."""
         return load_policy(self.path, threads=self.threads, trust_file=self.trust_file)
 
 

@@ -223,7 +223,7 @@ class ModelSearchAgent:
 
 @takes(NeuralSearchOptions)
 class NeuralSearchAgent(ModelSearchAgent):
-    """Searches with a policy from a file: ``neural-ismcts`` plays by the shipped one.
+    """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
 
     Raises:
         InvalidAgentOptionError: If an option's value is not allowed, or the policy cannot value leaves as asked.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.options import Settings
+from agents.mcts.options import TreeSettings
 from agents.mcts.search import MAX_DEPTH, simulate
 from agents.mcts.select import take_tried
 from agents.mcts.simulate import reward_of
@@ -331,7 +331,7 @@ def absorb(
     descents: Descents,
     answers: Answers,
     value_share: float,
-    settings: Settings,
+    settings: TreeSettings,
     plan: Plan | None,
     state: np.uint64,
 ) -> tuple[bool, np.uint64]:

@@ -17,19 +17,15 @@ from agents.rule_agent.decomposition import decompose
 from agents.rule_agent.follow import follow
 from agents.rule_agent.kickers import choose_kickers
 from agents.rule_agent.lead import lead
-from agents.rule_agent.mind import A_HAND, Mind, look_around, may_play, new_mind
+from agents.rule_agent.mind import A_HAND, Mind, look_around, may_play
 from agents.rule_agent.prices import set_prices
 from agents.rule_agent.scratch import PRICE_ONLY
-from agents.rule_agent.weights import WEIGHTS
-from ddz_env import Move, Rules, View
-from ddz_env.agent import BatchPlayer
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import CHOSEN, LANDLORD, PENDING, SEAT, STAGE, STAGE_DOUBLE, STAGE_KICKER, STAGE_PLAY, TARGET
 from ddz_env.engine.legal import count_legal, finishing_action, legal_mask
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, DOUBLE_ID, KICKER_ID
 from ddz_env.engine.words import PLANE, U0, U1, U2, U3, lowest, remove_hand
-from ddz_env.errors import IllegalMoveError
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.
@@ -105,37 +101,3 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, p
         plan[1] = choose_kickers(row, mind.about[A_HAND], row[PENDING], rules, mind)
     ranks = remove_hand(plan[1], row[CHOSEN]) & PLANE
     return KICKER_ID + lowest(ranks) if ranks != U0 else U0
-
-
-class RulesAgent:
-    """Plays by hand decomposition; no search, microseconds a decision, no randomness.
-
-    Example:
-        >>> from ddz_env import State
-        >>> state = State.new(seed=1)
-        >>> RulesAgent().act(state.view(), np.random.default_rng(0)) in state.legal_moves()
-        True
-    """
-
-    name = "rules"
-    cheats = False
-
-    def __init__(self) -> None:
-        self._mind = new_mind()
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move by the rules; the generator is not used.
-
-        Raises:
-            IllegalMoveError: If it is not the seat's turn.
-        """
-        if view.acting_seat != view.seat or view.stage == "over":
-            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        main, kickers = rules_move(view.row, view.rule_words, self._mind, WEIGHTS)
-        return Move.from_words(int(main), int(kickers))
-
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """The same choices in many games, one compiled call for all that wait."""
-        from agents.rule_agent.stages import RulesTeacher  # it stands above this module
-
-        return RulesTeacher(num_games, rules)

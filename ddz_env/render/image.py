@@ -6,6 +6,7 @@ shown) sits at the bottom, the next seat in playing order on the right, the last
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -147,7 +148,7 @@ class _Painter:
             cards, caption = ["back"] * min(table.undealt, 4), f"{table.undealt} undealt"
         if cards:
             step = _LANDLORD_CARD + 5 if len(cards) <= 3 else 24
-            self._row(cards, 480, 10, _LANDLORD_CARD, 400, "centre", step)
+            self._row(cards, (480, 10), _LANDLORD_CARD, 400, "centre", step)
             self._text(480, 85, caption, 12, _SOFT, "centre")
 
     def _status(self, table: Table) -> None:
@@ -169,11 +170,11 @@ class _Painter:
         chosen = set(building.cards) if building else set()
         hand: list[Drawn] = ["back"] * seat.unseen
         hand += [card for card in reversed(seat.hand) if card not in chosen]
-        self._row(hand, place.x, place.hand, place.card, place.room, place.align, place.card * 0.52)
+        self._row(hand, (place.x, place.hand), place.card, place.room, place.align, place.card * 0.52)
         if building is not None:
             cards: list[Drawn] = [*building.cards]
             cards += ["slot"] * building.cards_left
-            self._row(cards, place.play_x, place.play, _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5)
+            self._row(cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5)
         elif seat.play is not None:
             self._play(seat.play, place)
 
@@ -204,7 +205,7 @@ class _Painter:
             self._text(left + width / 2, place.play + 37, play.text, 18, WHITE if play.current else _FADED, "centre")
             return
         self._row(
-            list(play.cards), place.play_x, place.play, _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5,
+            play.cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5,
             halo=play.to_beat, faded=not play.current and not play.to_beat,
         )  # fmt: skip
 
@@ -212,9 +213,8 @@ class _Painter:
 
     def _row(
         self,
-        cards: list[Drawn],
-        x: float,
-        y: float,
+        cards: Sequence[Drawn],
+        corner: tuple[float, float],
         width: float,
         room: float,
         align: Align,
@@ -226,6 +226,7 @@ class _Painter:
         """Overlapping cards; many of them lie closer."""
         if not cards:
             return
+        x, y = corner
         pixels = self._pixels(width)
         if len(cards) > 1:
             step = min(step, (room - width) / (len(cards) - 1))

@@ -42,14 +42,14 @@ def arena(
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""
     from ddz_env import Rules
-    from ddz_env.errors import InvalidRulesError
+    from ddz_env.errors import InvalidRulesError, unknown
     from ddz_env.state import SCORINGS
     from training.arena.errors import InvalidArenaError
     from training.arena.round_robin import Arena
 
     preset = Rules.preset(rules)
     if scoring is not None and scoring not in SCORINGS:
-        raise InvalidRulesError(f"unknown scoring {scoring!r}; choose from {', '.join(SCORINGS)}")
+        raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
     contest = Arena(tuple(agents), preset, seed, timing)

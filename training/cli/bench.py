@@ -23,7 +23,9 @@ _IDLE_LOAD = 0.5
 def bench(
     only: Annotated[
         str | None,
-        typer.Option(help="Parts, separated by commas: engine,search,aec,batch,start,memory, and training (minutes)."),
+        typer.Option(
+            help="Parts, separated by commas: engine,search,aec,batch,learner,start,memory, and training (minutes)."
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,
     quick: Annotated[
@@ -53,16 +55,18 @@ def bench(
 
 
 def _parts(only: str | None) -> list[Part]:
+    from ddz_env.errors import unknown
     from training.bench.benchmark import InvalidBenchmarkError
     from training.bench.parts import PARTS
 
     if only is None:
         return [part for part in PARTS.values() if not part.on_request]
     names = [name.strip() for name in only.split(",") if name.strip()]
-    unknown = [name for name in names if name not in PARTS]
-    if unknown or not names:
-        wrong = f"unknown part {unknown[0]!r}" if unknown else "--only names no part"
-        raise InvalidBenchmarkError(f"{wrong}; choose from {', '.join(PARTS)}")
+    if not names:
+        raise InvalidBenchmarkError(f"--only names no part; choose from {', '.join(PARTS)}")
+    for name in names:
+        if name not in PARTS:
+            raise InvalidBenchmarkError(unknown("part", name, PARTS))
     return [PARTS[name] for name in names]
 
 

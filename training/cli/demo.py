@@ -46,7 +46,7 @@ def demo(
     ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and compare it with the shipped one, searches and baselines."""
-    from agents.neural.model import load_policy
+    from agents.neural.loading import load_policy
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose

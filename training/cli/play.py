@@ -56,6 +56,7 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
     Raises:
         InvalidArenaError: If seat or role do not fit the rules or each other.
     """
+    from ddz_env.errors import unknown
     from training.arena.errors import InvalidArenaError
 
     if role is not None:
@@ -65,7 +66,7 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
         if rules.bidding != "fixed":
             raise InvalidArenaError(f"under the {rules.name} rules the auction decides the roles: give --seat")
         if name not in _ROLE_NAMES[: rules.players]:
-            raise InvalidArenaError(f"unknown role {role!r}; choose from {', '.join(_ROLE_NAMES[: rules.players])}")
+            raise InvalidArenaError(unknown("role", role, _ROLE_NAMES[: rules.players]))
         return _ROLE_NAMES.index(name)
     own = seat or 0
     if own >= rules.players:

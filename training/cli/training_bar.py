@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from training.ppo.strength import Evaluation
 
 
-class Line(Protocol):
+class ProgressLine(Protocol):
     """What an update brought, a line of the curves."""
 
     @property
@@ -26,7 +26,7 @@ class Line(Protocol):
         """Games finished so far."""
 
 
-_Line = TypeVar("_Line", bound=Line)
+_Line = TypeVar("_Line", bound=ProgressLine)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
+from ddz_env.errors import unknown
 from ddz_env.options import Options, Range
 from training.arena.errors import InvalidExperimentError
 from training.arena.results import OnProgress, ResultStore, of_rows, read_results
@@ -213,6 +214,6 @@ def check_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
         InvalidExperimentError: If there is one.
     """
     known = list(known)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InvalidExperimentError(f"{', '.join(unknown)}: no such {what}; there are {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise InvalidExperimentError(unknown(what, name, known))

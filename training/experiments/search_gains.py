@@ -22,7 +22,8 @@ from typing import Annotated
 import numpy as np
 
 from agents.neural.agent import ModelAgent
-from agents.neural.model import Bytes, Floats, PolicyModel, load_policy
+from agents.neural.loading import load_policy
+from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.descent import new_descents
 from agents.neural_search.leaves import play_on
 from ddz_env import State

@@ -39,7 +39,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     Args:
         path: The file.
         threads: Threads; None for one a core.  Results do not depend on it.
-        wanted: Settings that the run must have (:meth:`~training.ppo.settings.Settings.read`).
+        wanted: Settings that the run must have (:meth:`~training.ppo.settings.TrainingSettings.read`).
 
     Raises:
         CheckpointError: If the file is missing, truncated, corrupt or of another format.

@@ -16,8 +16,8 @@ from training.ppo.settings import (
     Objective,
     Positive,
     PositiveShare,
-    Settings,
     Share,
+    TrainingSettings,
 )
 
 
@@ -36,7 +36,7 @@ class Annealed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SelfPlayConfig(Settings):
+class SelfPlayConfig(TrainingSettings):
     """Everything that the result of a run depends on, besides how long it runs and what every training has.
 
     Attributes:

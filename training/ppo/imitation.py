@@ -24,7 +24,7 @@ from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.sampling import drawn
-from training.ppo.settings import Count, Positive, Settings, Share
+from training.ppo.settings import Count, Positive, Share, TrainingSettings
 from training.ppo.threads import Threads, shards
 from training.ppo.visits import VisitSet
 
@@ -33,7 +33,7 @@ _LAST_RATE = 0.02
 
 
 @dataclass(frozen=True)
-class ImitationConfig(Settings):
+class ImitationConfig(TrainingSettings):
     """The settings of a warm start.
 
     Attributes:

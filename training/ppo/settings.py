@@ -31,7 +31,7 @@ Objective = Literal["win", "stake"]
 
 
 @dataclass(frozen=True)
-class Settings(Options):
+class TrainingSettings(Options):
     """Everything that the result of a training depends on, besides how long it runs.
 
     Attributes:

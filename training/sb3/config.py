@@ -8,14 +8,14 @@ from typing import Annotated
 from ddz_env.options import Range
 from ddz_env.rules import Rules
 from training.ppo.errors import InvalidTrainingError
-from training.ppo.settings import Count, Natural, NotNegative, Objective, Positive, Settings, Share
+from training.ppo.settings import Count, Natural, NotNegative, Objective, Positive, Share, TrainingSettings
 
 SELF = "self"
 """The name of the opponents that are frozen past selves."""
 
 
 @dataclass(frozen=True)
-class Sb3Config(Settings):
+class Sb3Config(TrainingSettings):
     """Everything that a run depends on, besides how long it runs.
 
     Attributes:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.agent import SearchAgent
-from agents.mcts.options import MOST_ITERATIONS, Milliseconds, Settings, plain
+from agents.mcts.options import MOST_ITERATIONS, Milliseconds, TreeSettings, plain
 from agents.mcts.search import Position, backpropagate, new_line, spend
 from agents.mcts.select import best_child, best_of
 from agents.mcts.simulate import simulate_random
@@ -207,7 +207,7 @@ def search_whole_moves(
     choices: Choices,
     position: Position,
     iterations: int,
-    settings: Settings,
+    settings: TreeSettings,
     flat: bool,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
@@ -398,7 +398,7 @@ class WholeMoveOptions(Options):
 
 @takes(WholeMoveOptions)
 class WholeMoveUctAgent(SearchAgent[View]):
-    """Information-set UCT whose tree has a level a move (``"flat"``) or two (``"sets"``), not one a kicker.
+    """Information-set UCT with one tree level per move (``flat``) or two (``sets``), instead of one per kicker.
 
     Example:
         >>> from ddz_env import State

@@ -303,8 +303,8 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
 
 
 def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:
-    names = {role: "isuct:iterations=%d" % number for role, number in (("landlord", 20), ("peasant_up", 20))}
-    by_role = names | {"peasant_down": "isuct:iterations=2" + "0"}
+    number = 20
+    by_role = {role: f"isuct:iterations={number}" for role in ("landlord", "peasant_down", "peasant_up")}
     DouDizhuVectorEnv(1, rules="bidding", opponents=by_role).close()
     with pytest.raises(InvalidOptionError, match="give one opponent for all seats"):
         DouDizhuVectorEnv(1, rules="bidding", opponents=by_role | {"landlord": "rules"})

@@ -15,7 +15,7 @@ from agents.worlds.determinize import draw_game
 from agents.worlds.inference import draw_hands, infer, weighed_decisions
 from agents.worlds.likelihood import KINDS, SITUATIONS
 from agents.worlds.particles import effective_size, fixed_cards, swapped
-from agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, UniformPlayer, story_log_likelihoods
+from agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
 from agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
@@ -32,6 +32,16 @@ from ddz_env.rules import Rules
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.uint64]
+
+
+class UniformPlayer:
+    """Believes nothing: every move is as likely in one deal as in another, and particles keep equal weights."""
+
+    def log_likelihood(
+        self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
+    ) -> npt.NDArray[np.float64]:
+        """Zeros, shape ``[n]``."""
+        return np.zeros(len(rows))
 
 
 def generator(seed: int = 0) -> np.random.Generator:

@@ -304,7 +304,7 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
 
 def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:
     number = 20
-    by_role = {role: f"isuct:iterations={number}" for role in ("landlord", "peasant_down", "peasant_up")}
+    by_role = dict.fromkeys(("landlord", "peasant_down", "peasant_up"), f"isuct:iterations={number}")
     DouDizhuVectorEnv(1, rules="bidding", opponents=by_role).close()
     with pytest.raises(InvalidOptionError, match="give one opponent for all seats"):
         DouDizhuVectorEnv(1, rules="bidding", opponents=by_role | {"landlord": "rules"})

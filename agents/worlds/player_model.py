@@ -101,13 +101,3 @@ def _remember(
     game = row.copy()
     for action in move.actions:
         apply_and_record(game, ring, np.uint64(action), rules)
-
-
-class UniformPlayer:
-    """Believes nothing: every move is as likely in one deal as in another, and particles keep equal weights."""
-
-    def log_likelihood(
-        self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
-    ) -> npt.NDArray[np.float64]:
-        """Zeros, shape ``[n]``."""
-        return np.zeros(len(rows))

@@ -221,11 +221,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         self.num_envs = check_count("num_envs", num_envs)
         self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {
-            "render_modes": list(RENDER_MODES[:2]),
-            "render_fps": 2,
-            "autoreset_mode": self.autoreset_mode,
-        }
+        self.metadata = {"render_modes": list(RENDER_MODES[:2]), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = _observation_space()
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)

@@ -14,16 +14,7 @@ import numpy.typing as npt
 
 from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
 from ddz_env.engine.compiling import kernel, pure_kernel
-from ddz_env.engine.layout import (
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    NO_SEAT,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_OVER,
-)
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS

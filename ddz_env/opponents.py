@@ -219,11 +219,7 @@ class Opponents:
         self._told = len(history)
 
     def answer(
-        self,
-        waiting: npt.NDArray[np.intp],
-        tables: Any,
-        state: Callable[[int], State],
-        answers: npt.NDArray[np.uint64],
+        self, waiting: npt.NDArray[np.intp], tables: Any, state: Callable[[int], State], answers: npt.NDArray[np.uint64]
     ) -> None:
         """Ask for an answer in each of the games that wait.
 

@@ -66,12 +66,7 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
 
 @pure_kernel
 def look(
-    row: np.ndarray,
-    ring: np.ndarray,
-    rules: np.ndarray,
-    bits: np.ndarray,
-    observation: np.ndarray,
-    mask: np.ndarray,
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, bits: np.ndarray, observation: np.ndarray, mask: np.ndarray
 ) -> None:
     """Write the observation and the mask of the seat to act.
 

@@ -33,19 +33,7 @@ from agents.exact.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
 from agents.worlds.consistency import check_turn
 from ddz_env import Move, State, View
 from ddz_env.agent import Decision
-from ddz_env.engine.layout import (
-    HANDS,
-    HIDDEN,
-    KEY,
-    KNOWN,
-    LANDLORD,
-    OWNER,
-    PASSES,
-    ROW_WORDS,
-    SEAT,
-    SIZES,
-    TARGET,
-)
+from ddz_env.engine.layout import HANDS, HIDDEN, KEY, KNOWN, LANDLORD, OWNER, PASSES, ROW_WORDS, SEAT, SIZES, TARGET
 from ddz_env.options import Options, takes
 from ddz_env.rules import Rules
 from ddz_env.view import whole_moves, write_view

@@ -26,14 +26,7 @@ from ddz_env.engine.legal import count_legal, finishing_action, lead_mask, nth_l
 from ddz_env.engine.playout import random_action, random_kickers
 from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.step import apply_action, pass_turn, play_lightly
-from ddz_env.engine.tables import (
-    BOMB_ID,
-    MAIN_SEGMENT,
-    MASK_WORDS,
-    ROCKET_ID,
-    SEGMENT_CARDS,
-    SEGMENT_KICKER_COUNT,
-)
+from ddz_env.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.engine.words import U0, U1, U2, U4, lowest, popcount, select
 
 

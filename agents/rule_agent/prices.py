@@ -26,14 +26,7 @@ from agents.rule_agent.weights import (
     W_STEP_TRIO,
 )
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.tables import (
-    MAIN_SEGMENT,
-    ROCKET_ID,
-    SEGMENT_BASE,
-    SEGMENT_CARDS,
-    SEGMENT_LENGTH,
-    SEGMENT_SIZE,
-)
+from ddz_env.engine.tables import MAIN_SEGMENT, ROCKET_ID, SEGMENT_BASE, SEGMENT_CARDS, SEGMENT_LENGTH, SEGMENT_SIZE
 from ddz_env.engine.words import CHAIN_PLANE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U15, U16, popcount, run
 from ddz_env.rules import R_BOMBS
 

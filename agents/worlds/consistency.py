@@ -5,18 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.engine.layout import (
-    HANDS,
-    HIDDEN,
-    KNOWN,
-    LANDLORD,
-    NO_SEAT,
-    PLAYED,
-    SEAT,
-    SIZES,
-    STAGE,
-    STAGE_KICKER,
-)
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES, STAGE, STAGE_KICKER
 from ddz_env.errors import DouDizhuError, IllegalMoveError
 from ddz_env.notation import word_to_counts
 from ddz_env.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS

@@ -22,28 +22,8 @@ from ddz_env.engine.tables import (
     SEGMENT_KICKER_SIZE,
     SEGMENT_LENGTH,
 )
-from ddz_env.engine.words import (
-    JOKERS,
-    PLANE,
-    U0,
-    U1,
-    U2,
-    U3,
-    U4,
-    U8,
-    U15,
-    U16,
-    body_mask,
-    count_of,
-    popcount,
-)
-from ddz_env.rules import (
-    KICKER_TRIOS_MERGE,
-    KICKER_TRIOS_NOT_ADJACENT,
-    R_KICKER_REPEAT,
-    R_TRIO_KICKERS,
-    R_TWO_JOKERS,
-)
+from ddz_env.engine.words import JOKERS, PLANE, U0, U1, U2, U3, U4, U8, U15, U16, body_mask, count_of, popcount
+from ddz_env.rules import KICKER_TRIOS_MERGE, KICKER_TRIOS_NOT_ADJACENT, R_KICKER_REPEAT, R_TRIO_KICKERS, R_TWO_JOKERS
 
 _NO_TRIO = np.uint64(99)
 _U13 = np.uint64(13)

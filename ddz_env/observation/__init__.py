@@ -33,13 +33,7 @@ from ddz_env.observation.layout import (
     Feature,
     Layout,
 )
-from ddz_env.observation.writing import (
-    expand_mask,
-    write_concealed,
-    write_mask,
-    write_observation,
-    write_state,
-)
+from ddz_env.observation.writing import expand_mask, write_concealed, write_mask, write_observation, write_state
 
 __all__ = [
     "CONCEALED",

@@ -10,13 +10,7 @@ from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, popcount
-from ddz_env.observation.layout import (
-    HISTORY,
-    MASK_BYTE_WORDS,
-    OBSERVATION,
-    STATE,
-    WORD,
-)
+from ddz_env.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
 _O_HAND = OBSERVATION.word("hand")

@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from ddz_env.state import State
     from ddz_env.view import View
 
-__all__ = [
-    "InvalidPictureError",
-    "MissingDependencyError",
-    "Table",
-    "Window",
-    "render_ansi",
-    "render_rgb",
-    "table_of",
-]
+__all__ = ["InvalidPictureError", "MissingDependencyError", "Table", "Window", "render_ansi", "render_rgb", "table_of"]
 
 
 def render_rgb(

@@ -14,20 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.errors import InvalidPictureError, MissingDependencyError
-from ddz_env.render.sprites import (
-    GOLD,
-    WHITE,
-    Picture,
-    back,
-    card_height,
-    crown,
-    face,
-    felt,
-    font,
-    glow,
-    panel,
-    slot,
-)
+from ddz_env.render.sprites import GOLD, WHITE, Picture, back, card_height, crown, face, felt, font, glow, panel, slot
 from ddz_env.render.table import Card, Play, Seat, Table, plural
 
 try:

@@ -245,11 +245,7 @@ class _Reader:
     """
 
     def __init__(
-        self,
-        row: npt.NDArray[np.uint64],
-        rules: Rules,
-        history: Sequence[tuple[int, Move]],
-        viewer: int | None,
+        self, row: npt.NDArray[np.uint64], rules: Rules, history: Sequence[tuple[int, Move]], viewer: int | None
     ) -> None:
         self.row = row
         self.rules = rules

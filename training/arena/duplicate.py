@@ -220,13 +220,7 @@ class DealPlayer(AgentKeeper):
         return self._record(state, deal, game, seats, labels, agents)
 
     def _record(
-        self,
-        state: State,
-        deal: int,
-        game: int,
-        seats: str,
-        labels: tuple[str, str],
-        agents: Sequence[TimedAgent],
+        self, state: State, deal: int, game: int, seats: str, labels: tuple[str, str], agents: Sequence[TimedAgent]
     ) -> GameRecord:
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None:

@@ -66,12 +66,7 @@ def arena(
 
 
 def run_with_progress(
-    arena: Arena,
-    deals: int,
-    *,
-    first_deal: int = 0,
-    processes: int = 1,
-    store: ResultStore[GameRecord] | None = None,
+    arena: Arena, deals: int, *, first_deal: int = 0, processes: int = 1, store: ResultStore[GameRecord] | None = None
 ) -> list[GameRecord]:
     """Play an arena and show how far it is.
 

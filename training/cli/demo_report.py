@@ -66,10 +66,7 @@ def _benchmark(shown: Shown) -> Section:
         )
         for result in shown.ranking
     ]
-    text = (
-        f"{shown.games} games: every pair of agents played the same {deals:g} deals, each from both sides.",
-        NOTE,
-    )
+    text = (f"{shown.games} games: every pair of agents played the same {deals:g} deals, each from both sides.", NOTE)
     headings = ("agent", "games", "win %", "as landlord", "as peasants", "score a game", "ms a decision")
     return Section("Everybody against all others", text, STRENGTH, headings, rows)
 

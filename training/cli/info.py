@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from ddz_env import Rules
 
 
-def rules(
-    preset: Annotated[str | None, typer.Argument(help="A preset; all of them by default.")] = None,
-) -> None:
+def rules(preset: Annotated[str | None, typer.Argument(help="A preset; all of them by default.")] = None) -> None:
     """List the rule presets, or the rules of one."""
     from ddz_env import PRESETS, Rules
 
@@ -103,9 +101,7 @@ def _action_table() -> Table:
     return table
 
 
-def agents(
-    name: Annotated[str | None, typer.Argument(help="An agent; all of them by default.")] = None,
-) -> None:
+def agents(name: Annotated[str | None, typer.Argument(help="An agent; all of them by default.")] = None) -> None:
     """List the named agents, or the options of one."""
     from ddz_env.registry import agent_names
 

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from training.ppo.imitation import ImitationProgress
     from training.ppo.selfplay import SelfPlay
 
-app = typer.Typer(
-    cls=FriendlyGroup,
-    help="Train policies.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=FriendlyGroup, help="Train policies.", no_args_is_help=True, pretty_exceptions_enable=False)
 
 Preset = Annotated[str, typer.Option("--rules", help="Rules preset (ddz rules).")]
 Threads = Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")]

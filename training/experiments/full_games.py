@@ -23,15 +23,7 @@ from training.arena.duplicate import AgentKeeper, check_agents
 from training.arena.errors import InvalidExperimentError
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, clustered_interval, within
-from training.experiments.experiment import (
-    Comparison,
-    Experiment,
-    ParallelOptions,
-    Saved,
-    SeedOptions,
-    compared,
-    kept,
-)
+from training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, SeedOptions, compared, kept
 from training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
 
 LANDLORD = 0

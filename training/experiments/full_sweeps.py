@@ -64,10 +64,7 @@ EXPLORATION = Sweep(
     (0.1, 0.2, 0.44, 0.7, 1.0, 1.5, 2.0, 3.0),
     1.0,
     {},
-    {
-        **dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"),
-        **dict.fromkeys((1.5, 2.0, 3.0), "little change from 1"),
-    },
+    {**dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"), **dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")},
 )
 
 

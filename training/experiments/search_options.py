@@ -23,15 +23,7 @@ from ddz_env.registry import make_agent
 from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, normal_interval, won_by_side
-from training.experiments.experiment import (
-    Experiment,
-    ParallelOptions,
-    Saved,
-    Table,
-    check_known,
-    kept,
-    read_saved,
-)
+from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
 
 PLAIN = "isuct"
 RULES = "rules"

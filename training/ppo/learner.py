@@ -120,10 +120,7 @@ class Learner:
         self._policy_weights = list(policy.parameters())
         self._critic_weights = list(critic.parameters())
         self.optimizer = torch.optim.Adam(
-            [*self._policy_weights, *self._critic_weights],
-            lr=config.learning_rate,
-            eps=config.adam_epsilon,
-            fused=True,
+            [*self._policy_weights, *self._critic_weights], lr=config.learning_rate, eps=config.adam_epsilon, fused=True
         )
 
     @property

@@ -116,11 +116,7 @@ def pick_candidates(
 
 @kernel
 def add_probes(
-    log_probabilities: np.ndarray,
-    draws: np.ndarray,
-    wanted: np.ndarray,
-    actions: np.ndarray,
-    probabilities: np.ndarray,
+    log_probabilities: np.ndarray, draws: np.ndarray, wanted: np.ndarray, actions: np.ndarray, probabilities: np.ndarray
 ) -> None:
     """Put one more legal action beside the candidates of decisions; the likeliest, too, where there were none.
 

@@ -204,11 +204,7 @@ class RunCallback(BaseCallback):
         run, config = self._run, self._run.config
         self._evaluated = run.timesteps
         results = measure_strength(
-            SB3Policy(run.model.policy),
-            config.baselines,
-            config.evaluate_deals,
-            rules=config.rules,
-            seed=config.seed,
+            SB3Policy(run.model.policy), config.baselines, config.evaluate_deals, rules=config.rules, seed=config.seed
         )
         found = [Evaluation.of(run.update, result) for result in results]
         for evaluation in found:

@@ -62,14 +62,7 @@ def make_games(
         UnknownAgentError: If an opponent does not exist.
     """
     return DouDizhuVectorEnv(
-        num_envs,
-        rules,
-        opponents,
-        role,
-        scoring,
-        "raise",
-        autoreset_mode=AutoresetMode.SAME_STEP,
-        threads=threads,
+        num_envs, rules, opponents, role, scoring, "raise", autoreset_mode=AutoresetMode.SAME_STEP, threads=threads
     )
 
 

@@ -179,7 +179,7 @@ def test_deal_sizes_are_checked() -> None:
         ({"name": "poker"}, "unknown rules preset 'poker'; choose from standard"),
         ({"name": "standard", "kickers": 2}, "unknown rule option 'kickers'"),
         ({"name": "standard", "players": 4}, "unknown players 4; choose from"),
-        ({"name": "standard", "scoring": "money"}, "scoring='money'"),
+        ({"name": "standard", "scoring": "money"}, "unknown scoring 'money'"),
         ({"name": "standard", "categories": ("solo", "flush")}, "flush"),
         ({"name": "standard", "hand_size": 18}, "need 57 cards"),
         ({"name": "standard", "hand_size": 16}, "whole deck"),

@@ -9,8 +9,34 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
+import pytest
 from hypothesis import settings
 
 # derandomize: the same examples in every run; no deadline: the first call of a kernel compiles it.
 settings.register_profile("ddz", derandomize=True, deadline=None)
 settings.load_profile("ddz")
+
+_TOPICS = {
+    "searches": (
+        "mcts",
+        "whole_moves",
+        "redetermined",
+        "rollouts",
+        "search_options",
+        "tree_reuse",
+        "worlds",
+        "hand_inf",
+    ),
+    "learning": ("neural", "ppo", "sb3", "learned_inference", "policy_strength", "search_gains", "demo"),
+}
+"""Tests that call the same kernels, by the beginning of their files' names."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give a topic, or else a file, to one worker: two that need the same new kernels would both compile them."""
+    for item in items:
+        if next(item.iter_markers("xdist_group"), None) is None:
+            name = item.path.stem.removeprefix("test_")
+            topics = (topic for topic, files in _TOPICS.items() if name.startswith(files))
+            item.add_marker(pytest.mark.xdist_group(next(topics, name)))

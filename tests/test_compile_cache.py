@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import itertools
 import os
@@ -24,6 +25,7 @@ def double(number):
     return 2 * number
 """
 
+ROOT = Path(__file__).resolve().parent.parent
 Load = Callable[[], Any]
 
 
@@ -76,6 +78,61 @@ def compute(*kernels: Any) -> None:
 
 def hits(kernel: Any) -> int:
     return sum(kernel.stats.cache_hits.values())
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A kernel that reads a table of another package through a third file, and a file that it does not import."""
+    sources = {
+        "mine/__init__.py": "",
+        "mine/kernels.py": "from mine import (\n    steps,\n)\n",
+        "mine/steps.py": "def late():\n    import os, theirs.tables as tables\n    return tables\n",
+        "mine/other.py": "import mine.kernels\n",
+        "theirs/__init__.py": "",
+        "theirs/tables.py": "from .numbers import ONE\n",
+        "theirs/numbers.py": "ONE = 1\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("edited", "stale"),
+    [
+        ("mine/kernels.py", True),
+        ("mine/steps.py", True),
+        ("theirs/tables.py", True),
+        ("theirs/numbers.py", True),
+        ("mine/other.py", False),
+    ],
+)
+def test_a_kernel_is_stale_when_anything_that_it_imports_changes(packages: Path, edited: str, stale: bool) -> None:
+    def stamp() -> str:
+        for function in (cache._imports, cache._file_hash, cache.source_stamp):
+            function.cache_clear()
+        return cache.source_stamp(str(packages / "mine" / "kernels.py"))
+
+    before = stamp()
+    with (packages / edited).open("a") as file:
+        file.write("TWO = 2\n")
+    assert (stamp() != before) is stale
+
+
+def test_every_import_of_a_kernels_file_is_found() -> None:
+    """Beside Python's own parser, for every file of ours."""
+    for file in (file for package in ("ddz_env", "agents", "training") for file in (ROOT / package).rglob("*.py")):
+        expected = set()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in getattr(node, "names", []) if isinstance(alias, ast.alias)]
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0
+                names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+            for name in names if isinstance(node, (ast.Import, ast.ImportFrom)) else []:
+                place = ROOT.joinpath(*name.split("."))
+                expected |= {place.with_suffix(".py"), place / "__init__.py"}
+        assert {path for path in expected if path.is_file()} <= cache._imports(file), file
 
 
 def test_a_second_process_loads_what_the_first_compiled(folder: Path, load: Load) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ddz_env import State
-from ddz_env.engine import cache, deal, kickers, legal, moves, random, score, words
+from ddz_env.engine import deal, kickers, legal, moves, random, score, words
 from ddz_env.engine.layout import HANDS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -61,13 +61,6 @@ def test_numbas_own_cache_directory_is_left_alone(toy: Path, tmp_path: Path) -> 
     assert run_toy(toy, tmp_path / "cache", NUMBA_CACHE_DIR=str(other)) == "11 0"
     assert not other.exists()
     assert any((tmp_path / "cache").rglob("*.nbi"))
-
-
-def test_stamp_depends_on_the_source() -> None:
-    stamp = cache.source_stamp(words.__file__)
-    assert stamp == cache.source_stamp(legal.__file__)
-    assert len(stamp) == 16
-    assert stamp != cache.source_stamp(str(REPOSITORY / "agents" / "mcts" / "search.py"))
 
 
 def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:

@@ -1,8 +1,8 @@
 """Where compiled kernels are kept between processes: they cannot go stale, and their files cannot do harm.
 
 Numba's own on-disk cache sees edits in a function's own file only, and compiled code freezes global tables, so
-an edited action table would run with yesterday's rules.  Kernels therefore cache under a directory named by a
-hash of the source of every package that holds kernels.  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
+an edited action table would run with yesterday's rules.  A file's kernels therefore cache under a directory named by a
+hash of its source and of everything that it imports.  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
 
 Cache files are pickles of machine code: whoever writes one decides what runs.  They are read from a folder only that
 nobody else may write (:func:`why_not_private`), and only when their digest is right, so that a damaged file is
@@ -18,6 +18,7 @@ import hashlib
 import multiprocessing
 import os
 import pickle
+import re
 import stat
 import sys
 import tempfile
@@ -43,25 +44,67 @@ class CompileCacheWarning(UserWarning):
 # --- when a cached kernel is stale ------------------------------------------------------------------------------------
 
 
-def _package_root(file: str) -> Path:
-    """The top-level package directory that holds ``file``."""
-    path = Path(file).resolve().parent
-    while (path.parent / "__init__.py").exists():
-        path = path.parent
-    return path
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+(?P<source>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n]*)"
+    r"|^[ \t]*import[ \t]+(?P<modules>[^\n]*)",
+    re.MULTILINE,
+)
+
+
+def _base(file: Path) -> Path:
+    """The folder from which a file's module is imported."""
+    folder = file.parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
+def _module_file(place: Path) -> Path | None:
+    """The source of a module, from its path without a suffix."""
+    for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
+
+
+def _places(file: Path, module: str) -> list[Path]:
+    """Where a module that a file imports may lie: beside the file, in its packages, or in those of the engine."""
+    dots = len(module) - len(module.lstrip("."))
+    if dots:
+        return [file.parents[dots - 1].joinpath(*module.lstrip(".").split("."))]
+    bases = {_base(file), _ENGINE_ROOT.parent}
+    if any(base.name in ("site-packages", "dist-packages") for base in bases):  # others' packages are not followed
+        own = (_ENGINE_ROOT.name, "agents", "training", file.relative_to(_base(file)).parts[0])
+        bases = bases if module.partition(".")[0] in own else set()
+    return [base.joinpath(*module.split(".")) for base in bases]
 
 
 @functools.cache
-def _tree_hash(root: Path) -> str:
-    digest = hashlib.sha256()
-    for source in sorted(root.rglob("*.py")):
-        digest.update(str(source.relative_to(root)).encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+def _imports(file: Path) -> frozenset[Path]:
+    """The sources that a file imports, wherever the statement stands; Python's and other libraries are left out."""
+    found: set[Path | None] = set()
+    for statement in _IMPORT.finditer(file.read_text(encoding="utf-8")):
+        if statement["modules"] is not None:
+            modules = [part.split()[0] for part in statement["modules"].split(",") if part.split()]
+        else:
+            names = re.findall(r"\w+", statement["names"])
+            modules = [statement["source"], *(f"{statement['source'].rstrip('.')}.{name}" for name in names)]
+            if not statement["source"].strip("."):
+                modules = [f"{statement['source']}{name}" for name in names]
+        found |= {_module_file(place) for module in modules for place in _places(file, module)}
+    return frozenset(source for source in found if source is not None)
 
 
+@functools.cache
+def _file_hash(file: Path) -> str:
+    return f"{file.relative_to(_base(file))} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+
+
+@functools.cache
 def source_stamp(file: str) -> str:
-    """Hash the engine's source, the source of ``file``'s own package, and the compiler's flags.
+    """Hash the source of a file, of all that it imports, directly or through others, and the compiler's flags.
+
+    Compiled code holds what it calls and the constants that it reads, and both come from there.
 
     Args:
         file: Path of the Python file that defines the kernel.
@@ -69,8 +112,13 @@ def source_stamp(file: str) -> str:
     Returns:
         Sixteen hexadecimal digits.
     """
-    roots = {_ENGINE_ROOT, _package_root(file)}
-    parts = [_tree_hash(root) for root in sorted(roots)]
+    sources, waiting = set(), [Path(file).resolve()]
+    while waiting:
+        source = waiting.pop()
+        if source not in sources:
+            sources.add(source)
+            waiting += _imports(source)
+    parts = sorted(map(_file_hash, sources))
     parts += [repr(sorted(FLAGS.items())), numba.__version__, sys.version.split()[0]]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

@@ -43,7 +43,7 @@ class CompileCacheWarning(UserWarning):
 # --- when a cached kernel is stale ------------------------------------------------------------------------------------
 
 
-def _package_root(file: str) -> Path:
+def package_root(file: str) -> Path:
     """The top-level package directory that holds ``file``."""
     path = Path(file).resolve().parent
     while (path.parent / "__init__.py").exists():
@@ -52,7 +52,8 @@ def _package_root(file: str) -> Path:
 
 
 @functools.cache
-def _tree_hash(root: Path) -> str:
+def tree_hash(root: Path) -> str:
+    """A hash of the Python source below a folder, names included."""
     digest = hashlib.sha256()
     for source in sorted(root.rglob("*.py")):
         digest.update(str(source.relative_to(root)).encode())
@@ -69,8 +70,8 @@ def source_stamp(file: str) -> str:
     Returns:
         Sixteen hexadecimal digits.
     """
-    roots = {_ENGINE_ROOT, _package_root(file)}
-    parts = [_tree_hash(root) for root in sorted(roots)]
+    roots = {_ENGINE_ROOT, package_root(file)}
+    parts = [tree_hash(root) for root in sorted(roots)]
     parts += [repr(sorted(FLAGS.items())), numba.__version__, sys.version.split()[0]]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

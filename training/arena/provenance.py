@@ -94,8 +94,8 @@ class Provenance:
             ]
             if changed:
                 raise AgentChangedError(
-                    f"a file of the agent {agent!r} has been replaced since {where} was written ({'; '.join(changed)}): "
-                    "bring the old one back, or name another file for the results"
+                    f"a file of the agent {agent!r} is another one than when {where} was written "
+                    f"({'; '.join(changed)}): bring the old one back, or name another file for the results"
                 )
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:

@@ -2,8 +2,8 @@
 
 Two things keep it out.  An agent is *warmed up*: before a process times it, another one of the same specification
 decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
-plays, its memory and its random numbers are as if nothing had happened.  And the clock stands still while Numba compiles or loads
-a kernel from its cache, for what is first needed later in a game.
+plays, its memory and its random numbers are as if nothing had happened.  And the clock stands still while Numba
+compiles or loads a kernel from its cache, for what is first needed later in a game.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -287,6 +288,17 @@ class Options:
         """Plain values, for files."""
         plain = dataclasses.asdict(self)  # type: ignore[call-overload]  # a subclass is a dataclass
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that the options name; what an agent makes of its options depends on what is in them."""
+        found: list[Path] = []
+        for option in self.options():
+            value = getattr(self, option.name)
+            if isinstance(value, Options):
+                found += value.files()
+            elif value is not None and Path in option.kinds:
+                found.append(Path(value))
+        return tuple(found)
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:

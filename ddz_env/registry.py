@@ -53,6 +53,27 @@ def make_agent(agent: str | object) -> Agent:
     """
     if not isinstance(agent, str):
         return _checked(agent, repr(agent), type(agent).__name__)
+    factory, options = read_agent(agent)
+    try:
+        made = factory(**options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
+    return _checked(made, agent, agent)
+
+
+def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Read an agent's name and options without making it.
+
+    Args:
+        agent: As for :func:`make_agent`.
+
+    Returns:
+        What makes the agent, and the options that it takes.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
+    """
     name, _, rest = agent.strip().partition(":")
     factory = _factory(name)
     if factory is None:
@@ -63,11 +84,7 @@ def make_agent(agent: str | object) -> Agent:
         factory = _find(name, attribute)
     options = parse_options(rest, agent)
     _check_options(factory, options, agent)
-    try:
-        made = factory(**options)
-    except InvalidAgentOptionError as error:
-        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    return _checked(made, agent, agent)
+    return factory, options
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

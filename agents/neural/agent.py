@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
+from agents.neural.shipped import shipped_policy_path
 from ddz_env import Move, Rules, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.agent import BatchPlayer
@@ -44,6 +45,10 @@ class PolicyFile(Options):
         if isinstance(path, (int, float)):  # a file's name may look like a number
             object.__setattr__(self, "path", str(path))
         super().__post_init__()
+
+    def files(self) -> tuple[Path, ...]:
+        """The policy's file, the shipped one included."""
+        return (shipped_policy_path() if self.path is None else Path(self.path),)
 
     def load(self) -> PolicyModel:
         """Read the policy: :func:`~agents.neural.loading.load_policy`."""

@@ -51,8 +51,8 @@ _IMPORT = re.compile(
 )
 
 
-def _base(file: Path) -> Path:
-    """The folder from which a file's module is imported."""
+def import_base(file: Path) -> Path:
+    """The folder from which a Python file is imported: the one that holds its outermost package."""
     folder = file.parent
     while (folder / "__init__.py").exists():
         folder = folder.parent
@@ -72,9 +72,9 @@ def _places(file: Path, module: str) -> list[Path]:
     dots = len(module) - len(module.lstrip("."))
     if dots:
         return [file.parents[dots - 1].joinpath(*module.lstrip(".").split("."))]
-    bases = {_base(file), _ENGINE_ROOT.parent}
+    bases = {import_base(file), _ENGINE_ROOT.parent}
     if any(base.name in ("site-packages", "dist-packages") for base in bases):  # others' packages are not followed
-        own = (_ENGINE_ROOT.name, "agents", "training", file.relative_to(_base(file)).parts[0])
+        own = (_ENGINE_ROOT.name, "agents", "training", file.relative_to(import_base(file)).parts[0])
         bases = bases if module.partition(".")[0] in own else set()
     return [base.joinpath(*module.split(".")) for base in bases]
 
@@ -97,7 +97,7 @@ def _imports(file: Path) -> frozenset[Path]:
 
 @functools.cache
 def _file_hash(file: Path) -> str:
-    return f"{file.relative_to(_base(file))} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+    return f"{file.relative_to(import_base(file))} {hashlib.sha256(file.read_bytes()).hexdigest()}"
 
 
 @functools.cache

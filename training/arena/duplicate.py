@@ -11,7 +11,7 @@ the seed and the number of the deal.
 
 from __future__ import annotations
 
-import time
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
@@ -24,6 +24,7 @@ from ddz_env.errors import DouDizhuError
 from ddz_env.playing import play_game, seat_generators
 from ddz_env.registry import make_agent
 from training.arena.errors import AgentFailedError
+from training.arena.timing import thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
 
@@ -50,7 +51,7 @@ class GameRecord:
         moves: Completed moves, passes and bids included.
         decisions_a: Moves that A chose, forced ones included.
         decisions_b: Moves that B chose.
-        ms_a: Milliseconds a decision of A (0 where times are not recorded).
+        ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded).
         ms_b: Milliseconds a decision of B.
     """
 
@@ -130,9 +131,9 @@ class TimedAgent:
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move, on the clock."""
-        start = time.perf_counter()
+        start = thinking_time()
         move: Move = self._agent.act(view, rng)
-        self.seconds += time.perf_counter() - start
+        self.seconds += thinking_time() - start
         self.decisions += 1
         return move
 
@@ -142,15 +143,19 @@ class AgentKeeper:
 
     Args:
         maker: Makes an agent from a specification.
+        timed: The rules under which the agents will be timed: before the first of each specification is made, another
+            is warmed up (:mod:`training.arena.timing`).  None where nothing is timed.
     """
 
-    def __init__(self, maker: Callable[[str], Agent] = make_agent) -> None:
-        self._maker = maker
+    def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
+        self._maker, self._timed = maker, timed
         self._made: dict[tuple[str, int], Agent] = {}
 
     def agent(self, spec: str, seat: int = 0) -> Agent:
         """The agent of a seat."""
         if (spec, seat) not in self._made:
+            if self._timed is not None and spec not in {made for made, _ in self._made}:
+                warm_up(functools.partial(self._maker, spec), self._timed)
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
@@ -187,7 +192,7 @@ class DealPlayer(AgentKeeper):
         self.rules = rules
         self.seed = seed
         self.timing = timing
-        super().__init__(maker)
+        super().__init__(maker, rules if timing else None)
 
     def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
         """Play every game of one deal.

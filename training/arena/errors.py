@@ -25,5 +25,17 @@ class SettingsMismatchError(ResultsFileError):
     """A results file was written under other settings than those of the run that wants to resume it."""
 
 
+class AgentChangedError(SettingsMismatchError):
+    """A file that an agent reads is not the one with which the results were written; the message has both digests."""
+
+
+class OtherCodeError(SettingsMismatchError):
+    """Results were written by other code than that of the run that wants to add to them."""
+
+
+class InUseError(DouDizhuError):
+    """Another process writes to the same file or folder; the message names the process."""
+
+
 class InvalidExperimentError(DouDizhuError):
     """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""

@@ -3,7 +3,10 @@
 A file is a line of settings, a line of column names, and a line a result: comma-separated values (``.csv``, the
 settings behind ``#``) or JSON lines (``.jsonl``, without names).  Results are dataclasses; their fields are the
 columns, and ``Annotated[float, ".3f"]`` says how a number is written.  A last line without a line break was cut off; it
-is dropped, and its unit of work is done again.  Readers skip the first line: ``pandas.read_csv(path, comment="#")``.
+is dropped, and its unit of work is done again.  The settings name the code and the agents' files by digest
+(:mod:`training.arena.provenance`), and one process at a time has the file (:mod:`training.arena.one_writer`).
+
+Readers skip the first line: ``pandas.read_csv(path, comment="#")``.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from training.arena.errors import ResultsFileError, SettingsMismatchError
+from training.arena.one_writer import claim
 from training.arena.ordered_map import Worker, ordered_map
+from training.arena.provenance import Provenance
 
 SUFFIXES = (".csv", ".jsonl")
 
@@ -83,16 +88,20 @@ class ResultStore(Generic[_Result]):
         path: The file; None keeps the results in memory only.
         settings: What the results depend on; plain JSON values.
         key: The fields that name a unit of work.
+        agents: Specifications of the agents that the results are of.
         per_key: Results that make a unit complete; None where any number does.
         resume: Whether an existing file is resumed; otherwise it is refused.
 
     Attributes:
         path: As given.
-        settings: As given.
+        settings: As given, with the code and the agents' files that the results are from.
         found: The results so far by unit, the file's first.
 
     Raises:
         SettingsMismatchError: If the file was written under other settings.
+        AgentChangedError: If a file that an agent reads has been replaced since.
+        InUseError: If another process has the file.
+        UnknownAgentError: If an agent does not exist.
         ResultsFileError: If the file is something else, cannot be written, or exists and ``resume`` is False.
     """
 
@@ -103,10 +112,12 @@ class ResultStore(Generic[_Result]):
         settings: Mapping[str, Any],
         key: Sequence[str],
         *,
+        agents: Iterable[str] = (),
         per_key: int | None = None,
         resume: bool = True,
     ) -> None:
-        self.settings = dict(settings)
+        self._given = dict(settings)
+        self._here = self._said = Provenance.of(agents)
         self.found: dict[Key, list[_Result]] = {}
         self.path = None if path is None else Path(path)
         self._kind, self._columns, self._key = kind, _columns(kind), tuple(key)
@@ -114,12 +125,23 @@ class ResultStore(Generic[_Result]):
             self._open(self.path, per_key, resume)
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What the results depend on, and the code and files that they are from."""
+        return {**self._given, **self._said.settings()}
+
+    @property
     def results(self) -> list[_Result]:
         """All results so far."""
         return [result for results in self.found.values() for result in results]
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Append the results of a unit of work and hand them to the operating system in one piece."""
+        """Append the results of a unit of work and hand them to the operating system in one piece.
+
+        Raises:
+            OtherCodeError: If the file was written by other code and that is not allowed.
+        """
+        if results:
+            self._sign()
         self._keep(results)
         if self.path is not None and results:
             with self.path.open("a", encoding="utf-8", newline="") as file:
@@ -139,6 +161,9 @@ class ResultStore(Generic[_Result]):
             start: Makes a worker (:func:`training.arena.ordered_map.ordered_map`).
             processes: Worker processes; the results do not depend on them.
             on_progress: Told how many units are done.
+
+        Raises:
+            OtherCodeError: If something is to be done, the file was written by other code, and that is not allowed.
         """
         missing = [task for key, task in tasks.items() if key not in self.found]
         self.gather(missing, start, processes, on_progress, len(tasks) - len(missing))
@@ -160,7 +185,12 @@ class ResultStore(Generic[_Result]):
             processes: Worker processes.
             on_progress: Told how many tasks are done, those done before included.
             done: How many were done before.
+
+        Raises:
+            OtherCodeError: If there are tasks, the file was written by other code, and that is not allowed.
         """
+        if tasks:
+            self._sign()
         total = done + len(tasks)
         on_progress(done, total)
         with closing(ordered_map(start, tasks, processes)) as found:
@@ -175,25 +205,39 @@ class ResultStore(Generic[_Result]):
     def _open(self, path: Path, per_key: int | None, resume: bool) -> None:
         if path.suffix.lower() not in SUFFIXES:
             raise ResultsFileError(f"{path}: results are written as {' or '.join(SUFFIXES)}")
+        self._claim = claim(path)
         old = path.read_bytes() if path.exists() else b""
         if old and not resume:
             raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
         new = self._head().encode()
         if not new.startswith(old):
             settings, names, rows = _read(path)
+            said = Provenance.take(settings)
             self._check(settings, names)
             self._keep(of_rows(self._kind, rows))
             self.found = {key: found for key, found in self.found.items() if per_key in (None, len(found))}
-            if len(self.results) == len(rows):
+            if self.found:
+                self._here.check_files(said, path)
+                self._said = said
+            if rows and len(self.results) == len(rows):
                 new = old[: old.rfind(b"\n") + 1]
             else:
-                new += "".join(map(self._line, self.results)).encode()
+                new = (self._head() + "".join(map(self._line, self.results))).encode()
         if new != old:
             _replace(path, new)
 
+    def _sign(self) -> None:
+        """Name the code and the agents of this process in the file, before anything is added."""
+        signed = self._here if self._said == self._here else self._here.after(self._said, self.path)
+        if signed != self._said:
+            self._said = signed
+            if self.path is not None:
+                _, _, body = self.path.read_bytes().partition(b"\n")
+                _replace(self.path, self._first_line().encode() + body)
+
     def _check(self, settings: Mapping[str, Any], names: Sequence[str]) -> None:
         """Refuse a file of other settings or columns, and name them."""
-        wanted = {**json.loads(json.dumps(self.settings)), "columns": [column.name for column in self._columns]}
+        wanted = {**json.loads(json.dumps(self._given)), "columns": [column.name for column in self._columns]}
         found = {**settings, "columns": list(names) or wanted["columns"]}
         different = [
             f"{name}: the file has {found.get(name)!r}, this run {wanted.get(name)!r}"
@@ -205,11 +249,14 @@ class ResultStore(Generic[_Result]):
                 f"{self.path} was written under other settings ({'; '.join(different)}); name another file"
             )
 
+    def _first_line(self) -> str:
+        settings = {"settings": self.settings} if self._is_json else self.settings
+        text = json.dumps(settings, ensure_ascii=False, sort_keys=True)
+        return f"{text}\n" if self._is_json else f"# {text}\n"
+
     def _head(self) -> str:
-        if self._is_json:
-            return json.dumps({"settings": self.settings}, ensure_ascii=False, sort_keys=True) + "\n"
-        settings = json.dumps(self.settings, ensure_ascii=False, sort_keys=True)
-        return f"# {settings}\n{_csv_line([column.name for column in self._columns])}"
+        names = "" if self._is_json else _csv_line([column.name for column in self._columns])
+        return self._first_line() + names
 
     def _line(self, result: _Result) -> str:
         values = {column.name: getattr(result, column.name) for column in self._columns}

@@ -102,9 +102,12 @@ class Arena:
         Raises:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it was written under other settings.
+            AgentChangedError: If a file that an agent reads has been replaced since.
+            InUseError: If another process has the file.
+            UnknownAgentError: If an agent does not exist.
         """
-        settings = {"format": FORMAT, **self.settings()}
-        return ResultStore(GameRecord, path, settings, KEY, per_key=self.games_per_deal, resume=resume)
+        settings, games = {"format": FORMAT, **self.settings()}, self.games_per_deal
+        return ResultStore(GameRecord, path, settings, KEY, agents=self.agents, per_key=games, resume=resume)
 
 
 def run_arena(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from training.cli.console import EXIT_INTERRUPTED, console, counting_bar, error_console
+from training.cli.experiment import OtherCode
 from training.cli.tables import NOTE, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def arena(
         Path | None, typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
+    allow_other_code: OtherCode = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
     csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
@@ -45,6 +48,7 @@ def arena(
     from ddz_env.errors import InvalidRulesError, unknown
     from ddz_env.state import SCORINGS
     from training.arena.errors import InvalidArenaError
+    from training.arena.provenance import other_code
     from training.arena.round_robin import Arena
 
     preset = Rules.preset(rules)
@@ -55,10 +59,11 @@ def arena(
     contest = Arena(tuple(agents), preset, seed, timing)
     store, interrupted = contest.store(out, resume), False
     try:
-        records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
+        with other_code(allow_other_code):
+            records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
     except KeyboardInterrupt:
         records, interrupted = store.results, True
-    _report(contest, records, scoring or preset.scoring, csv, json)
+    _report(contest, records, scoring or preset.scoring, csv, json, store.settings)
     if interrupted:
         saved = f"; {out} is valid, resume it with --resume" if out else ""
         error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
@@ -92,7 +97,14 @@ def run_with_progress(
         )
 
 
-def _report(contest: Arena, records: list[GameRecord], scoring: str, csv: Path | None, json: Path | None) -> None:
+def _report(
+    contest: Arena,
+    records: list[GameRecord],
+    scoring: str,
+    csv: Path | None,
+    json: Path | None,
+    settings: Mapping[str, Any],
+) -> None:
     """Print the tables and write the files."""
     from training.arena.statistics import standings, summarize
 
@@ -108,6 +120,6 @@ def _report(contest: Arena, records: list[GameRecord], scoring: str, csv: Path |
         screen.print(results_table(totals, "Against all others", screen.width, pairs=False))
     screen.print(NOTE, style="dim")
     if json is not None:
-        write_json(json, contest.settings() | {"scoring": scoring}, [*results, *totals])
+        write_json(json, {**settings, "scoring": scoring}, [*results, *totals])
     if csv is not None:
         write_csv(csv, [*results, *totals])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -118,18 +119,14 @@ def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[li
 
 
 def _warm_up(screen: Console, specifications: Iterable[str]) -> None:
-    """A game of every agent against itself, so that compiling does not count as thinking."""
-    from ddz_env import State
-    from ddz_env.agent import close
-    from ddz_env.playing import play_game, seat_generators
+    """Compile every agent's kernels, so that the benchmark's processes find them in the cache."""
+    from ddz_env import Rules
     from ddz_env.registry import make_agent
+    from training.arena.timing import warm_up
 
     with screen.status("making the agents ready (the first time, compiling takes half a minute) ..."):
         for specification in specifications:
-            agents = [make_agent(specification) for _ in range(3)]
-            play_game(State.new(0), agents, seat_generators([0, 0, 0], 3))
-            for agent in agents:
-                close(agent)
+            warm_up(functools.partial(make_agent, specification), Rules())
 
 
 @contextmanager

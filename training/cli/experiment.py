@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _Results = TypeVar("_Results")
 
 Out = Annotated[Path | None, typer.Option(help="Save results here as they come (FILE.csv); resumes an existing file.")]
+OtherCode = Annotated[
+    bool, typer.Option("--allow-other-code", help="Add to a file that other code has written; it then names both.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Write a plot here (PNG), if matplotlib is installed.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 
 from training.cli.console import FriendlyGroup
-from training.cli.experiment import Out, Plot, draw, show, with_bar
+from training.cli.experiment import OtherCode, Out, Plot, draw, show, with_bar
 from training.experiments.registry import EXPERIMENTS, load_experiment
 
 if TYPE_CHECKING:
@@ -59,15 +59,19 @@ def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
     hints = get_type_hints(experiment.options)
 
     def command(**given: Any) -> None:
+        from training.arena.provenance import other_code
+
         options = experiment.options(**{option.name: _value(given[name]) for name, option in own.items()})
-        saved = with_bar(experiment.unit, lambda tell: experiment.run(options, given["out"], tell))
+        with other_code(given["allow_other_code"]):
+            saved = with_bar(experiment.unit, lambda tell: experiment.run(options, given["out"], tell))
         for table in experiment.tables.values():
             show(table(saved))
         if experiment.plot is not None:
             drawn = experiment.plot
             draw(given["plot"], lambda path: drawn(saved, path))
 
-    parameters = {"out": (Out, None)} | ({"plot": (Plot, None)} if experiment.plot else {})
+    parameters = {"out": (Out, None), "allow_other_code": (OtherCode, False)}
+    parameters |= {"plot": (Plot, None)} if experiment.plot else {}
     parameters |= {name: (_annotation(option, hints[option.name]), option.default) for name, option in own.items()}
     # What typer reads instead of the function's own signature.
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

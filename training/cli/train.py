@@ -10,13 +10,14 @@ from rich import box
 from rich.table import Table
 
 from training.cli.console import FriendlyGroup, console, counting_bar, share_bar, stopping
-from training.cli.experiment import Plot, draw
+from training.cli.experiment import OtherCode, Plot, draw
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
     from training.ppo.curves import CurveLine
     from training.ppo.imitation import ImitationProgress
+    from training.ppo.run import Budget
     from training.ppo.selfplay import SelfPlay
 
 app = typer.Typer(cls=FriendlyGroup, help="Train policies.", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -42,6 +43,7 @@ def selfplay(
     ] = None,
     updates: Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
+    allow_other_code: OtherCode = False,
     init: Annotated[Path | None, typer.Option(help="Start from these weights, for example those of imitate.")] = None,
     rules: Annotated[str | None, typer.Option(help="Rules preset (ddz rules); standard by default.")] = None,
     objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
@@ -53,13 +55,21 @@ def selfplay(
     ] = None,
 ) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand)."""
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
     from training.ppo.config import SelfPlayConfig
-    from training.ppo.run import POLICY, Budget, train
+    from training.ppo.run import Budget
 
     budget = Budget(updates, minutes)
     named = {"rules": rules, "objective": objective, "seed": seed}
     given = {name: value for name, value in named.items() if value is not None} | SelfPlayConfig.read(settings or ())
-    run = _begun(out, threads, given, init, resume=resume)
+    with other_code(allow_other_code), writing(out, folder=True):
+        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget)
+
+
+def _selfplay(run: SelfPlay, out: Path, budget: Budget) -> None:
+    """Train under a bar."""
+    from training.ppo.run import POLICY, train
 
     def describe(line: CurveLine) -> str:
         return f"entropy {line.entropy:.2f} · critic explains {100 * line.explained:.0f} %"
@@ -91,7 +101,9 @@ def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path 
     refuse_to_overwrite(out)
     start = None if init is None else load_weights(init)
     config = SelfPlayConfig() if start is None else SelfPlayConfig(architecture=start.policy.architecture)
-    return SelfPlay(config.changed(settings), threads, start)
+    run = SelfPlay(config.changed(settings), threads, start)
+    run.provenance = run.provenance.reading("--init", init)
+    return run
 
 
 @app.command()
@@ -110,8 +122,11 @@ def imitate(
     from agents.neural.network import Architecture
     from agents.neural.tensor_file import check_writable
     from agents.neural.weights import Weights, load_weights, save_weights
+    from training.arena.one_writer import writing
+    from training.arena.provenance import Provenance
     from training.ppo.errors import InvalidTrainingError
     from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits
+    from training.ppo.selfplay import SOURCE
     from training.ppo.visits import load_visits
 
     if init is not None and visits is None:
@@ -121,7 +136,7 @@ def imitate(
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
     learned = 0
-    with stopping("the weights have learned from fewer decisions") as asked:
+    with writing(out), stopping("the weights have learned from fewer decisions") as asked:
         with share_bar("state") as progress:
             bar = progress.add_task("imitating", total=decisions, state="")
 
@@ -136,6 +151,7 @@ def imitate(
             else:
                 policy = imitate_visits(load_visits(visits), config, threads, start, on_step, asked)
         notes = {"imitates": str(visits.name) if visits else "rules", "decisions": learned, "seed": seed}
+        notes |= Provenance.of((), *SOURCE).reading("--visits", visits).reading("--init", init).settings()
         # With --init, too: its values belonged to the layers below them as they were.
         save_weights(out, Weights(policy, None, rules, "win", notes, values_trained=False))
         console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
@@ -148,13 +164,15 @@ def record(
     games: Annotated[int, typer.Option(min=1, help="Games that it plays against itself.")] = 100,
     rules: Preset = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
+    allow_other_code: OtherCode = False,
 ) -> None:
     """Record a search agent's decisions and visit counts; an existing file with fewer games is completed."""
     from agents.neural.tensor_file import check_writable
+    from training.arena.provenance import other_code
     from training.ppo.visits import record_to_file
 
     check_writable(out)
-    with counting_bar() as progress:
+    with other_code(allow_other_code), counting_bar() as progress:
         bar = progress.add_task("games", total=games)
         found = record_to_file(
             out, agent, games, rules=rules, seed=seed, on_game=lambda done: progress.update(bar, completed=done)

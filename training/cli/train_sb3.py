@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.console import console, stopping
+from training.cli.experiment import OtherCode
 from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
+    from training.sb3.run import Sb3Run
     from training.sb3.train import Sb3Progress
 
 
@@ -30,6 +32,7 @@ def sb3(
     ] = None,
     eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals per baseline; 100 by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the model in --out.")] = False,
+    allow_other_code: OtherCode = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="With --resume: allow the model's zip to run the code in it.")
     ] = False,
@@ -40,10 +43,11 @@ def sb3(
 ) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO."""
     _require_sb3()
-    from training.sb3.checkpoint import MODEL, load_run, refuse_to_overwrite
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
+    from training.sb3.checkpoint import load_run, refuse_to_overwrite
     from training.sb3.config import Sb3Config
     from training.sb3.run import new_run
-    from training.sb3.train import train
 
     named = {
         "opponents": opponents,
@@ -54,11 +58,19 @@ def sb3(
         "evaluate_deals": eval_deals,
     }
     given = {name: value for name, value in named.items() if value is not None} | Sb3Config.read(settings or ())
-    if resume:
-        run = load_run(out, trust=trust, wanted=given, threads=threads)
-    else:
-        refuse_to_overwrite(out)
-        run = new_run(Sb3Config(**given), threads)
+    with other_code(allow_other_code), writing(out, folder=True):
+        if resume:
+            run = load_run(out, trust=trust, wanted=given, threads=threads)
+        else:
+            refuse_to_overwrite(out)
+            run = new_run(Sb3Config(**given), threads)
+        _learn(run, out, timesteps)
+
+
+def _learn(run: Sb3Run, out: Path, timesteps: int) -> None:
+    """Train under a bar."""
+    from training.sb3.checkpoint import MODEL
+    from training.sb3.train import train
 
     def describe(line: Sb3Progress) -> str:
         rates = f"wins {100 * line.wins:.0f} % · entropy {line.entropy:.2f}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from training.arena.one_writer import writing
 from training.ppo.config import SelfPlayConfig
 from training.ppo.curves import CurveLine
 from training.ppo.run import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, measure, train
@@ -93,10 +94,23 @@ def train_fresh(
 
     Raises:
         CheckpointError: If a file cannot be written.
+        InUseError: If another process trains in the folder.
     """
-    for name in (CHECKPOINT, POLICY, CURVES, EVALUATIONS):
-        (folder / name).unlink(missing_ok=True)
-    _compile(config, threads)
+    with writing(folder, folder=True):
+        for name in (CHECKPOINT, POLICY, CURVES, EVALUATIONS):
+            (folder / name).unlink(missing_ok=True)
+        _compile(config, threads)
+        return _train_fresh(config, folder, minutes, on_update, on_points, threads)
+
+
+def _train_fresh(
+    config: SelfPlayConfig,
+    folder: Path,
+    minutes: float,
+    on_update: Callable[[CurveLine], None],
+    on_points: Callable[[Sequence[LearningPoint]], None],
+    threads: int | None,
+) -> list[LearningPoint]:
     points: list[LearningPoint] = []
     run = SelfPlay(config, threads)
 

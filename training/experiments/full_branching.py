@@ -154,7 +154,7 @@ def run_branching(
     """
     check_known("player", players, PLAYERS)
     settings = {"experiment": "branching", "deals": DEAL_LIST, "seed": options.seed}
-    store = ResultStore(BranchingResult, path, settings, ("player", "deal"))
+    store = ResultStore(BranchingResult, path, settings, ("player", "deal"), agents=players)
     tasks = {(player, deal): (player, deal) for player in players for deal in range(options.deals)}
     return kept(store, store.fill(tasks, lambda: _Follower(options.seed), 1, on_progress))
 

@@ -186,9 +186,10 @@ def run_games(
         UnknownAgentError: If an agent does not exist.
         WorkerDiedError: If a worker process died.
     """
-    check_agents(spec for lineup in cast.lineups for spec in lineup.agents)
+    agents = tuple(dict.fromkeys(spec for lineup in cast.lineups for spec in lineup.agents))
+    check_agents(agents)
     settings = {"experiment": cast.name, "deals": DEAL_LIST, "agents": dict(cast.agents), "seed": options.seed}
-    store = ResultStore(GameResult, path, settings, ("game", "deal", "lineup"))
+    store = ResultStore(GameResult, path, settings, ("game", "deal", "lineup"), agents=agents)
     tasks = {
         (game, deal, lineup.name): _Task(game, deal, lineup)
         for game in range(options.games)

@@ -175,7 +175,8 @@ def run_hand_inference(
         players: Keys of ``PLAYERS``.
     """
     settings = {"experiment": "hand-inference", "particles": options.particles, "seed": options.seed}
-    store = ResultStore(WatchResult, path, settings, ("player", "game"))
+    agents = [PLAYERS[player] for player in players]
+    store = ResultStore(WatchResult, path, settings, ("player", "game"), agents=agents)
     tasks = {(player, game): (player, game) for player in players for game in range(options.games)}
     return kept(store, store.fill(tasks, lambda: _Watcher(options), 1, on_progress))
 

@@ -7,7 +7,6 @@ that the games of other weights are never mixed in.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Annotated
 from agents.neural.shipped import shipped_policy_path
 from ddz_env import Rules
 from ddz_env.options import Range
+from ddz_env.provenance import file_digest
 from training.arena.duplicate import SIDES, DealWorker, GameRecord, Match, check_agents
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import (
@@ -108,7 +108,7 @@ class StrengthResult:
 
 def shipped_fingerprint() -> str:
     """A hash of the weights that ship, sixteen hexadecimal digits."""
-    return hashlib.sha256(shipped_policy_path().read_bytes()).hexdigest()[:16]
+    return file_digest(shipped_policy_path())
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,10 @@ def run_policy_strength(
         for pair in [(options.neural if pairing.searches else POLICY, pairing.opponent)]
         for deal in range(options.first_deal, options.first_deal + (options.deals or pairing.deals))
     }
-    check_agents(spec for match in tasks.values() for spec in match.specs)
+    agents = tuple(dict.fromkeys(spec for match in tasks.values() for spec in match.specs))
+    check_agents(agents)
     settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
-    store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"))
+    store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
     start = functools.partial(DealWorker[list[StrengthResult]], strength_result, Rules(), options.seed)
     return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
@@ -183,7 +184,7 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     """A line a pairing, in the order of ``PAIRINGS``.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
-    deal's, which compilation in the first does not touch.  What is not a pairing of ``PAIRINGS`` has no target.
+    deal's.  What is not a pairing of ``PAIRINGS`` has no target.
     """
     groups: dict[tuple[str, str], list[StrengthResult]] = {}
     for result in results:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,7 @@ from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.descent import new_descents
 from agents.neural_search.leaves import play_on
-from ddz_env import State
+from ddz_env import Rules, State
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.agent import cheats, close
 from ddz_env.observation import action_mask, observe
@@ -36,6 +35,7 @@ from training.arena.duplicate import AgentKeeper
 from training.arena.errors import InvalidExperimentError
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import normal_interval
+from training.arena.timing import thinking_time
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
 from training.experiments.policy_strength import shipped_fingerprint
 
@@ -122,10 +122,9 @@ class _GainWorker(AgentKeeper):
     """Looks at games in one process."""
 
     def __init__(self, seed: int, playouts: int) -> None:
-        super().__init__()
+        super().__init__(timed=Rules())
         self._seed, self._playouts = seed, playouts
         self._model = load_policy(None)
-        self._compiled: set[str] = set()
 
     def play(self, task: _Task) -> list[GainResult]:
         """Every search's results in a game."""
@@ -154,16 +153,12 @@ class _GainWorker(AgentKeeper):
 
     def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
         agent = self.agent(spec)
-        if spec not in self._compiled:
-            self._compiled.add(spec)
-            for state, _ in decisions[-1:]:  # what is compiled at the first use is not timed
-                agent.act(state.view(), np.random.default_rng(0))
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
             view, rng = state.view(), np.random.default_rng([self._seed, game, place])
-            began = time.perf_counter()
+            began = thinking_time()
             action = agent.act(view, rng).main
-            seconds += time.perf_counter() - began
+            seconds += thinking_time() - began
             if action != own:
                 changed += 1
                 gains[view.landlord == view.seat] += value(place, action) - value(place, own)
@@ -211,7 +206,7 @@ def run_search_gains(
     for spec in agents:
         _check_agent(spec)
     settings = {"weights": shipped_fingerprint(), "seed": options.seed, "playouts": options.playouts}
-    store = ResultStore(GainResult, path, {"experiment": "search-gains", **settings}, ("agent", "game"))
+    store = ResultStore(GainResult, path, {"experiment": "search-gains", **settings}, ("agent", "game"), agents=agents)
     games = range(options.games)
     missing = [_Task(game, tuple(spec for spec in agents if (spec, game) not in store.found)) for game in games]
     todo = [task for task in missing if task.agents]

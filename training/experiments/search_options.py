@@ -8,7 +8,6 @@ with its own; the numbers found are saved with the results and used again when a
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from ddz_env.registry import make_agent
 from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, normal_interval, won_by_side
+from training.arena.timing import processor_time
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
 
 PLAIN = "isuct"
@@ -109,10 +109,10 @@ def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
     """Mean processor time of a decision, compilation not counted."""
     rng = np.random.default_rng(0)
     agent.act(views[0], rng)
-    start = time.process_time()
+    start = processor_time()
     for view in views:
         agent.act(view, rng)
-    return (time.process_time() - start) / len(views) * 1e6
+    return (processor_time() - start) / len(views) * 1e6
 
 
 def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
@@ -153,7 +153,8 @@ def equal_times(path: Path | None, base_iterations: int, names: Iterable[str], s
         seed: Seed of the positions that are timed.
     """
     settings = {"experiment": "search-budgets", "base": base_iterations, "seed": seed}
-    store = ResultStore(EqualTime, path, settings, ("variant",))
+    agents = (VARIANTS[name].format(base_iterations) for name in names)
+    store = ResultStore(EqualTime, path, settings, ("variant",), agents=agents)
     known = {found.variant: found for found in store.results}
     views = positions(60, seed)
     for name in dict.fromkeys(("plain", *names)):
@@ -216,7 +217,8 @@ def run_search_options(
     check_agents(opponents)
     known = equal_times(path and times_beside(path), options.iterations, names)
     settings = {"experiment": "search-options", "base": options.iterations, "seed": options.seed}
-    store = ResultStore(DealResult, path, settings, ("variant", "opponent", "deal"))
+    agents = [opponent for opponent in opponents if opponent != PLAIN]
+    store = ResultStore(DealResult, path, settings, ("variant", "opponent", "deal"), agents=agents)
     plain = VARIANTS["plain"].format(options.iterations)
     tasks = {
         (name, opponent, deal): Match(

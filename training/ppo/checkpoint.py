@@ -13,6 +13,8 @@ from agents.neural.errors import TensorFileError, TensorFileMismatchError
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 from agents.neural.weights import load_module, module_arrays
 from ddz_env.errors import DouDizhuError
+from training.arena.errors import SettingsMismatchError
+from training.arena.provenance import Provenance
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.ppo.selfplay import Counters, SelfPlay
@@ -45,6 +47,9 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
         CheckpointError: If the file is missing, truncated, corrupt or of another format.
         CheckpointMismatchError: If it was written for other observations or actions or by another version, or if its
             settings are not those wanted.
+        AgentChangedError: If a file of an agent that the run is measured against has been replaced.
+        OtherCodeError: If it was written by other code and that is not allowed
+            (:func:`training.arena.provenance.other_code`).
     """
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
@@ -55,8 +60,9 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
         config = SelfPlayConfig.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))
         run = SelfPlay(config, threads)
+        run.provenance = run.provenance.resuming(Provenance.take(about), path)
         restore(run, arrays, about, str(path))
-    except CheckpointError:
+    except (CheckpointError, SettingsMismatchError):
         raise
     except (DouDizhuError, KeyError, TypeError, ValueError) as error:
         raise CheckpointMismatchError(f"{path} does not fit this package: {error}") from error
@@ -92,6 +98,7 @@ def state(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
         "generator": run.rng.bit_generator.state,
         "games": games,
         "pool": {"members": len(run.past_selves.members), "offered": run.past_selves.offered},
+        **run.provenance.settings(),
     }
     return arrays, about
 

@@ -12,6 +12,7 @@ from agents.neural.network import NetworkPolicy
 from agents.neural.weights import save_weights
 from ddz_env.errors import DouDizhuError
 from ddz_env.options import Options, Range
+from training.arena.one_writer import writing
 from training.ppo.checkpoint import save_checkpoint
 from training.ppo.curves import CurveFile, CurveLine, columns_of
 from training.ppo.errors import CheckpointError, InvalidTrainingError
@@ -91,9 +92,22 @@ def train(
 
     Raises:
         CheckpointError: If checkpoint or curves cannot be written, or the curves there are of another version.
+        InUseError: If another process trains in the folder.
         TensorFileError: If the weights cannot be written.
     """
-    folder, config = Path(folder), run.config
+    with writing(Path(folder), folder=True):
+        _train(run, Path(folder), budget, on_update, on_evaluation, stop)
+
+
+def _train(
+    run: SelfPlay,
+    folder: Path,
+    budget: Budget,
+    on_update: Callable[[CurveLine], None] | None,
+    on_evaluation: Callable[[Sequence[Evaluation]], None] | None,
+    stop: Callable[[], bool],
+) -> None:
+    config = run.config
     keep = run.counters.update or -1
     curves = CurveFile(folder / CURVES, columns_of(CurveLine), keep)
     evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)

@@ -23,6 +23,7 @@ from agents.neural.model import Bytes, Floats
 from agents.neural.network import Critic, PolicyNetwork
 from agents.neural.weights import Weights
 from ddz_env.batch import SelfPlayBatch
+from training.arena.provenance import Provenance
 from training.ppo.config import SelfPlayConfig
 from training.ppo.curves import CurveLine
 from training.ppo.errors import InvalidTrainingError
@@ -33,6 +34,9 @@ from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Rollout
 from training.ppo.sampling import Candidates
 from training.ppo.threads import Threads, shards
+
+SOURCE = ("training/ppo",)
+"""Whose source decides a run, besides that of the packages below."""
 
 _GROUP_STREAM = 4  # of the seed; 1 is the run's own generator
 
@@ -78,13 +82,16 @@ class SelfPlay:
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
         groups: The games, group by group.
+        provenance: The code of the run, and the files of the agents that it is measured against.
 
     Raises:
         InvalidTrainingError: If the weights to start from have another architecture.
+        UnknownAgentError: If an opponent of the evaluations does not exist.
     """
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         self.config = config
+        self.provenance = Provenance.of(config.opponents, *SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
         self._threads = Threads(threads)
@@ -220,7 +227,8 @@ class SelfPlay:
         notes = {"seed": config.seed, "updates": counters.update, "hours": round(counters.seconds / 3600, 3)}
         notes |= {name: vars(counters)[name] for name in ("steps", "decisions", "games")}
         taught = config.value_weight > 0
-        return Weights(self.policy, self.critic, config.rules, config.objective, notes, values_trained=taught)
+        said = notes | self.provenance.settings()
+        return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
 
     def close(self) -> None:
         """End the threads."""

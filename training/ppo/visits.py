@@ -19,6 +19,8 @@ from ddz_env.agent import Decision, cheats, close, reset
 from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 from ddz_env.playing import seat_generators
 from ddz_env.registry import make_agent
+from training.arena.one_writer import writing
+from training.arena.provenance import Provenance
 from training.ppo.errors import InvalidTrainingError
 
 KIND = "ddz-visits"
@@ -152,23 +154,36 @@ def record_to_file(
 
     Raises:
         InvalidTrainingError: If the file holds the games of another agent, other rules or another seed.
+        AgentChangedError: If a file that the agent reads has been replaced since.
+        OtherCodeError: If the file was written by other code and that is not allowed
+            (:func:`training.arena.provenance.other_code`).
+        InUseError: If another process writes it.
         TensorFileError: If it cannot be read or written.
     """
+    with writing(path):
+        return _record_to_file(path, spec, games, rules, seed, on_game)
+
+
+def _record_to_file(
+    path: Path, spec: str, games: int, rules: str, seed: int, on_game: Callable[[int], None] | None
+) -> VisitSet:
     about = {"agent": spec, "rules": rules, "seed": seed}
-    found, done = None, 0
+    found, done, provenance = None, 0, Provenance.of([spec])
     if path.exists():
         arrays, saved = read_tensor_file(path, KIND, VERSION)
-        done = int(saved.pop("games", 0))
+        done, said = int(saved.pop("games", 0)), Provenance.take(saved)
         if saved != about:
             raise InvalidTrainingError(f"{path} holds other games: {saved}; these are {about}")
         found = _visit_set(path, arrays)
+        if done < games:
+            provenance = provenance.resuming(said, path)
     while done < games:
         part = record_visits(
             spec, min(_SAVED_EVERY, games - done), rules=rules, seed=seed, first_game=done, on_game=on_game
         )
         found = part if found is None else join_visits(found, part)
         done = min(done + _SAVED_EVERY, games)
-        save_visits(path, found, {**about, "games": done})
+        save_visits(path, found, {**about, **provenance.settings(), "games": done})
     assert found is not None
     return found
 

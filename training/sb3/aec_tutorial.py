@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -45,6 +46,7 @@ from agents.neural.agent import choose_actions
 from agents.neural.sb3_policy import Purpose, SB3Policy
 from ddz_env import dou_dizhu_v0
 from ddz_env.rules import Rules
+from training.arena.one_writer import writing
 from training.arena.statistics import AgentResult
 from training.ppo.strength import measure_strength
 from training.sb3.checkpoint import save_model
@@ -196,10 +198,14 @@ def run_tutorial(
         seed: Seed of deals, actions and weights.
         deals: Duplicate deals of the measurement.
         path: File for the model.
+
+    Raises:
+        InUseError: If another process writes the file.
     """
-    model = train_on_aec(timesteps, rules=rules, seed=seed)
-    if path is not None:
-        save_model(path, model, Purpose(rules, "win"))
+    with nullcontext() if path is None else writing(path):
+        model = train_on_aec(timesteps, rules=rules, seed=seed)
+        if path is not None:
+            save_model(path, model, Purpose(rules, "win"))
     return measure_strength(SB3Policy(model.policy), ["random"], deals, rules=rules, seed=seed)[0]
 
 

@@ -17,9 +17,10 @@ from agents.neural.errors import TensorFileError
 from agents.neural.sb3_policy import Purpose, add_purpose, check_trust, load_maskable_ppo
 from agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
 from ddz_env.errors import DouDizhuError
+from training.arena.provenance import Provenance
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.sb3.config import Sb3Config
-from training.sb3.run import Sb3Run, TimeSplit, make_env
+from training.sb3.run import Sb3Run, TimeSplit, make_env, provenance_of
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
@@ -78,6 +79,7 @@ def save_run(folder: Path, run: Sb3Run) -> None:
         "games": run.games,
         "seconds": vars(run.split),
         "installed": {name: metadata.version(name) for name in ("stable-baselines3", "sb3-contrib", "torch")},
+        **run.provenance.settings(),
     }
     try:
         if run.past is not None:
@@ -105,8 +107,12 @@ def load_run(
         CheckpointError: If a file is missing or broken.
         UntrustedFileError: If ``trust`` is not True.  The zip has not been read.
         CheckpointMismatchError: If the settings are not those wanted, or the files do not fit.
+        AgentChangedError: If a file of an opponent or baseline has been replaced.
+        OtherCodeError: If the run was written by other code and that is not allowed
+            (:func:`training.arena.provenance.other_code`).
     """
     config, about = _about(folder / ABOUT, wanted or {})
+    provenance = provenance_of(config).resuming(Provenance.take(about), folder / ABOUT)
     path = folder / MODEL
     if not path.is_file():
         raise CheckpointError(f"{path}: there is no such file")
@@ -116,7 +122,7 @@ def load_run(
         torch.set_num_threads(threads)
     try:
         model = load_maskable_ppo(path, env, config.device)
-        run = Sb3Run(config, model, env, past, int(about["games"]), TimeSplit(**about["seconds"]))
+        run = Sb3Run(config, model, env, past, int(about["games"]), TimeSplit(**about["seconds"]), provenance)
         if past is not None:
             arrays, counts = read_tensor_file(folder / POOL, POOL_KIND, VERSION)
             past.restore(arrays, counts, model.policy, str(folder / POOL))

@@ -12,6 +12,8 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, configure
 
+from training.arena.provenance import Provenance
+from training.ppo.selfplay import SOURCE
 from training.sb3.config import SELF, Sb3Config
 from training.sb3.past_self import PastSelf
 from training.sb3.vec_env import MaskedVecEnv, make_games
@@ -62,6 +64,7 @@ class Sb3Run:
         past: The past self that plays the opponents, with ``opponents=self``.
         games: Games finished so far.
         split: Where the time has gone so far.
+        provenance: The code of the run, and the files of its opponents and baselines.
     """
 
     config: Sb3Config
@@ -70,6 +73,7 @@ class Sb3Run:
     past: PastSelf | None = None
     games: int = 0
     split: TimeSplit = field(default_factory=TimeSplit)
+    provenance: Provenance = field(default_factory=Provenance)
 
     @property
     def timesteps(self) -> int:
@@ -85,6 +89,12 @@ class Sb3Run:
         """Begin other games and draws than those before the run was resumed, by the seed and how far it is."""
         words = np.random.SeedSequence([self.config.seed, self.timesteps]).generate_state(1)
         self.model.set_random_seed(int(words[0]))
+
+
+def provenance_of(config: Sb3Config) -> Provenance:
+    """The code of a run that begins here, and the files of its opponents and baselines."""
+    agents = [agent for agent in (config.opponents, *config.baselines) if agent != SELF]
+    return Provenance.of(agents, *SOURCE, "training/sb3")
 
 
 def make_env(config: Sb3Config, threads: int | None = None) -> tuple[MaskedVecEnv, PastSelf | None]:
@@ -145,7 +155,7 @@ def new_run(config: Sb3Config, threads: int | None = None) -> Sb3Run:
         seed=config.seed,
         device=config.device,
     )
-    return Sb3Run(config, model, env, past)
+    return Sb3Run(config, model, env, past, provenance=provenance_of(config))
 
 
 def make_logger(folder: Path) -> Logger:

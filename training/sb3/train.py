@@ -12,6 +12,7 @@ from pathlib import Path
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.neural.sb3_policy import SB3Policy
+from training.arena.one_writer import writing
 from training.ppo.curves import CurveFile, columns_of
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.run import CURVES, EVALUATIONS
@@ -239,13 +240,15 @@ def train(
     Raises:
         InvalidTrainingError: If ``timesteps`` is not positive.
         CheckpointError: If a file cannot be written, or the curves there are of another version.
+        InUseError: If another process trains in the folder.
     """
     if isinstance(timesteps, bool) or not isinstance(timesteps, int) or timesteps < 1:
         raise InvalidTrainingError(f"timesteps={timesteps!r} must be an integer of at least 1")
     folder, left = Path(folder), timesteps - run.timesteps
     if left <= 0:
         return
-    run.model.set_logger(make_logger(folder / TENSORBOARD))
-    callback = RunCallback(run, folder, on_update, on_evaluation, stop)
-    run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
-    run.model.logger.dump(run.timesteps)
+    with writing(folder, folder=True):
+        run.model.set_logger(make_logger(folder / TENSORBOARD))
+        callback = RunCallback(run, folder, on_update, on_evaluation, stop)
+        run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
+        run.model.logger.dump(run.timesteps)

@@ -1,0 +1,122 @@
+"""Where moves come from: a digest of the source that decides them, and of the files that an agent reads.
+
+Settings that name agents and seeds say what was played only as long as the files behind these names stay what they
+were.  Whatever stores results stores these digests beside them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ddz_env import __version__
+from ddz_env.engine.cache import import_base
+from ddz_env.errors import InvalidAgentOptionError
+from ddz_env.registry import agent_names, read_agent
+
+_DIGITS = 16
+_ROOT = Path(__file__).resolve().parent.parent
+_OURS = ("ddz_env", "agents")
+
+
+def file_digest(path: Path) -> str:
+    """The first sixteen hexadecimal digits of the SHA-256 of a file.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()[:_DIGITS]
+
+
+@functools.cache
+def _tree_hash(root: Path) -> str:
+    """A hash of the Python source below a folder, names included."""
+    digest = hashlib.sha256()
+    for source in sorted(root.rglob("*.py")):
+        digest.update(str(source.relative_to(root)).encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def code_stamp(*folders: str) -> str:
+    """The version, and a digest of the source that decides moves: that of ``ddz_env`` and ``agents``.
+
+    Args:
+        *folders: Further folders whose source counts, relative to the one that holds the packages.
+
+    Example:
+        >>> version, digest = code_stamp().split()
+        >>> len(digest)
+        16
+    """
+    hashes = "\n".join(_tree_hash(_ROOT / folder) for folder in (*_OURS, *folders))
+    return f"{__version__} {hashlib.sha256(hashes.encode()).hexdigest()[:_DIGITS]}"
+
+
+def agent_files(agent: str) -> dict[str, str]:
+    """The files that decide what an agent does besides our source, with their digests; the agent is not made.
+
+    They are the files that its options name, by default too (the shipped policy), and for an agent from elsewhere the
+    source of the package or module that it lies in.  For an agent that declares no options, every text among its
+    options that is a file's name counts.  Files that do not exist are left out: the agent itself will miss them.
+
+    Args:
+        agent: As for :func:`ddz_env.registry.make_agent`.
+
+    Returns:
+        Name to digest.  The name is without folders, except where two files share it.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If it has no such option or the value is not allowed.
+
+    Example:
+        >>> agent_files("rules")
+        {}
+    """
+    factory, options = read_agent(agent)
+    found: dict[str, str] = {}
+    for path in (*_option_files(agent, factory, options), *_source_files(agent, factory)):
+        if not path.exists():
+            continue
+        digest = _tree_hash(path)[:_DIGITS] if path.is_dir() else file_digest(path)
+        found[path.as_posix() if found.get(path.name, digest) != digest else path.name] = digest
+    return found
+
+
+def _option_files(agent: str, factory: Callable[..., Any], options: dict[str, Any]) -> tuple[Path, ...]:
+    declared = getattr(factory, "options_type", None)
+    if declared is None:
+        return tuple(Path(value) for value in options.values() if isinstance(value, str) and _is_file(value))
+    try:
+        return tuple(declared.of(**options).files())
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # no name that a file could have
+        return False
+
+
+def _source_files(agent: str, factory: Callable[..., Any]) -> Iterator[Path]:
+    """The package or, outside any, the module of the agent's class and of the name that it was asked for by."""
+    if isinstance(factory, functools.partial):
+        factory = factory.func
+    asked, module = agent.strip().partition(":")[0], str(getattr(factory, "__module__", ""))
+    for name in dict.fromkeys((module, *({asked} - set(agent_names())))):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and name.partition(".")[0] not in _OURS:
+            path = Path(file).resolve()
+            base = import_base(path)
+            yield path if base == path.parent else base / path.relative_to(base).parts[0]

@@ -1,0 +1,246 @@
+"""Files of results name the code and the agents' files that they are from, and refuse to become a mixture."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ddz_env.engine.cache import tree_hash
+from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.provenance import agent_files, code_stamp, file_digest
+from ddz_env.registry import agent_factory, agent_names
+from training.arena import provenance
+from training.arena.errors import AgentChangedError, OtherCodeError
+from training.arena.provenance import UNKNOWN, Provenance, other_code
+from training.arena.results import read_results
+from training.arena.round_robin import Arena, run_arena
+from training.cli import app
+
+OWN_AGENT = """
+class Mine:
+    name = "mine"
+
+    def __init__(self, path="", place=0):
+        with open(path) as file:
+            self.choice = int(file.read())
+
+    def act(self, view, rng):
+        return view.legal_moves()[self.choice]
+"""
+
+
+@pytest.fixture
+def own_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An agent of which a file decides the moves."""
+    (tmp_path / "provenance_own_agent.py").write_text(OWN_AGENT)
+    (tmp_path / "cand.txt").write_text("0")
+    monkeypatch.chdir(tmp_path)
+    return "provenance_own_agent:Mine:path=cand.txt"
+
+
+def settings_of(path: Path) -> dict[str, object]:
+    return read_results(path)[0]
+
+
+def play(path: Path, deals: int, *agents: str) -> int:
+    """The games that a file holds after a run of so many deals."""
+    arena = Arena(agents or ("random", "random-staged"), timing=False)
+    return len(run_arena(arena, deals, store=arena.store(path, resume=True)))
+
+
+def other_stamp(monkeypatch: pytest.MonkeyPatch, stamp: str = "0.1.0 0123456789abcdef") -> str:
+    monkeypatch.setattr(provenance, "code_stamp", lambda *folders: stamp)
+    return stamp
+
+
+def ddz(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def refused(result: Result) -> str:
+    assert result.exit_code == 2, result.output
+    return " ".join(result.output.split())
+
+
+# --- what is named ----------------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_weights_are_named_where_no_others_are() -> None:
+    file = Path("agents/neural/shipped/policy.safetensors").resolve()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    for spec in ("policy", "policy:temperature=1", "neural-ismcts:iterations=4"):
+        assert agent_files(spec) == {"policy.safetensors": digest}
+
+
+def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> None:
+    file, found = tmp_path / "weights.bin", []
+    file.write_text("anything")
+    for name in agent_names():
+        declared = getattr(agent_factory(name), "options_type", None)
+        for option in declared.options() if declared else ():
+            if Path in option.kinds:
+                assert agent_files(f"{name}:{option.name}={file}") == {file.name: file_digest(file)}
+                found.append(name)
+            else:
+                assert not declared.of().files() or found
+    assert {"policy", "neural-ismcts"} <= set(found)
+    assert agent_files("rules") == agent_files("isuct:iterations=9") == agent_files("random") == {}
+
+
+def test_an_agent_from_elsewhere_is_named_by_its_source_and_its_files(own_agent: str, tmp_path: Path) -> None:
+    before = agent_files(own_agent)
+    assert set(before) == {"provenance_own_agent.py", "cand.txt"}
+    (tmp_path / "provenance_own_agent.py").write_text(OWN_AGENT + "\n# edited\n")
+    after = agent_files(own_agent)
+    assert {name for name in before if before[name] != after[name]} == {"provenance_own_agent.py"}
+
+
+def test_an_agent_in_a_package_is_named_by_the_whole_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "provenance_own_package"
+    package.mkdir()
+    for name, text in (("__init__", ""), ("helper", "CHOICE = 0\n"), ("agent", OWN_AGENT)):
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    spec = "provenance_own_package.agent:Mine"
+    before = agent_files(spec)
+    assert set(before) == {package.name}
+    (package / "helper.py").write_text("CHOICE = 1\n")
+    tree_hash.cache_clear()
+    assert agent_files(spec) != before
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "provenance_two_files.py").write_text(OWN_AGENT.replace("place=0", "place=''"))
+    for folder, text in (("a", "0"), ("b", "1")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "w").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    found = agent_files("provenance_two_files:Mine:path=a/w,place=b/w")
+    assert set(found) == {"provenance_two_files.py", "w", "b/w"}
+
+
+def test_wrong_agents_are_the_same_errors_as_where_they_are_made() -> None:
+    with pytest.raises(UnknownAgentError, match="nobody"):
+        agent_files("nobody")
+    with pytest.raises(InvalidAgentOptionError, match="'isuct:iterations=0'"):
+        agent_files("isuct:iterations=0")
+    with pytest.raises(InvalidAgentOptionError, match="threads"):
+        agent_files("policy:threads=-1")
+
+
+def test_the_stamp_of_the_code_sees_every_edit_of_what_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamps = {code_stamp(), code_stamp("training/ppo"), code_stamp("training/ppo", "training/sb3")}
+    assert len(stamps) == 3
+    for folder in ("ddz_env", "agents"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "source.py").write_text("1\n")
+    monkeypatch.setattr("ddz_env.provenance._ROOT", tmp_path)
+    before = code_stamp()
+    (tmp_path / "agents" / "source.py").write_text("2\n")
+    tree_hash.cache_clear()
+    assert code_stamp() != before
+
+
+# --- replaced files ---------------------------------------------------------------------------------------------------
+
+
+def test_resuming_with_a_replaced_file_names_the_agent_and_both_digests(own_agent: str, tmp_path: Path) -> None:
+    path, weights = tmp_path / "games.csv", tmp_path / "cand.txt"
+    assert play(path, 2, own_agent, "random") == 4
+    content, before = path.read_bytes(), file_digest(weights)
+    weights.write_text("-1")
+    with pytest.raises(AgentChangedError) as refusal:
+        play(path, 4, own_agent, "random")
+    for part in (repr(own_agent), f"cand.txt was {before}", f"now it is {file_digest(weights)}"):
+        assert part in str(refusal.value)
+    assert path.read_bytes() == content
+    with other_code(), pytest.raises(AgentChangedError):  # the flag is about our code, not about other weights
+        play(path, 4, own_agent, "random")
+    weights.write_text("0")
+    assert play(path, 4, own_agent, "random") == 8
+
+
+def test_the_shipped_weights_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arena, path = Arena(("policy", "random"), timing=False), tmp_path / "games.jsonl"
+    store = arena.store(path)
+    store.add(run_arena(Arena(("random", "random-staged"), timing=False), 1))
+    del store
+    other = tmp_path / "policy.safetensors"
+    other.write_text("trained since")
+    monkeypatch.setattr("agents.neural.agent.shipped_policy_path", lambda: other)
+    with pytest.raises(AgentChangedError, match=r"'policy'.*policy\.safetensors was"):
+        arena.store(path, resume=True)
+
+
+def test_a_file_gains_the_digests_of_agents_that_join_it(own_agent: str, tmp_path: Path) -> None:
+    first, second = Provenance.of(["random", "policy"]), Provenance.of([own_agent])
+    joined = second.resuming(first, tmp_path)
+    assert set(joined.files) == {"policy", own_agent}
+    assert joined.code == first.code
+    assert Provenance.take(json.loads(json.dumps(joined.settings()))) == joined
+
+
+# --- other code -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_other_code_may_read_but_not_add(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, own = tmp_path / f"games{suffix}", code_stamp()
+    play(path, 2)
+    content = path.read_bytes()
+    stamp = other_stamp(monkeypatch)
+    assert play(path, 2) == 4, "nothing is to be added"
+    with pytest.raises(OtherCodeError, match=f"{own}, this is {stamp}.*--allow-other-code"):
+        play(path, 3)
+    assert path.read_bytes() == content
+    with other_code():
+        assert play(path, 3) == 6
+    assert settings_of(path)["code"] == [own, stamp]
+    assert content.partition(b"\n")[2] == path.read_bytes().partition(b"\n")[2][: len(content.partition(b"\n")[2])]
+    assert play(path, 4) == 8, "the file names this code already"
+
+
+def test_a_file_without_results_is_the_next_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "games.csv"
+    Arena(("random", "random-staged"), timing=False).store(path)
+    stamp = other_stamp(monkeypatch)
+    assert play(path, 1) == 2
+    assert settings_of(path)["code"] == [stamp]
+
+
+def test_files_from_before_they_named_their_code_are_read_and_not_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    play(path, 2)
+    first, _, rest = path.read_text().partition("\n")
+    settings = json.loads(first.removeprefix("# "))
+    settings.pop("code")
+    old = f"# {json.dumps(settings, sort_keys=True)}\n{rest}"
+    path.write_text(old)
+    assert play(path, 2) == 4
+    assert path.read_text() == old
+    with pytest.raises(OtherCodeError, match=UNKNOWN):
+        play(path, 3)
+    with other_code():
+        play(path, 3)
+    assert settings_of(path)["code"] == [UNKNOWN, code_stamp()]
+
+
+def test_the_commands_take_the_flag_and_store_digests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, table = tmp_path / "games.csv", tmp_path / "table.json"
+    play(path, 1)
+    own, stamp = code_stamp(), other_stamp(monkeypatch)
+    again = ("arena", "random", "random-staged", "--no-timing", "--processes", "1", "--out", str(path), "--resume")
+    assert "--allow-other-code" in refused(ddz(*again, "--deals", "2"))
+    assert ddz(*again, "--deals", "2", "--allow-other-code", "--json", str(table)).exit_code == 0
+    assert json.loads(table.read_text())["settings"]["code"] == [own, stamp]
+    census = tmp_path / "census.csv"
+    committed = Path("docs/results/mini_census.csv").read_text().splitlines(keepends=True)
+    census.write_text("".join(committed[:-1]))
+    assert "--allow-other-code" in refused(ddz("reproduce", "mini-census", "--out", str(census)))
+    assert ddz("reproduce", "mini-census", "--out", str(census), "--allow-other-code").exit_code == 0
+    assert census.read_text().splitlines()[1:] == "".join(committed).splitlines()[1:]
+    assert settings_of(census)["code"] == [UNKNOWN, stamp]

@@ -1,0 +1,108 @@
+"""One process at a time writes to a file or a folder; a second one is told which process that is.
+
+The lock is the operating system's (:mod:`filelock`): it ends with the process that holds it, however that ends.  While
+it is held there are two small files, ``NAME.lock`` and ``NAME.owner`` beside a file, ``.lock`` and ``.owner`` in a
+folder.  They are removed with the lock; what a killed process leaves behind blocks nobody and is used again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from training.arena.errors import InUseError
+
+_claims: weakref.WeakValueDictionary[Path, Claim] = weakref.WeakValueDictionary()
+_guard = threading.Lock()
+
+
+class Claim:
+    """The right to write to a file or into a folder, until the last reference to it is gone.
+
+    Args:
+        path: The file or folder.
+        base: What the names of the two files begin with.
+    """
+
+    def __init__(self, path: Path, base: str) -> None:
+        self._lock = FileLock(f"{base}.lock", timeout=0, mode=0o666, thread_local=False)
+        owner = Path(f"{base}.owner")
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise InUseError(
+                f"{path} is being written by {_named(owner)}: wait until it has ended, or name another"
+            ) from error
+        self._end = weakref.finalize(self, _release, self._lock, owner, os.getpid())
+        about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+        with contextlib.suppress(OSError):  # the lock holds without it
+            owner.unlink(missing_ok=True)
+            owner.write_text(json.dumps(about) + "\n", encoding="utf-8")
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _named(owner: Path) -> str:
+    """Who holds a lock, in words."""
+    try:
+        about = json.loads(owner.read_text(encoding="utf-8"))
+        return f"process {about['pid']} on {about['host']} since {about['since']}"
+    except (OSError, ValueError, KeyError, TypeError):  # it has not said so yet
+        return "another process"
+
+
+def _release(lock: FileLock, owner: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a fork of the holder
+        with contextlib.suppress(OSError):
+            owner.unlink(missing_ok=True)
+            Path(lock.lock_file).unlink(missing_ok=True)  # whoever has just opened it sees that, and makes a new one
+        lock.release()
+
+
+def claim(path: Path, *, folder: bool = False) -> Claim | None:
+    """Claim a file or a folder for this process, which may claim it more than once.
+
+    Args:
+        path: The file or folder; it need not exist, and folders are made.
+        folder: Whether it is a folder.
+
+    Returns:
+        The claim: keep it.  None where no lock can be written, so that a file in a read-only place can still be read.
+
+    Raises:
+        InUseError: If another process has it; the message says which.
+    """
+    path = path.resolve()
+    with _guard:
+        held = _claims.get(path)
+        if held is None:
+            try:
+                (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
+                held = _claims[path] = Claim(path, f"{path}/" if folder else str(path))
+            except OSError:
+                return None
+        return held
+
+
+@contextmanager
+def writing(path: Path, *, folder: bool = False) -> Iterator[None]:
+    """:func:`claim` a file or a folder for the time of a ``with`` block.
+
+    Raises:
+        InUseError: If another process has it.
+    """
+    held = claim(path, folder=folder)
+    yield
+    del held

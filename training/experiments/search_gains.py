@@ -29,6 +29,7 @@ from agents.neural_search.leaves import play_on
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.agent import cheats, close
+from ddz_env.generators import published_generator
 from ddz_env.observation import action_mask, observe
 from ddz_env.options import Range
 from ddz_env.registry import make_agent
@@ -160,7 +161,7 @@ class _GainWorker(AgentKeeper):
                 agent.act(state.view(), np.random.default_rng(0))
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
-            view, rng = state.view(), np.random.default_rng([self._seed, game, place])
+            view, rng = state.view(), published_generator([self._seed, game, place])
             began = time.perf_counter()
             action = agent.act(view, rng).main
             seconds += time.perf_counter() - began

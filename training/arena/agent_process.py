@@ -134,15 +134,15 @@ class _DistantAgent:
         self._process, self._time_limit = process, time_limit
         about = process.ask(START_SECONDS, "make")
         self._place, self._wants, self.cheats = about["place"], about["wants"], about["cheats"]
-        self._rng: np.random.Generator | None = None
+        self._rngs: dict[int, np.random.Generator] = {}
 
     def reset(self, seat: int, rules: Rules) -> None:
         if "reset" in self._wants:
             self._ask("reset", seat, rules)
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
-        known = rng is self._rng  # the process has it, and has drawn from it
-        self._rng = rng
+        known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
+        self._rngs[view.seat] = rng
         main, kickers = self._ask("act", view, None if known else rng)
         return Move(main, tuple(kickers))
 
@@ -164,7 +164,7 @@ class _Served:
     def __init__(self, spec: str) -> None:
         self._spec = spec
         self._agents: list[Agent] = []
-        self._rngs: dict[int, np.random.Generator] = {}
+        self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
     def make(self) -> dict[str, Any]:
         agent = make_agent(self._spec)
@@ -191,8 +191,8 @@ class _Served:
 
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
         if rng is not None:
-            self._rngs[place] = rng
-        move = plain_move(self._agents[place].act(view, self._rngs[place]))
+            self._rngs[place, view.seat] = rng
+        move = plain_move(self._agents[place].act(view, self._rngs[place, view.seat]))
         return move.main, move.kickers
 
     def observe(self, place: int, seat: int, move: Move) -> None:

@@ -13,6 +13,7 @@ from ddz_env import Move, State, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
 from ddz_env.errors import IllegalMoveError
+from ddz_env.notation import plain_move
 from ddz_env.rules import Rules
 
 
@@ -173,7 +174,7 @@ class StagedAdapter:
         """
         row = view.row
         if int(row[STAGE]) != STAGE_KICKER:
-            self._move = self.agent.act(view, rng)
+            self._move = plain_move(self.agent.act(view, rng))
             return self._move.main
         return KICKER_BASE + self._next_kicker(row)
 

@@ -6,6 +6,8 @@ Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers sepa
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -302,6 +304,20 @@ class Move:
         if rules is None:
             return f"Move({self.main}, {self.kickers})"
         return f"Move.parse({str(self)!r})"
+
+
+def plain_move(move: object) -> Move:
+    """A move read once: an immutable :class:`Move` of plain integers, whatever a subclass says when asked again.
+
+    Raises:
+        InvalidMoveError: If it is no move, or its fields are no integers.
+    """
+    if not isinstance(move, Move):
+        raise InvalidMoveError(f"a move is a Move (or, in State.step, its notation), not {type(move).__name__}")
+    try:
+        return Move(operator.index(move.main), tuple(map(operator.index, itertools.islice(move.kickers, NUM_RANKS))))
+    except TypeError as error:
+        raise InvalidMoveError(f"a move's main id and kickers are integers: {error}") from None
 
 
 def readings_of(cards: Hand, rules: Rules) -> list[Move]:

@@ -23,9 +23,10 @@ from ddz_env.engine.random import advance, below, mix
 from ddz_env.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import PLANE, U0, U1, lowest, remove
 from ddz_env.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.generators import agent_generator
 from ddz_env.notation import counts_to_word
 from ddz_env.observation import mask_bytes
-from ddz_env.playing import play_answer
+from ddz_env.playing import call, play_answer
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
 from ddz_env.state import State
@@ -208,14 +209,14 @@ class Opponents:
         self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]}
         self._told = 0
         for one in self._listeners:
-            reset(one.agent, one.role, self._rules)
+            call(one.agent, one.role, "reset", reset, one.agent, one.role, self._rules)
 
     def tell(self, state: Callable[[int], State]) -> None:
         """Tell the opponents of a single game the moves that they have not heard of."""
         history = state(0).history if self._listeners else []
         for seat, move in history[self._told :]:
             for one in self._listeners:
-                observe(one.agent, seat, move)
+                call(one.agent, one.role, "observe", observe, one.agent, seat, move)
         self._told = len(history)
 
     def answer(
@@ -230,8 +231,8 @@ class Opponents:
             answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
 
         Raises:
-            IllegalMoveError: If an answer is not legal.
-            InvalidMoveError: If it is no move.
+            AgentFaultError: If an opponent raises.
+            IllegalAgentMoveError: If its answer is no legal move.
         """
         rows, players = tables.rows[waiting], np.uint64(self._rules.players)
         landlords = rows[:, LANDLORD]
@@ -240,7 +241,7 @@ class Opponents:
 
         def rng(game: int) -> np.random.Generator:
             if game not in self._rngs:
-                self._rngs[game] = np.random.default_rng([int(tables.seeds[game]), int(tables.episodes[game])])
+                self._rngs[game] = agent_generator([tables.seeds[game], tables.episodes[game]])
             return self._rngs[game]
 
         for number, one in enumerate(self.asked):
@@ -257,17 +258,21 @@ class Opponents:
     def close(self) -> None:
         """Close those that can be closed."""
         for one in self.asked:
-            close(one.agent)
+            call(one.agent, one.role, "close", close, one.agent)
 
 
 def _moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
     """A whole move in each of some games, checked, as main id and kickers."""
-    moves = act_batch(agent, [sight(agent, state) for state in states], rngs)
-    if len(moves) != len(states):
-        raise InvalidMoveError(f"agent {agent.name!r} returned {len(moves)} moves for {len(states)} games")
-    for state, move in zip(states, moves, strict=True):
-        play_answer(state, agent, move)
+    answers = call(agent, states[0].seat, "act", _answers, agent, states, rngs)
+    moves = [play_answer(state, agent, answer) for state, answer in zip(states, answers, strict=True)]
     return [(move.main, counts_to_word(move.kicker_counts)) for move in moves]
+
+
+def _answers(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[Any]:
+    answers = act_batch(agent, [sight(agent, state) for state in states], rngs)
+    if len(answers) != len(states):
+        raise InvalidMoveError(f"{len(answers)} moves for {len(states)} games")
+    return answers
 
 
 def _stages(
@@ -276,7 +281,8 @@ def _stages(
     """One stage in each of some games, checked, in one call."""
     assert one.batch is not None
     masks = mask_bytes(tables.masks[games])
-    actions = one.batch.actions(games, tables.rows[games], tables.observations[games].view(np.int8), masks, rng)
+    seen = tables.observations[games].view(np.int8)
+    actions = call(one.agent, one.role, "act", one.batch.actions, games, tables.rows[games], seen, masks, rng)
     actions = check_actions(actions, len(games))
     wrong = int(first_illegal(actions, tables.bits[games]))
     if wrong >= 0:

@@ -2,46 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ddz_env import Move, State
 from ddz_env.agent import Agent, observe, reset, sight
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.generators import agent_generator
+from ddz_env.notation import plain_move
+
+MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
+"""Makes a generator of a key."""
+
+_Answer = TypeVar("_Answer")
 
 
-class IllegalAgentMoveError(IllegalMoveError):
-    """An agent answered with something that is no legal move; the message names the agent.
+class AgentFaultError(DouDizhuError):
+    """An agent failed: whatever it raised, or an answer that is no legal move.  The message names it.
 
     Attributes:
         agent: The agent's name.
         seat: Its seat.
+        phase: What it was asked for: ``construction``, ``reset``, ``act``, ``act_batch``, ``observe`` or ``close``.
+        reason: What went wrong.
     """
 
-    def __init__(self, agent: str, seat: int, reason: str) -> None:
-        super().__init__(f"agent {agent!r} on seat {seat}: {reason}")
+    def __init__(self, agent: str, seat: int, phase: str, reason: str) -> None:
+        super().__init__(f"agent {agent!r} on seat {seat}, in {phase}: {reason}")
         self.agent = agent
         self.seat = seat
+        self.phase = phase
+        self.reason = reason
 
     def __reduce__(self) -> tuple[object, ...]:  # the default would call the class with the message alone
-        return _rebuild, (self.agent, self.seat, str(self))
+        return type(self), (self.agent, self.seat, self.phase, self.reason)
 
 
-def _rebuild(agent: str, seat: int, message: str) -> IllegalAgentMoveError:
-    error = IllegalAgentMoveError(agent, seat, "")
-    error.args = (message,)
-    return error
+class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
+    """An agent answered with something that is no legal move; the message names the agent."""
 
 
-def seat_generators(key: Sequence[int], players: int) -> list[np.random.Generator]:
+def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
+    """Do something that runs an agent's code, and name whatever it raises with the agent.
+
+    Nothing that an agent raises goes further under its own name: ``SystemExit`` would end the program as if all were
+    well.  Only ``KeyboardInterrupt`` passes, for it is the user's.
+
+    Args:
+        agent: The agent, or its name.
+        seat: Its seat.
+        phase: What it is asked for (:class:`AgentFaultError`).
+        do: What to do.
+        arguments: Its arguments.
+
+    Raises:
+        IllegalAgentMoveError: If it was an illegal or unreadable move.
+        AgentFaultError: If it was anything else.
+    """
+    try:
+        return do(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
+        raise kind(_name(agent), seat, phase, reason_of(error)) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """An error as text, with its class in front unless it is one of ours; also of one whose text raises."""
+    try:
+        text = str(error)
+    except BaseException:  # it is an agent's code, too
+        text = "its text cannot be read"
+    if isinstance(error, DouDizhuError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _name(agent: Any) -> str:
+    try:
+        return agent if isinstance(agent, str) else str(agent.name)
+    except BaseException:  # likewise
+        return type(agent).__name__
+
+
+def seat_generators(
+    key: Sequence[int], players: int, make: MakeGenerator = agent_generator
+) -> list[np.random.Generator]:
     """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
         players: How many seats.
+        make: :func:`ddz_env.generators.agent_generator`, or another that makes a generator of a key.
     """
-    return [np.random.default_rng([*key, seat]) for seat in range(players)]
+    return [make([*key, seat]) for seat in range(players)]
 
 
 def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
@@ -56,7 +113,8 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
         The finished state (the same object).
 
     Raises:
-        IllegalAgentMoveError: If an agent's answer is no legal move; the state stands where it was asked.
+        AgentFaultError: If an agent raises.
+        IllegalAgentMoveError: If its answer is no legal move; the state stands where it was asked.
         DouDizhuError: If the number of agents or generators is not that of the seats.
 
     Example:
@@ -68,7 +126,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     if len(agents) != players or len(rngs) != players:
         raise DouDizhuError(f"{players} seats need as many agents and generators, not {len(agents)} and {len(rngs)}")
     for seat, agent in enumerate(agents):
-        reset(agent, seat, state.rules)
+        call(agent, seat, "reset", reset, agent, seat, state.rules)
     while not state.is_over:
         play_one(state, agents, rngs)
     return state
@@ -78,27 +136,32 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     """Ask the seat to act for its move, check it, play it, and tell every agent.
 
     Raises:
+        AgentFaultError: If an agent raises: the one that was asked, or one that was told.
         IllegalAgentMoveError: If the answer is no legal move.
     """
     seat = state.seat
     agent = agents[seat]
-    move = agent.act(sight(agent, state), rngs[seat])
-    play_answer(state, agent, move)
-    for listener in agents:
-        observe(listener, seat, move)
+    move = play_answer(state, agent, call(agent, seat, "act", ask, agent, state, rngs[seat]))
+    for place, listener in enumerate(agents):
+        call(listener, place, "observe", observe, listener, seat, move)
     return move
 
 
-def play_answer(state: State, agent: Agent, move: object) -> None:
+def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
+    """An agent's answer to what it may see of a game (:func:`ddz_env.agent.sight`)."""
+    return agent.act(sight(agent, state), rng)
+
+
+def play_answer(state: State, agent: Agent, answer: object) -> Move:
     """Play what an agent answered.
+
+    Returns:
+        The move played, an immutable :class:`Move` even where the answer was of a subclass.
 
     Raises:
         IllegalAgentMoveError: If it is no legal move; the state is unchanged.
     """
     seat = state.seat
-    if not isinstance(move, Move):
-        raise IllegalAgentMoveError(agent.name, seat, f"act must return a Move, not {move!r}")
-    try:
-        state.step(move)
-    except (IllegalMoveError, InvalidMoveError) as error:
-        raise IllegalAgentMoveError(agent.name, seat, str(error)) from error
+    move = call(agent, seat, "act", plain_move, answer)
+    call(agent, seat, "act", state.step, move)
+    return move

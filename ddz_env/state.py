@@ -26,7 +26,7 @@ from ddz_env.errors import (
     InvalidRulesError,
     unknown,
 )
-from ddz_env.notation import Hand, Move
+from ddz_env.notation import Hand, Move, plain_move
 from ddz_env.rules import Rules
 from ddz_env.view import STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
@@ -197,7 +197,7 @@ class State:
         seat = self._seat(seat)
         row = np.empty(at.ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
-        return View(row, self._rules, self._rule_words, seat, tuple(self._log), self._ring.copy())
+        return View(row, self._rules, self._rule_words.copy(), seat, tuple(self._log), self._ring.copy())
 
     def legal_actions(self) -> list[int]:
         """Legal action ids of the next stage, ascending; empty when the game is over."""
@@ -227,8 +227,7 @@ class State:
         self._check_running()
         if isinstance(move, str):
             move = Move.parse(move, self._rules)
-        if not isinstance(move, Move):
-            raise InvalidMoveError(f"step takes a Move or its notation, not {type(move).__name__}")
+        move = plain_move(move)  # what is checked is what is played, whatever a subclass says next time
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):

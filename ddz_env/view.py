@@ -85,12 +85,13 @@ def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> l
 class View:
     """What one seat knows of a game, and nothing else.
 
-    A view of two games that differ only in cards the seat cannot see is the same to the bit.
+    A view of two games that differ only in cards the seat cannot see is the same to the bit.  All arrays are the view's
+    own copies: writing to them changes what this view says, never the game.
 
     Attributes:
         row: The scrubbed row of :func:`write_view`, shape ``[32]``, uint64.
         rules: The rules.
-        rule_words: ``rules.words()``.
+        rule_words: ``rules.words()``, a copy of the view's own.
         seat: The observer's seat.
         history: ``(seat, move)`` for every completed move of the deal, oldest first.
         ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.engine.layout`).

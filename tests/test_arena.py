@@ -250,7 +250,7 @@ def test_own_agents_by_module_path(own_agents: Path) -> None:
 
 def test_failing_agents_are_named(own_agents: Path) -> None:
     for agent, text in (("Broken", "ZeroDivisionError: no idea"), ("Cheater", "BR is not legal")):
-        arena = Arena((f"arena_own_agents:{agent}", "random"))
+        arena = Arena((f"arena_own_agents:{agent}", "random"), on_fault="stop")
         for processes in (1, 2):
             with pytest.raises(AgentFailedError, match=text) as failure:
                 run_arena(arena, 2, processes=processes)

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from ddz_env.engine.cache import tree_hash
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.provenance import agent_files, code_stamp, file_digest
+from ddz_env.provenance import _tree_hash, agent_files, code_stamp, file_digest
 from ddz_env.registry import agent_factory, agent_names
 from training.arena import provenance
 from training.arena.errors import AgentChangedError, OtherCodeError
@@ -109,7 +108,7 @@ def test_an_agent_in_a_package_is_named_by_the_whole_package(tmp_path: Path, mon
     before = agent_files(spec)
     assert set(before) == {package.name}
     (package / "helper.py").write_text("CHOICE = 1\n")
-    tree_hash.cache_clear()
+    _tree_hash.cache_clear()
     assert agent_files(spec) != before
 
 
@@ -141,7 +140,7 @@ def test_the_stamp_of_the_code_sees_every_edit_of_what_counts(tmp_path: Path, mo
     monkeypatch.setattr("ddz_env.provenance._ROOT", tmp_path)
     before = code_stamp()
     (tmp_path / "agents" / "source.py").write_text("2\n")
-    tree_hash.cache_clear()
+    _tree_hash.cache_clear()
     assert code_stamp() != before
 
 

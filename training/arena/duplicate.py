@@ -5,14 +5,19 @@ is the landlord against two A peasants.  With an auction nobody knows who will b
 games on identical cards and the same opener: A alone in seat 0, 1 and 2 against two B, and the same with A and B
 exchanged.  (Then A and B may be peasants together.)
 
-Each seat's generator is keyed by (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
+Each seat's generator follows from (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
 the seed and the number of the deal.
+
+An agent that fails loses that game (:func:`forfeited`), or stops the match: :class:`DealPlayer` says which.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
@@ -20,13 +25,21 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.agent import Agent, cheats, close
-from ddz_env.errors import DouDizhuError
-from ddz_env.playing import play_game, seat_generators
+from ddz_env.engine.layout import LANDLORD, PLAYS, WINNER
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, UnknownAgentError
+from ddz_env.generators import agent_generator
+from ddz_env.playing import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
 from ddz_env.registry import make_agent
-from training.arena.errors import AgentFailedError
+from training.arena.agent_process import AgentProcessError, AgentProcesses
+from training.arena.errors import AgentFailedError, AgentFaultWarning
 from training.arena.timing import thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
+ON_FAULT = ("lose", "stop")
+"""What a fault of an agent does: it loses that game, or it stops the match."""
+
+_TWO_PLAYS_EACH = 0x020202  # no spring
+_FAULT_LENGTH = 300
 
 Scores = tuple[Annotated[float, "g"], ...]
 """A return for each seat; files have them without needless zeros."""
@@ -53,6 +66,8 @@ class GameRecord:
         decisions_b: Moves that B chose.
         ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded).
         ms_b: Milliseconds a decision of B.
+        fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
+        fault: Where and how it failed.
     """
 
     deal: int
@@ -71,6 +86,8 @@ class GameRecord:
     decisions_b: int
     ms_a: float
     ms_b: float
+    fault_by: str = ""
+    fault: str = ""
 
     def label(self, letter: str) -> str:
         """The agent that a letter of ``seats`` stands for."""
@@ -108,21 +125,18 @@ class TimedAgent:
 
     Args:
         agent: The agent.
+        name: What errors call it.
     """
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, name: str) -> None:
         self._agent: Any = agent
+        self.name = name
         self.decisions = 0
         self.seconds = 0.0
         for optional in ("reset", "observe"):
             method = getattr(agent, optional, None)
             if method is not None:
                 setattr(self, optional, method)
-
-    @property
-    def name(self) -> str:
-        """The agent's name."""
-        return str(getattr(self._agent, "name", type(self._agent).__name__))
 
     @property
     def cheats(self) -> bool:
@@ -159,40 +173,124 @@ class AgentKeeper:
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
+    def drop(self, spec: str) -> None:
+        """Release an agent in all seats; it is made anew when it is asked for."""
+        for key in [key for key in self._made if key[0] == spec]:
+            close_or_warn(self._made.pop(key), spec)
+
     def close(self) -> None:
-        """Release what the agents hold (external programs, say)."""
-        for agent in self._made.values():
-            close(agent)
-        self._made.clear()
+        """Release what the agents hold (external programs, say); one that fails keeps no other from it."""
+        for spec in {spec for spec, _ in self._made}:
+            self.drop(spec)
 
 
-def check_agents(specs: Iterable[str]) -> None:
+def close_or_warn(agent: Agent, name: str) -> None:
+    """Close an agent.  There is no game to lose any more: if it fails, an :class:`AgentFaultWarning` says so."""
+    try:
+        call(name, 0, "close", close, agent)
+    except AgentFaultError as error:
+        warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
+
+
+def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
     """Make and close agents, so that a wrong name or option is an error before anything is played.
+
+    Args:
+        specs: The agents.
+        time_limit: As for :class:`DealPlayer`.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
+        AgentFailedError: If it cannot be made for a reason that is none of ours.
     """
-    for spec in dict.fromkeys(specs):
-        close(make_agent(spec))
+    with _home(make_agent, time_limit) as make:
+        for spec in dict.fromkeys(specs):
+            try:
+                agent = make(spec)
+            except (DouDizhuError, ImportError, KeyboardInterrupt) as error:
+                if isinstance(error, AgentProcessError):
+                    raise AgentFailedError(f"agent {spec!r} failed in construction: {error}") from error
+                raise
+            except BaseException as error:
+                raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
+            close_or_warn(agent, spec)
+
+
+@contextmanager
+def _home(
+    maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
+) -> Iterator[Callable[[str], Agent]]:
+    """What makes agents in this process, or, under a time limit, in processes of their own, which end with it."""
+    if time_limit is None:
+        yield maker
+    else:
+        with closing(AgentProcesses(time_limit, rules)) as processes:
+            yield processes.make
+
+
+def forfeited(state: State, seats: str, letter: str) -> State:
+    """A game that an agent lost by a fault, as if it were over.
+
+    All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
+    far; no spring): whoever sits alone counts as the landlord.  With a fixed landlord that is who the landlord is.
+
+    Args:
+        state: The game where it broke off; it stays as it is.
+        seats: Who sat where, as in :class:`GameRecord`.
+        letter: The agent at fault.
+
+    Example:
+        >>> forfeited(State.new(1), "abb", "b").returns("win")
+        (1.0, -0.5, -0.5)
+    """
+    over = state.copy()
+    alone = seats.index(min(seats, key=seats.count))
+    over.row[LANDLORD] = alone
+    over.row[WINNER] = 1 + next(seat for seat, taken in enumerate(seats) if taken != letter)
+    over.row[PLAYS] = _TWO_PLAYS_EACH
+    return over
 
 
 class DealPlayer(AgentKeeper):
     """Plays duplicate deals.
 
+    With a time limit every agent lives in a process of its own (:mod:`training.arena.agent_process`).
+
     Args:
         rules: The rules.
         seed: The seed of deals and agents.
         timing: Whether records hold milliseconds (without them equal runs give equal records).
-        maker: Makes an agent from a specification.
+        maker: Makes an agent from a specification; under a time limit agents are made by name only.
+        make_generator: Makes the generator of a seat from its key.
+        time_limit: Seconds that an agent may take to answer; None for no limit.
+        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made anew.
     """
 
     def __init__(
-        self, rules: Rules, seed: int, timing: bool = True, maker: Callable[[str], Agent] = make_agent
+        self,
+        rules: Rules,
+        seed: int,
+        timing: bool = True,
+        maker: Callable[[str], Agent] = make_agent,
+        *,
+        make_generator: MakeGenerator = agent_generator,
+        time_limit: float | None = None,
+        on_fault: str = "stop",
     ) -> None:
         self.rules = rules
         self.seed = seed
         self.timing = timing
-        super().__init__(maker, rules if timing else None)
+        self._make_generator = make_generator
+        self._on_fault = on_fault
+        self._leave = ExitStack()
+        home = self._leave.enter_context(_home(maker, time_limit, rules))
+        rehearsed = time_limit is not None  # in the agent's own process
+        super().__init__(home, rules if timing and not rehearsed else None)
+
+    def close(self) -> None:
+        """Release the agents and their processes."""
+        super().close()
+        self._leave.close()
 
     def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
         """Play every game of one deal.
@@ -203,7 +301,7 @@ class DealPlayer(AgentKeeper):
             labels: Their names in the records; the specifications by default.
 
         Raises:
-            AgentFailedError: If an agent raises or chooses an illegal move.
+            AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
         labels = labels or pair
@@ -213,29 +311,49 @@ class DealPlayer(AgentKeeper):
         self, deal: int, game: int, seats: str, pair: tuple[str, str], labels: tuple[str, str]
     ) -> GameRecord:
         state = State.new(self.seed, self.rules, deal)
-        agents = [TimedAgent(self.agent(pair["ab".index(letter)], seat)) for seat, letter in enumerate(seats)]
+        agents: list[TimedAgent] = []
         try:
-            play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players))
-        except Exception as error:
-            name = labels["ab".index(seats[state.seat])]
-            text = str(error) if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
-            raise AgentFailedError(
-                f"agent {name!r} failed in seat {state.seat} of deal {deal}, game {game} (seed {self.seed}): {text}"
-            ) from error
+            for seat, letter in enumerate(seats):
+                spec, name = pair["ab".index(letter)], labels["ab".index(letter)]
+                agents.append(call(name, seat, "construction", self._seated, spec, seat, name))
+            rngs = seat_generators([self.seed, deal, game], self.rules.players, self._make_generator)
+            play_game(state, agents, rngs)
+        except AgentFaultError as fault:
+            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
+                raise fault.__cause__ from None
+            where = f"in seat {fault.seat} of deal {deal}, game {game}"
+            if self._on_fault == "stop":
+                raise AgentFailedError(
+                    f"agent {fault.agent!r} failed {where} (seed {self.seed}), in {fault.phase}: {fault.reason}"
+                ) from fault
+            self.drop(pair["ab".index(seats[fault.seat])])
+            return self._record(state, deal, game, seats, labels, agents, fault)
         return self._record(state, deal, game, seats, labels, agents)
 
+    def _seated(self, spec: str, seat: int, name: str) -> TimedAgent:
+        return TimedAgent(self.agent(spec, seat), name)
+
     def _record(
-        self, state: State, deal: int, game: int, seats: str, labels: tuple[str, str], agents: Sequence[TimedAgent]
+        self,
+        state: State,
+        deal: int,
+        game: int,
+        seats: str,
+        labels: tuple[str, str],
+        agents: Sequence[TimedAgent],
+        fault: AgentFaultError | None = None,
     ) -> GameRecord:
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
-        if state.winner is None:
+        if state.winner is None and fault is None:
             landlord = -1
+        letter = seats[fault.seat] if fault else ""
+        over = forfeited(state, seats, letter) if fault else state
         decisions, ms = {}, {}
-        for letter in "ab":
-            clocks = [agent for agent, taken in zip(agents, seats, strict=True) if taken == letter]
-            decisions[letter] = sum(clock.decisions for clock in clocks)
-            timed = self.timing and decisions[letter]
-            ms[letter] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[letter], 4) if timed else 0.0
+        for mine in "ab":
+            clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
+            decisions[mine] = sum(clock.decisions for clock in clocks)
+            timed = self.timing and decisions[mine]
+            ms[mine] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[mine], 4) if timed else 0.0
         return GameRecord(
             deal=deal,
             a=labels[0],
@@ -244,16 +362,34 @@ class DealPlayer(AgentKeeper):
             seats=seats,
             landlord=landlord,
             landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
-            winner="" if landlord < 0 else SIDES[state.winner != landlord],
-            win=state.returns("win"),
-            stake=state.returns("stake"),
-            botzone=state.returns("botzone"),
+            winner=_winner(over, seats, landlord, letter),
+            win=over.returns("win"),
+            stake=over.returns("stake"),
+            botzone=over.returns("botzone"),
             moves=len(state.history),
             decisions_a=decisions["a"],
             decisions_b=decisions["b"],
             ms_a=ms["a"],
             ms_b=ms["b"],
+            fault_by=letter,
+            fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
         )
+
+
+def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
+    """The side that won; empty if nobody bid, or where the agent at fault sat on both sides."""
+    if landlord < 0:
+        return ""
+    if fault_by:
+        lost = {seat == landlord for seat, taken in enumerate(seats) if taken == fault_by}
+        return SIDES[lost.pop()] if len(lost) == 1 else ""
+    return SIDES[over.winner != landlord]
+
+
+def _in_a_cell(text: str) -> str:
+    """A text of an agent's for a line of a file or a terminal: printable, and not long."""
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
 
 
 _Result = TypeVar("_Result")
@@ -278,15 +414,11 @@ class DealWorker(Generic[_Result]):
 
     Args:
         result: What is made of the games of a deal; with several processes it must be picklable.
-        rules: The rules.
-        seed: The seed of deals and agents.
-        timing: Whether records hold milliseconds.
+        make_player: Makes what plays the deals; picklable likewise.
     """
 
-    def __init__(
-        self, result: Callable[[list[GameRecord]], _Result], rules: Rules, seed: int, timing: bool = True
-    ) -> None:
-        self._result, self._player = result, DealPlayer(rules, seed, timing)
+    def __init__(self, result: Callable[[list[GameRecord]], _Result], make_player: Callable[[], DealPlayer]) -> None:
+        self._result, self._player = result, make_player()
 
     def play(self, match: Match) -> _Result:
         """Play one deal from both sides."""

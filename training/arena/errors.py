@@ -10,7 +10,11 @@ class InvalidArenaError(DouDizhuError):
 
 
 class AgentFailedError(DouDizhuError):
-    """An agent raised an error or chose an illegal move; the message names the agent and the deal."""
+    """An agent failed, and that stops the match; the message names the agent, the deal, and what it was asked for."""
+
+
+class AgentFaultWarning(UserWarning):
+    """An agent failed where there is no game to lose: when it was closed."""
 
 
 class WorkerDiedError(DouDizhuError):

@@ -42,7 +42,7 @@ _worker: Worker[Any, Any] | None = None
 """The worker of a worker process."""
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when the one that started it is gone, however it went.
 
     A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
@@ -55,7 +55,7 @@ def _end_with_parent() -> None:
 
 def _start(make: Callable[[], Worker[Any, Any]]) -> None:
     global _worker
-    threading.Thread(target=_end_with_parent, name="parent-watch", daemon=True).start()
+    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the workers
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core: libraries must not start a thread a core each
     _worker = make()

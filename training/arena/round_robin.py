@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import Rules, __version__
-from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents, seatings
+from ddz_env.errors import unknown
+from training.arena.duplicate import ON_FAULT, DealPlayer, DealWorker, GameRecord, Match, check_agents, seatings
 from training.arena.errors import InvalidArenaError
 from training.arena.results import OnProgress, ResultStore, no_progress
 
-FORMAT = "ddz-arena-1"
+FORMAT = "ddz-arena-2"
 KEY = ("deal", "a", "b")
 """What names a unit of work in a file of games."""
 
@@ -36,21 +37,30 @@ class Arena:
         rules: The rules.
         seed: Seed of the deals and the agents.
         timing: Whether to record milliseconds; without them equal runs write equal files.
+        time_limit: Seconds that an agent may take to answer, which it then does in a process of its own; None for no
+            limit.
+        on_fault: What a fault of an agent does: ``lose`` that game, or ``stop`` the match.
 
     Raises:
-        InvalidArenaError: If there are fewer than two agents or the seed is out of range.
+        InvalidArenaError: If there are fewer than two agents, or a value is out of range.
     """
 
     agents: tuple[str, ...]
     rules: Rules = _STANDARD
     seed: int = 0
     timing: bool = True
+    time_limit: float | None = None
+    on_fault: str = "lose"
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if not 0 <= self.seed < 2**64:
             raise InvalidArenaError(f"seed={self.seed} must be in 0..2**64-1")
+        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
+            raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
+        if self.on_fault not in ON_FAULT:
+            raise InvalidArenaError(unknown("on_fault", self.on_fault, ON_FAULT))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -90,6 +100,7 @@ class Arena:
             "rules": {"name": self.rules.name, **rules},
             "seed": self.seed,
             "timing": self.timing,
+            "time_limit": self.time_limit,
         }
 
     def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
@@ -137,18 +148,26 @@ def run_arena(
         InvalidArenaError: If a number is out of range.
         WorkerDiedError: If a worker process died.
         UnknownAgentError: If an agent does not exist.
-        AgentFailedError: If an agent raises or chooses an illegal move.
+        AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
     for name, value, least in (("deals", deals, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    check_agents(arena.agents)
+    check_agents(arena.agents, arena.time_limit)
     named = list(zip(arena.labels, arena.agents, strict=True))
     tasks = {
         (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
         for deal in range(first_deal, first_deal + deals)
         for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
     }
-    start = functools.partial(DealWorker[list[GameRecord]], list, arena.rules, arena.seed, arena.timing)
+    player = functools.partial(
+        DealPlayer,
+        arena.rules,
+        arena.seed,
+        arena.timing,
+        time_limit=arena.time_limit,
+        on_fault=arena.on_fault,
+    )
+    start = functools.partial(DealWorker[list[GameRecord]], list, player)
     return (store or arena.store()).fill(tasks, start, processes, on_progress)

@@ -164,6 +164,7 @@ class AgentResult:
         score: Average score a game, paired by deal.
         ms_per_decision: Milliseconds a decision, forced moves included.
         decisions: Decisions.
+        faults: Games that the agent lost by a fault of its own.
     """
 
     agent: str
@@ -178,6 +179,7 @@ class AgentResult:
     score: Interval
     ms_per_decision: float
     decisions: int
+    faults: int
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, an interval as a dict; NaN becomes None."""
@@ -200,7 +202,9 @@ def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[i
 
 
 def win_share(record: GameRecord, letter: str) -> float:
-    """The share of an agent's seats that won; one half if nobody bid."""
+    """The share of an agent's seats that won; one half if nobody bid.  A fault loses the game."""
+    if record.fault_by:
+        return float(letter != record.fault_by)
     if not record.winner:
         return 0.5
     return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
@@ -243,7 +247,11 @@ def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], flo
 
 
 def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
-    outcomes = [record.winner == side for record, letter in samples if seats_of(record, letter, side)]
+    outcomes = [
+        letter != record.fault_by if record.fault_by else record.winner == side
+        for record, letter in samples
+        if seats_of(record, letter, side)
+    ]
     return wilson_interval(sum(outcomes), len(outcomes))
 
 
@@ -267,6 +275,7 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),
         ms_per_decision=milliseconds_a_decision(samples),
         decisions=decisions,
+        faults=sum(record.fault_by == letter for record, letter in samples),
     )
 
 

@@ -90,7 +90,7 @@ def warm_up(make: Callable[[], Agent], rules: Rules) -> None:
         make: Makes the agent.
         rules: The rules.
     """
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception, SystemExit, GeneratorExit):
         agent, state = make(), State.new(_WARM_SEED, rules)
         seat, left = state.seat, _WARM_DECISIONS
         agents = [agent if place == seat else _Simple() for place in range(rules.players)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from training.cli.console import EXIT_INTERRUPTED, console, counting_bar, error_console
+from training.cli.console import EXIT_FAULTS, EXIT_INTERRUPTED, console, counting_bar, error_console
 from training.cli.experiment import OtherCode
-from training.cli.tables import NOTE, results_table, write_csv, write_json
+from training.cli.tables import NOTE, fault_lines, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
     from training.arena.duplicate import GameRecord
@@ -40,12 +42,22 @@ def arena(
     resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
     allow_other_code: OtherCode = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
+        ),
+    ] = None,
+    on_fault: Annotated[
+        str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
+    ] = "lose",
     csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""
     from ddz_env import Rules
-    from ddz_env.errors import InvalidRulesError, unknown
+    from ddz_env.errors import DouDizhuError, InvalidRulesError, unknown
     from ddz_env.state import SCORINGS
     from training.arena.errors import InvalidArenaError
     from training.arena.provenance import other_code
@@ -56,18 +68,45 @@ def arena(
         raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
-    contest = Arena(tuple(agents), preset, seed, timing)
-    store, interrupted = contest.store(out, resume), False
-    try:
-        with other_code(allow_other_code):
-            records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
-    except KeyboardInterrupt:
-        records, interrupted = store.results, True
+    contest = Arena(tuple(agents), preset, seed, timing, time_limit, on_fault)
+    store, ended = contest.store(out, resume), None
+    with _fault_warnings() as warned:
+        try:
+            with other_code(allow_other_code):
+                records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
+        except (KeyboardInterrupt, DouDizhuError) as error:
+            records, ended = store.results, error
     _report(contest, records, scoring or preset.scoring, csv, json, store.settings)
-    if interrupted:
+    for text in warned:
+        console().print(text, style="bold red", markup=False, soft_wrap=True)
+    if isinstance(ended, DouDizhuError):
+        raise ended
+    if ended is not None:
         saved = f"; {out} is valid, resume it with --resume" if out else ""
         error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
         raise typer.Exit(EXIT_INTERRUPTED)
+    if warned or any(record.fault_by for record in records):
+        raise typer.Exit(EXIT_FAULTS)
+
+
+@contextmanager
+def _fault_warnings() -> Iterator[list[str]]:
+    """Collect what is said of agents that fail when they are closed, each text once; other warnings go their way."""
+    from training.arena.errors import AgentFaultWarning
+
+    texts: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AgentFaultWarning)
+        show = warnings.showwarning
+
+        def note(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if not issubclass(category, AgentFaultWarning):
+                show(message, category, *place)
+            elif str(message) not in texts:
+                texts.append(str(message))
+
+        warnings.showwarning = note  # type: ignore[assignment]  # its last two parameters are passed on
+        yield texts
 
 
 def run_with_progress(
@@ -119,6 +158,8 @@ def _report(
     if totals:
         screen.print(results_table(totals, "Against all others", screen.width, pairs=False))
     screen.print(NOTE, style="dim")
+    for line in fault_lines(records):
+        screen.print(line, style="bold red", markup=False, soft_wrap=True)
     if json is not None:
         write_json(json, {**settings, "scoring": scoring}, [*results, *totals])
     if csv is not None:

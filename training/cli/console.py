@@ -23,6 +23,8 @@ from typer.core import TyperGroup
 from ddz_env.errors import DouDizhuError
 
 EXIT_BAD_INPUT = 2
+EXIT_FAULTS = 3
+"""Played to the end, but an agent failed on the way."""
 EXIT_INTERRUPTED = 130
 
 _LOG_WIDTH = 160

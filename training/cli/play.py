@@ -92,10 +92,11 @@ def _play_out(
     screen: Console, state: State, own: int, others: dict[int, Agent], rngs: list[np.random.Generator]
 ) -> None:
     """Play until the end or until the person leaves."""
-    from ddz_env.agent import observe, reset, sight
+    from ddz_env.agent import observe, reset
+    from ddz_env.playing import ask, call, play_answer
 
     for seat, agent in others.items():
-        reset(agent, seat, state.rules)
+        call(agent, seat, "reset", reset, agent, seat, state.rules)
     while not state.is_over:
         seat = state.seat
         if seat == own:
@@ -103,12 +104,14 @@ def _play_out(
             if move is None:
                 screen.print("goodbye")
                 return
+            state.step(move)
         else:
-            move = others[seat].act(sight(others[seat], state), rngs[seat])
-            screen.print(f"seat {seat} ({(state.role(seat) or 'bidder').replace('_', ' ')}): {move}", markup=False)
-        state.step(move)
-        for agent in others.values():
-            observe(agent, seat, move)
+            role = (state.role(seat) or "bidder").replace("_", " ")
+            answer = call(others[seat], seat, "act", ask, others[seat], state, rngs[seat])
+            move = play_answer(state, others[seat], answer)
+            screen.print(f"seat {seat} ({role}): {move}", markup=False)
+        for place, agent in others.items():
+            call(agent, place, "observe", observe, agent, seat, move)
     _render(screen, state, None)
     result = state.returns("win")[own]
     screen.print("[bold green]you win[/]" if result > 0 else "[bold red]you lose[/]" if result < 0 else "nobody bid")

@@ -13,6 +13,7 @@ from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from training.arena.duplicate import GameRecord
     from training.arena.statistics import AgentResult, Interval
 
 
@@ -91,6 +92,18 @@ NOTE = (
     "95 % intervals: Wilson for one role, normal on the means of the deals for the rest. "
     "A score is a side's (both peasants together)."
 )
+
+
+def fault_lines(records: Sequence[GameRecord]) -> list[str]:
+    """A line for each agent that lost games by faults of its own: how many, and the first."""
+    lines = []
+    for agent in dict.fromkeys(record.label(letter) for record in records for letter in "ab"):
+        own = [record for record in records if agent in (record.a, record.b)]
+        lost = [record for record in own if record.fault_by and record.label(record.fault_by) == agent]
+        if lost:
+            first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
+            lines.append(f"{agent} failed, and so lost, {len(lost)} of its {len(own)} games; first in {first}")
+    return lines
 
 
 def write_json(path: Path, settings: dict[str, Any], results: Sequence[AgentResult]) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from ddz_env import State
 from ddz_env.agent import Agent
 from ddz_env.engine.moves import list_moves
+from ddz_env.generators import published_generator
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
 from training.arena.ordered_map import Worker
@@ -126,7 +127,8 @@ class _Follower(Worker[tuple[str, int], list[BranchingResult]]):
         state = new_game(deal)
         first_by_suit = count_by_suit(state)
         agents: list[Agent] = [make_agent(player)] * state.rules.players
-        rngs = seat_generators([self._seed, game_number("branching", player, deal, 0)], len(agents))
+        number = game_number("branching", player, deal, 0)
+        rngs = seat_generators([self._seed, number], len(agents), published_generator)
         leads: list[Choices] = []
         follows: list[Choices] = []
         while not state.is_over:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.playing import play_game, seat_generators
 from training.arena.duplicate import AgentKeeper, check_agents
@@ -161,7 +162,7 @@ class _GameWorker(AgentKeeper):
         number = game_number(self._experiment, lineup.name, deal, game)
         state = new_game(deal)
         agents = [self.agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
-        play_game(state, agents, seat_generators([self._seed, number], len(agents)))
+        play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
         if state.winner is None:
             raise InvalidExperimentError(f"deal {deal} ended without a winner")
         return [GameResult(game, deal, lineup.name, state.winner, len(state.history))]

@@ -27,6 +27,7 @@ from agents.worlds.rules_player import FAITHFUL, RulesPlayer
 from ddz_env import State, View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
+from ddz_env.generators import published_generator
 from ddz_env.notation import word_to_counts
 from ddz_env.options import Range
 from ddz_env.playing import play_one, seat_generators
@@ -191,7 +192,8 @@ class _Watcher(Worker[tuple[str, int], list[WatchResult]]):
         player, game = task
         state = State.new(seed=self._seed, game=game)
         seats = state.rules.players
-        agents, rngs = [make_agent(PLAYERS[player])] * seats, seat_generators([self._seed, game], seats)
+        agents = [make_agent(PLAYERS[player])] * seats
+        rngs = seat_generators([self._seed, game], seats, published_generator)
         moments: list[list[State]] = [[] for _ in range(seats)]
         while not state.is_over:
             if any(mover != state.seat for mover, _ in state.history):

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from agents.mcts.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
 from ddz_env.agent import Agent
+from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.playing import play_game, seat_generators
 from training.arena.ordered_map import Worker
@@ -109,7 +110,7 @@ class _UctGames(Worker[MiniDeal, list[DealResult]]):
         won, agents = 0, [self._contenders[kind], self._opponent]
         for repetition in range(self._options.games):
             number = (repetition * len(mini_deals()) + deal.number) * len(PLAYERS_1) + kind
-            rngs = seat_generators([self._options.seed, number], 2)
+            rngs = seat_generators([self._options.seed, number], 2, published_generator)
             won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
         return won
 

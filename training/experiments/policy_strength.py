@@ -16,9 +16,10 @@ from typing import Annotated
 
 from agents.neural.shipped import shipped_policy_path
 from ddz_env import Rules
+from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.provenance import file_digest
-from training.arena.duplicate import SIDES, DealWorker, GameRecord, Match, check_agents
+from training.arena.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import (
     Interval,
@@ -160,7 +161,8 @@ def run_policy_strength(
     check_agents(agents)
     settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
     store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
-    start = functools.partial(DealWorker[list[StrengthResult]], strength_result, Rules(), options.seed)
+    published = functools.partial(DealPlayer, Rules(), options.seed, make_generator=published_generator)
+    start = functools.partial(DealWorker[list[StrengthResult]], strength_result, published)
     return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
 

@@ -29,6 +29,7 @@ from agents.worlds.rules_player import Response, describe_move
 from ddz_env import State
 from ddz_env.actions import BID_BASE
 from ddz_env.agent import Agent
+from ddz_env.generators import published_generator
 from ddz_env.playing import play_one, seat_generators
 from ddz_env.registry import make_agent
 from training.arena.results import OnProgress, no_progress
@@ -65,7 +66,8 @@ def decision_facts(agent: str, games: int, seed: int = FIT_SEED, on_progress: On
 
 def _facts_of_game(player: Agent, seed: int, game: int) -> list[FloatArray]:
     state, facts = State.new(seed=seed, game=game), []
-    agents, rngs = [player] * state.rules.players, seat_generators([seed, game], state.rules.players)
+    agents = [player] * state.rules.players
+    rngs = seat_generators([seed, game], len(agents), published_generator)
     while not state.is_over:
         before = state.row.copy()
         move = play_one(state, agents, rngs)

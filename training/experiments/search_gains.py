@@ -28,6 +28,7 @@ from agents.neural_search.leaves import play_on
 from ddz_env import Rules, State
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.agent import cheats, close
+from ddz_env.generators import published_generator
 from ddz_env.observation import action_mask, observe
 from ddz_env.options import Range
 from ddz_env.registry import make_agent
@@ -155,7 +156,7 @@ class _GainWorker(AgentKeeper):
         agent = self.agent(spec)
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
-            view, rng = state.view(), np.random.default_rng([self._seed, game, place])
+            view, rng = state.view(), published_generator([self._seed, game, place])
             began = thinking_time()
             action = agent.act(view, rng).main
             seconds += thinking_time() - began

@@ -17,9 +17,10 @@ import numpy as np
 
 from ddz_env import Rules, State, View
 from ddz_env.agent import Agent
+from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.registry import make_agent
-from training.arena.duplicate import DealWorker, GameRecord, Match, check_agents
+from training.arena.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, normal_interval, won_by_side
 from training.arena.timing import processor_time
@@ -231,7 +232,8 @@ def run_search_options(
         for deal in range(options.first_deal, options.first_deal + options.deals)
         if (name, opponent) != ("plain", PLAIN)
     }
-    start = functools.partial(DealWorker[list[DealResult]], deal_result, Rules(), options.seed, timing=False)
+    published = functools.partial(DealPlayer, Rules(), options.seed, timing=False, make_generator=published_generator)
+    start = functools.partial(DealWorker[list[DealResult]], deal_result, published)
     return kept(store, store.fill(tasks, start, options.processes, on_progress))
 
 

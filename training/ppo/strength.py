@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agents.neural.agent import ModelAgent
 from agents.neural.model import PolicyModel
 from ddz_env.agent import Agent
+from ddz_env.generators import published_generator
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
 from training.arena.duplicate import DealPlayer
@@ -88,7 +89,8 @@ def measure_strength(
 
     results = []
     for opponent in opponents:
-        with closing(DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker)) as player:
+        player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
+        with closing(player):
             records = [
                 record
                 for deal in range(first_deal, first_deal + deals)

@@ -16,6 +16,7 @@ from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_fil
 from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.agent import Decision, cheats, close, reset
+from ddz_env.generators import published_generator
 from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 from ddz_env.playing import seat_generators
 from ddz_env.registry import make_agent
@@ -121,7 +122,7 @@ def record_visits(
         state = State.new(seed, rules, game)
         for seat in range(state.rules.players):
             reset(agent, seat, state.rules)
-        rngs = seat_generators([seed, game], state.rules.players)
+        rngs = seat_generators([seed, game], state.rules.players, published_generator)
         while not state.is_over:
             decision = agent.decide(state.view(), rngs[state.seat])
             recorder.note(state, decision)

@@ -1,0 +1,444 @@
+"""Agents that fail, by mistake or on purpose: every fault is named with its agent, loses the game, stops nothing."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ddz_env import Move, Rules, State, View, gym
+from ddz_env.errors import InvalidMoveError
+from ddz_env.generators import agent_generator, published_generator
+from ddz_env.playing import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
+from training.arena.agent_process import AgentProcesses
+from training.arena.duplicate import DealPlayer, GameRecord, forfeited
+from training.arena.errors import AgentFailedError, AgentFaultWarning
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import side_score, summarize, win_share
+from training.cli import app
+
+
+class Honest:
+    """Plays the first legal move."""
+
+    name = "honest"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return view.legal_moves()[0]
+
+
+class Nasty(BaseException):
+    """An error that is no Exception."""
+
+
+class Speechless(Exception):
+    """An error that ends the program when it is read."""
+
+    def __str__(self) -> str:
+        sys.exit(0)
+
+
+class Endless(Move):
+    """A move whose kickers have no end."""
+
+    @property
+    def kickers(self) -> Any:  # type: ignore[override]
+        return itertools.repeat(3)
+
+
+class Leaving(Move):
+    """A move that ends the program when it is read."""
+
+    @property
+    def main(self) -> int:  # type: ignore[override]
+        sys.exit(0)
+
+
+class Actor:
+    """Seems to be a Move."""
+
+    @property
+    def __class__(self) -> Any:
+        return Move
+
+    @__class__.setter
+    def __class__(self, value: object) -> None:
+        raise TypeError
+
+
+def unread(kind: type[Move], **fields: object) -> Move:
+    """A move that nobody has checked."""
+    move = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(move, name, value)
+    return move
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+FAULTS: dict[str, tuple[str, str, Any]] = {
+    "quits": ("act", "SystemExit: 0", lambda view: sys.exit(0)),
+    "quits without a code": ("act", "SystemExit", lambda view: sys.exit()),
+    "raises": ("act", "ZeroDivisionError: ", lambda view: 1 // 0),
+    "raises no Exception": ("act", "Nasty: so there", lambda view: _raise(Nasty("so there"))),
+    "leaves a generator": ("act", "GeneratorExit", lambda view: _raise(GeneratorExit())),
+    "runs out of memory": ("act", "MemoryError", lambda view: _raise(MemoryError())),
+    "raises what cannot be read": ("act", "Speechless: its text", lambda view: _raise(Speechless())),
+    "raises lines": ("act", "ValueError: a b", lambda view: _raise(ValueError("a\r\n\x00\ud800b"))),
+    "blames another": ("act", "'y' on seat 2", lambda view: _raise(AgentFaultError("y", 2, "act", "not me"))),
+    "answers nothing": ("act", "not NoneType", lambda view: None),
+    "answers text": ("act", "not str", lambda view: "pass"),
+    "answers what is not legal": ("act", "not legal", lambda view: Move.parse("BR")),
+    "answers an unfinished move": ("act", "AttributeError", lambda view: unread(Move)),
+    "answers endless kickers": ("act", "kickers", lambda view: unread(Endless, main=1)),
+    "answers a move that quits": ("act", "SystemExit: 0", lambda view: unread(Leaving)),
+    "answers what seems a move": ("act", "AttributeError", lambda view: Actor()),
+    "fails in reset": ("reset", "SystemExit: 0", lambda seat, rules: sys.exit(0)),
+    "fails in observe": ("observe", "KeyError: 'who'", lambda seat, move: {}["who"]),
+}
+"""Phase, part of the reason, and what the agent does then."""
+
+
+class Bad(Honest):
+    """Fails in one of its methods."""
+
+    def __init__(self, phase: str, does: Any) -> None:
+        setattr(self, phase, (lambda view, rng: does(view)) if phase == "act" else does)
+
+
+def match(bad: Any, preset: str = "standard", on_fault: str = "lose") -> list[GameRecord]:
+    player = DealPlayer(
+        Rules.preset(preset),
+        1,
+        timing=False,
+        maker=lambda spec: bad() if spec == "bad" else Honest(),
+        on_fault=on_fault,
+    )
+    return player.play(0, ("bad", "good"), ("x", "y"))
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_is_named_and_loses_the_game(kind: str) -> None:
+    phase, reason, does = FAULTS[kind]
+    records = match(lambda: Bad(phase, does))
+    assert [record.fault_by for record in records] == ["a", "a"]
+    for record in records:
+        assert f", {phase}: " in record.fault
+        assert reason in record.fault
+        assert record.fault.isprintable()
+        assert record.seats[int(record.fault.removeprefix("seat ")[0])] == "a"
+        assert (win_share(record, "a"), win_share(record, "b")) == (0.0, 1.0)
+        assert record.side(record.seats.index("b")) == record.winner
+        for scoring in ("win", "stake"):
+            assert side_score(record, "a", scoring) < 0 < side_score(record, "b", scoring)
+            assert sum(getattr(record, scoring)) == 0
+    bad, good = summarize(records)
+    assert (bad.wins.mean, bad.landlord_wins.mean, bad.peasant_wins.mean, bad.faults) == (0.0, 0.0, 0.0, 2)
+    assert (good.wins.mean, good.landlord_wins.mean, good.peasant_wins.mean, good.faults) == (1.0, 1.0, 1.0, 0)
+    with pytest.raises(AgentFailedError, match=rf"agent 'x' failed in seat \d of deal 0, game 0 .*, in {phase}: "):
+        match(lambda: Bad(phase, does), on_fault="stop")
+
+
+class NoName(Bad):
+    """Fails wherever it may, and in its name."""
+
+    def __init__(self) -> None:
+        super().__init__("act", lambda view: 1 // 0)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        sys.exit(0)
+
+
+class NoCheats(Honest):
+    """Fails when it is asked whether it cheats."""
+
+    @property
+    def cheats(self) -> bool:
+        raise OSError("gone")
+
+
+class NoConstruction(Honest):
+    def __init__(self) -> None:
+        sys.exit(0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        (NoName, "act: ZeroDivisionError"),
+        (NoCheats, "act: OSError: gone"),
+        (NoConstruction, "construction: SystemExit: 0"),
+    ],
+)
+def test_what_is_no_method_can_fail_too(kind: type[Any], fault: str) -> None:
+    records = match(kind)
+    assert [record.fault_by for record in records] == ["a", "a"]
+    assert all(fault in record.fault for record in records)
+
+
+def test_an_interrupt_is_the_users() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        match(lambda: Bad("act", lambda view: _raise(KeyboardInterrupt())))
+
+
+def test_in_an_auction_the_agent_at_fault_loses_whoever_sits_with_it() -> None:
+    late = lambda view: sys.exit(0) if view.landlord is not None else Move.parse("bid 3")  # noqa: E731
+    for does, fewest in ((lambda view: sys.exit(0), 0), (late, 1)):
+        records = match(lambda does=does: Bad("act", does), "bidding")
+        assert len(records) == 6
+        assert sum(record.landlord >= 0 for record in records) >= fewest
+        for record in records:
+            assert record.fault_by == "a"
+            assert (win_share(record, "a"), win_share(record, "b")) == (0.0, 1.0)
+            assert all((score < 0) == (seat == "a") for score, seat in zip(record.stake, record.seats, strict=True))
+            assert sum(record.stake) == 0
+        assert summarize(records)[0].wins.mean == 0.0
+
+
+def test_stakes_of_a_lost_game_are_those_of_the_moment() -> None:
+    state = State.from_hands(["44445", "33399", "TJ"], check_sizes=False)
+    bombing = lambda view: view.legal_moves()[-1] if view.landlord == view.seat and len(view.hand) == 5 else 1 // 0  # noqa: E731
+    agents = [Bad("act", bombing), Bad("act", bombing), Honest()]
+    with pytest.raises(AgentFaultError) as fault:
+        play_game(state, agents, seat_generators([0], 3))
+    assert (fault.value.seat, str(state.history[0][1])) == (1, "4444")
+    assert forfeited(state, "abb", "b").returns("stake") == (4.0, -2.0, -2.0)
+    assert not state.is_over
+
+
+@dataclass(frozen=True)
+class Changing(Move):
+    """A move that says something else each time it is read."""
+
+    answers: list[int] = field(default_factory=list)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "main":
+            answers = object.__getattribute__(self, "answers")
+            return answers.pop() if len(answers) > 1 else answers[0]
+        return super().__getattribute__(name)
+
+
+def test_a_move_that_changes_is_read_once() -> None:
+    state = State.from_hands(["345", "9", "T"], check_sizes=False)
+    legal = [move.main for move in state.legal_moves()]
+    move = unread(Changing, kickers=(), answers=[Move.parse("BR").main, legal[0]])
+    state.step(move)
+    assert state.history == [(0, Move(legal[0]))]
+    assert type(state.history[0][1]) is Move
+    heard: list[Any] = []
+    listening = Honest()
+    listening.observe = lambda seat, move: heard.append(move)  # type: ignore[attr-defined]
+    own = Bad("act", lambda view: Shy(view.legal_moves()[0].main))
+    play_game(
+        State.from_hands(["3", "9", "T"], check_sizes=False), [own, listening, listening], seat_generators([0], 3)
+    )
+    assert heard
+    assert {type(move) for move in heard} == {Move}
+    with pytest.raises(InvalidMoveError, match="integers"):
+        State.new(1).step(unread(Move, main="3"))
+
+
+class Shy(Move):
+    """A subclass."""
+
+
+# --- closing, the command, other loops ----------------------------------------
+
+OWN = """
+import os, sys, time
+
+class Honest:
+    name = "honest"
+    def act(self, view, rng):
+        return view.legal_moves()[int(rng.integers(len(view.legal_moves())))]
+
+class Quits(Honest):
+    def act(self, view, rng):
+        sys.exit(0)
+
+class Late(Honest):
+    games = 0
+    def reset(self, seat, rules):
+        Late.games += seat == 0
+        if Late.games > 3:
+            sys.exit(0)
+
+class Rude(Honest):
+    def close(self):
+        sys.exit(0)
+
+class Unmade(Honest):
+    def __init__(self):
+        sys.exit(0)
+
+class Toy(Honest):
+    def reset(self, seat, rules):
+        self.rules = rules.name
+    def act(self, view, rng):
+        if self.rules == "rlcard":
+            time.sleep(600)
+        if self.rules == "mini":
+            os._exit(7)
+        return super().act(view, rng)
+
+class Sleeper(Honest):
+    def act(self, view, rng):
+        while True:
+            time.sleep(1)
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    name = "hostile_own_agents"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code(own: str, tmp_path: Path) -> None:
+    command = ["arena", f"{own}:Quits", f"{own}:Honest", "--deals", "2", "--processes", "1"]
+    done = CliRunner().invoke(app, [*command, "--out", "games.csv", "--csv", "table.csv"])
+    assert done.exit_code == 3
+    assert "2 duplicate deals" in done.output
+    assert f"{own}:Quits failed, and so lost, 4 of its 4 games; first in deal 0, game 0, seat 0, act: S" in done.output
+    assert ",4\n" in (tmp_path / "table.csv").read_text()
+    again = CliRunner().invoke(app, [*command, "--out", "games.csv", "--resume"])
+    assert again.exit_code == 3
+    assert "lost, 4 of its 4 games" in again.output
+    stopped = CliRunner().invoke(
+        app, ["arena", f"{own}:Late", f"{own}:Honest", "--deals", "9", "--processes", "1", "--on-fault", "stop"]
+    )
+    assert stopped.exit_code == 2
+    assert "1 duplicate deals" in stopped.output or "2 duplicate deals" in stopped.output or "3 dup" in stopped.output
+    assert "AgentFailedError" in stopped.output
+    assert "in reset: SystemExit: 0" in stopped.output
+
+
+def test_a_fault_in_close_keeps_the_table(own: str) -> None:
+    done = CliRunner().invoke(app, ["arena", f"{own}:Rude", f"{own}:Honest", "--deals", "1", "--processes", "1"])
+    assert done.exit_code == 3
+    assert "1 duplicate deals" in done.output
+    assert done.output.count(f"agent '{own}:Rude' failed in close: SystemExit: 0") == 1
+    with pytest.warns(AgentFaultWarning, match="Rude' failed in close"):
+        run_arena(Arena((f"{own}:Rude", f"{own}:Honest"), timing=False), 1)
+
+
+def test_an_agent_that_cannot_be_made_is_named_before_the_first_game(own: str) -> None:
+    with pytest.raises(AgentFailedError, match=f"'{own}:Unmade' failed in construction: SystemExit: 0"):
+        run_arena(Arena((f"{own}:Honest", f"{own}:Unmade")), 1)
+
+
+@pytest.mark.parametrize(("phase", "does"), [("act", lambda view: sys.exit(0)), ("observe", lambda s, m: 1 // 0)])
+def test_an_opponent_in_an_environment_is_named(phase: str, does: Any) -> None:
+    env = gym.DouDizhuEnv(opponents=Bad(phase, does), role="peasant_up")
+    with pytest.raises(AgentFaultError, match=f"'honest' on seat 0, in {phase}: "):
+        env.reset(seed=1)
+    with pytest.raises(IllegalAgentMoveError, match="'honest' on seat 0"):
+        gym.DouDizhuEnv(opponents=Bad("act", lambda view: None), role="peasant_up").reset(seed=1)
+
+
+# --- processes of their own ---------------------------------------------------
+
+
+def test_what_does_not_answer_is_ended_and_made_anew(own: str) -> None:
+    def play(preset: str, agent: Any) -> State:
+        state = State.new(4, preset)
+        return play_game(state, [agent] * state.rules.players, seat_generators([4, 0], state.rules.players))
+
+    processes = AgentProcesses(time_limit=30)
+    try:
+        agent = processes.make(f"{own}:Toy")
+        assert play("standard", agent).history == play("standard", import_module(own).Toy()).history
+        agent._time_limit = 0.05  # type: ignore[attr-defined]
+        with pytest.raises(AgentFaultError, match=r"in act: no answer within 0.05 s"):
+            play("rlcard", agent)
+        with pytest.raises(AgentFaultError, match=r"in reset: its process ended"):
+            play("standard", agent)
+        with pytest.raises(AgentFaultError, match=r"in act: its process ended \(exit code 7\)"):
+            play("mini", processes.make(f"{own}:Toy"))
+    finally:
+        processes.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_time_limit_in_a_match(own: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.arena.agent_process.START_SECONDS", 20.0)
+    agents = (f"{own}:Honest", "random")
+    free = run_arena(Arena(agents, timing=False), 2)
+    assert run_arena(Arena(agents, timing=False, time_limit=30.0), 2, processes=processes) == free
+    if processes == 1:
+        lost = run_arena(Arena((f"{own}:Sleeper", "random"), timing=False, time_limit=0.5), 1)
+        assert [record.fault for record in lost] == [
+            f"seat {seat}, act: no answer within 0.5 s; its process was ended" for seat in (0, 1)
+        ]
+
+
+# --- what agents are given ----------------------------------------------------
+
+
+def test_nothing_that_a_view_gives_is_the_games() -> None:
+    state = State.new(5, "bidding")
+    state.step("bid 3")
+    state.step(state.legal_moves()[0])
+    before, words = state.copy(), state.rule_words.copy()
+    own = [getattr(state, name) for name in ("_row", "_ring", "_rule_words")]
+    for seat in range(3):
+        view = state.view(seat)
+        arrays = [getattr(view, name) for name in dir(view) if isinstance(getattr(view, name, None), np.ndarray)]
+        assert len(arrays) == 3
+        for array in arrays:
+            assert not any(np.shares_memory(array, other) for other in own)
+            array[:] = 1
+        assert isinstance(view.history, tuple)
+    assert state == before
+    assert (state.rule_words == words).all()
+    assert (state.ring == before.ring).all()
+    assert state.view().legal_moves() == before.view().legal_moves()
+
+
+def _entropies(rng: np.random.Generator) -> list[Any]:
+    children = [rng, *rng.spawn(2)]
+    return [child.bit_generator.seed_seq.entropy for child in children]  # type: ignore[attr-defined]
+
+
+def test_generators_tell_nothing_of_the_deal() -> None:
+    told: list[Any] = []
+
+    class Curious(Honest):
+        def act(self, view: View, rng: np.random.Generator) -> Move:
+            told.extend(_entropies(rng))
+            return super().act(view, rng)
+
+    player = DealPlayer(Rules(), 1234, timing=False, maker=lambda spec: Curious())
+    player.play(77, ("one", "two"))
+    env = gym.DouDizhuEnv(opponents=Curious(), role="peasant_up")
+    env.reset(seed=1234)
+    assert len(told) > 30
+    assert all(isinstance(entropy, int) and entropy > 2**200 for entropy in told)
+
+
+def test_generators_follow_from_their_key_and_the_published_ones_are_as_they_were() -> None:
+    assert agent_generator([1, 2, 3]).integers(2**62) == agent_generator([1, 2, np.uint64(3)]).integers(2**62)
+    assert agent_generator([1, 2, 3]).integers(2**62) == 1306001504346281689
+    drawn = {int(agent_generator(key).integers(2**62)) for key in ([1, 2], [12], [2, 1], [1, 2, 0], [1])}
+    assert len(drawn) == 5
+    assert drawn.isdisjoint({int(np.random.default_rng(key).integers(2**62)) for key in ([1, 2], [12], [2, 1], [1])})
+    key = [7, (5 << 64) | 3, 2]
+    assert (published_generator(key).random(5) == np.random.default_rng(key).random(5)).all()
+    assert all(entropy > 2**200 for entropy in _entropies(published_generator(key)))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import EXIT_INTERRUPTED, console, counting_bar, error_console
+from training.cli.console import console, counting_bar, error_console
+from training.cli.outputs import output_file, results_file
+from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
@@ -33,12 +35,15 @@ def arena(
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
     out: Annotated[
-        Path | None, typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.")
+        Path | None,
+        typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.", callback=results_file),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
-    csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the final table here.", callback=output_file())] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write the final table and the settings here.", callback=output_file())
+    ] = None,
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""
     from ddz_env import Rules

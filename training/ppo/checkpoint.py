@@ -11,7 +11,7 @@ from torch import nn
 
 from agents.neural.errors import TensorFileError, TensorFileMismatchError
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from agents.neural.weights import load_module, module_arrays
+from agents.neural.weights import check_architecture, load_module, module_arrays
 from ddz_env.errors import DouDizhuError
 from training.ppo.config import SelfPlayConfig
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
@@ -54,6 +54,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     try:
         config = SelfPlayConfig.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))
+        check_architecture(config.architecture, arrays, True, str(path))
         run = SelfPlay(config, threads)
         restore(run, arrays, about, str(path))
     except CheckpointError:

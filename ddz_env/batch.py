@@ -13,12 +13,14 @@ Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import NUM_ACTIONS, action_name
+from ddz_env.checks import as_array, check_flag, check_integer, check_seed, described
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.deal import new_game
 from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
@@ -28,7 +30,7 @@ from ddz_env.engine.score import write_returns
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
-from ddz_env.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, shown
 from ddz_env.observation import (
     CONCEALED_WORDS,
     MASK_BYTE_WORDS,
@@ -39,12 +41,15 @@ from ddz_env.observation import (
     write_observation,
 )
 from ddz_env.rules import R_PLAYERS, Rules
-from ddz_env.state import State, game_key
+from ddz_env.state import State
 from ddz_env.stepping import choose_scoring, marked
 from ddz_env.threads import run_chunks, usable_threads
 
 NO_ROLE = 3
 """Role of a seat before there is a landlord; 0 landlord, 1 peasant down, 2 peasant up."""
+
+MOST_GAMES = 2**24
+"""Games of one batch; each takes a kilobyte and a half."""
 
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
 _NO_SEAT = np.uint64(NO_SEAT)
@@ -227,11 +232,9 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
     Raises:
         InvalidMoveError: If they are not integers of shape ``[count]``.
     """
-    array = np.asarray(actions)
-    if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidMoveError(
-            f"actions must be integers of shape [{count}]; got {array.dtype} of shape {list(array.shape)}"
-        )
+    array = as_array(actions)
+    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
+        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
     return np.ascontiguousarray(array, np.int64)
 
 
@@ -249,14 +252,12 @@ def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
 
 
 def check_count(option: str, value: object) -> int:
-    """A positive integer option.
+    """How many games are stepped at once.
 
     Raises:
-        InvalidOptionError: If it is none.
+        InvalidOptionError: If it is no integer in 1..2**24.
     """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidOptionError(f"{option}={value!r} must be a positive integer")
-    return int(value)
+    return check_integer(option, value, 1, MOST_GAMES)
 
 
 class SelfPlayBatch:
@@ -310,10 +311,12 @@ class SelfPlayBatch:
         self.rules = Rules.preset(rules)
         self.threads = usable_threads(threads)
         self._scoring = choose_scoring(self.rules, scoring)
-        self._allocate((observation, mask, concealed))
-        self.reset(seed)
+        self.seed = check_seed(seed)
+        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
+        self._allocate(tuple(check_flag(name, part) for name, part in parts))
+        self.reset()
 
-    def _allocate(self, parts: tuple[bool, bool, bool]) -> None:
+    def _allocate(self, parts: tuple[bool, ...]) -> None:
         self._parts = parts
         self._rule_words = self.rules.words()
         self._slots = Slots.allocate(self.num_games, observation=parts[0], mask=parts[1], concealed=parts[2])
@@ -340,8 +343,7 @@ class SelfPlayBatch:
             InvalidDealError: If the seed is out of range.
         """
         if seed is not None:
-            game_key(seed)  # refuses a seed out of range
-            self.seed = int(seed)
+            self.seed = check_seed(seed)
         self.game[:] = np.arange(self.num_games, dtype=np.uint64)
         self.reward[:] = 0
         self.done[:] = False
@@ -376,7 +378,12 @@ class SelfPlayBatch:
         return self._actions
 
     def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own, without the history of moves."""
+        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
         state = State(self._slots.rows[index].copy(), self.rules)
         state.ring[:] = self._slots.rings[index]
         return state
@@ -397,18 +404,23 @@ class SelfPlayBatch:
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+            InvalidDealError: If its seed is out of range.
         """
+        if not isinstance(saved, Mapping):
+            raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
         missing = [name for name in ("rules", "seed", *self._saved()) if name not in saved]
         if missing:
             raise InvalidOptionError(f"the saved batch lacks {', '.join(missing)}")
         if not np.array_equal(saved["rules"], self._rule_words):
             raise InvalidOptionError(f"the saved batch does not follow the {self.rules.name} rules")
         for name, array in self._saved().items():
-            if np.shape(saved[name]) != array.shape:
+            given = as_array(saved[name])
+            if given is None or given.shape != array.shape or given.dtype != array.dtype:
                 raise InvalidOptionError(
-                    f"{name} of the saved batch has shape {np.shape(saved[name])}; this batch needs {array.shape}"
+                    f"{name} of the saved batch is {described(saved[name])}; "
+                    f"this batch needs {array.dtype} of shape {list(array.shape)}"
                 )
-        self.seed = int(saved["seed"])
+        self.seed = check_seed(saved["seed"])
         for name, array in self._saved().items():
             array[:] = saved[name]
         _show_all(self._slots, self._rule_words)

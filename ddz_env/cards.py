@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ddz_env.checks import check_integer
+from ddz_env.errors import InvalidHandError
+
 RANK_NAMES: str = "3456789TJQKA2BR"
 """One letter a rank, in playing order."""
 
@@ -34,10 +37,9 @@ def card_rank(card: int) -> int:
     """Return the rank 0..14 of a card id 0..53.
 
     Raises:
-        ValueError: If ``card`` is not a card id.
+        InvalidHandError: If ``card`` is not a card id.
     """
-    if not 0 <= card < NUM_CARDS:
-        raise ValueError(f"card id {card!r} does not exist: ids run from 0 to {NUM_CARDS - 1}")
+    card = check_integer("card id", card, 0, NUM_CARDS - 1, InvalidHandError)
     return card // 4 if card < 52 else card - 39
 
 
@@ -57,13 +59,14 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
         A list of 15 counts.
 
     Raises:
-        ValueError: If an id does not exist or is named twice.
+        InvalidHandError: If an id does not exist or is named twice.
     """
     counts = [0] * NUM_RANKS
     seen: set[int] = set()
     for card in cards:
+        rank = card_rank(card)
         if card in seen:
-            raise ValueError(f"card id {card} ({card_name(card)}) is named twice")
+            raise InvalidHandError(f"card id {card} ({card_name(card)}) is named twice")
         seen.add(card)
-        counts[card_rank(card)] += 1
+        counts[rank] += 1
     return counts

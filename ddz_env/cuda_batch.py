@@ -32,9 +32,10 @@ from ddz_env.batch import (
     show_game,
     step_game,
 )
+from ddz_env.checks import check_seed
 from ddz_env.errors import DouDizhuError, InvalidMoveError
 from ddz_env.rules import Rules
-from ddz_env.state import State, game_key
+from ddz_env.state import State
 from ddz_env.stepping import choose_scoring
 
 try:
@@ -194,6 +195,7 @@ class CudaSelfPlayBatch:
         self.num_games = check_count("num_games", num_games)
         self.rules = Rules.preset(rules)
         self.check = check
+        self.seed = check_seed(seed)
         self._scoring = choose_scoring(self.rules, scoring)
         host = Slots.allocate(self.num_games, observation=observation, mask=mask, concealed=concealed)
         self._slots = Slots(*(cuda.to_device(array) for array in host))
@@ -207,7 +209,7 @@ class CudaSelfPlayBatch:
         self.mask_words = self._slots.bits
         self.seat, self.role = self._slots.seats, self._slots.roles
         self.reward, self.done, self.game = self._slots.rewards, self._slots.done, self._slots.games
-        self.reset(seed)
+        self.reset()
 
     def reset(self, seed: int | None = None) -> None:
         """Deal every slot's first game.
@@ -219,8 +221,7 @@ class CudaSelfPlayBatch:
             InvalidDealError: If the seed is out of range.
         """
         if seed is not None:
-            game_key(seed)  # refuses a seed out of range
-            self.seed = int(seed)
+            self.seed = check_seed(seed)
         self.game.copy_to_device(np.arange(self.num_games, dtype=np.uint64))
         self.reward.copy_to_device(np.zeros((self.num_games, 3), np.float32))
         self.done.copy_to_device(np.zeros(self.num_games, np.bool_))

@@ -35,8 +35,9 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.checks import as_integer, check_number, check_seed
 from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
-from ddz_env.errors import GameOverError
+from ddz_env.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
 from ddz_env.observation import OBSERVATION, STATE, full_state
 from ddz_env.rules import Rules
 from ddz_env.screen import RENDER_MODES, Screen
@@ -73,7 +74,7 @@ def env(
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
-        InvalidOptionError: If the render mode is unknown.
+        InvalidOptionError: If the render mode is unknown, or the reward is no finite number.
     """
     return wrap(raw_env(rules=rules, render_mode=render_mode, scoring=scoring), illegal_reward)
 
@@ -86,8 +87,12 @@ def wrap(
     Args:
         game: ``raw_env`` or a wrapper of it.
         illegal_reward: Reward for an illegal action, which ends the game.
+
+    Raises:
+        InvalidOptionError: If the reward is no finite number.
     """
-    wrapped: Any = _TerminateIllegal(game, illegal_reward=illegal_reward)
+    reward = check_number("illegal_reward", illegal_reward)
+    wrapped: Any = _TerminateIllegal(game, illegal_reward=reward)
     wrapped = _AssertOutOfBounds(wrapped)
     return _OrderEnforcing(wrapped)
 
@@ -143,12 +148,20 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.state_space = spaces.Box(STATE.low, STATE.high, dtype=np.int8)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The observation space of an agent (always the same object)."""
-        return self.observation_spaces[agent]
+        """The observation space of an agent (always the same object).
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
+        """
+        return self.observation_spaces[self.possible_agents[self._seat(agent)]]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The action space of an agent (always the same object)."""
-        return self.action_spaces[agent]
+        """The action space of an agent (always the same object).
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
+        """
+        return self.action_spaces[self.possible_agents[self._seat(agent)]]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Deal.
@@ -162,10 +175,9 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidOptionError: If an option is unknown.
             InvalidDealError: If the deal does not fit the rules or the seed is out of range.
         """
-        number = self._number if seed is None else 0
-        if seed is not None:
-            self._seed = int(seed)
-        self._game.deal(self._seed, number, options)
+        chosen, number = (self._seed, self._number) if seed is None else (check_seed(seed), 0)
+        self._game.deal(chosen, number, options)
+        self._seed = chosen
         self._number = number + 1
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -208,10 +220,14 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
         Args:
             agent: One of ``possible_agents``.
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
         """
         game = self._game
-        if agent != self.agent_selection or game.over:
-            return {"observation": game.observe(self._seats[agent]), "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
+        seat = None if agent is self.agent_selection and not game.over else self._seat(agent)
+        if seat is not None and (agent != self.agent_selection or game.over):
+            return {"observation": game.observe(seat), "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
         mask = game.mask.copy()
         if self.terminations.get(agent, True):  # ended by an illegal action
             mask[:] = 0
@@ -237,6 +253,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Close the window, if there is one."""
         self._screen.close()
+
+    def _seat(self, agent: str) -> int:
+        try:
+            return self._seats[agent]
+        except (KeyError, TypeError):
+            raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
 
     def _find_roles(self) -> None:
         self._roles = [role_of(self._game.row, seat, self.rules.players) for seat in range(self.rules.players)]
@@ -304,7 +326,15 @@ class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: 
 
 
 class _AssertOutOfBounds(_Shortcuts, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped
-    pass
+    """Refuses by name what PettingZoo's wrapper asserts; an assertion is gone under ``python -O``."""
+
+    def step(self, action: Any) -> None:
+        agent, number = self.agent_selection, as_integer(action)
+        space: Any = self.action_space(agent)
+        if number is None or not 0 <= number < space.n:
+            if action is not None or not (self.terminations[agent] or self.truncations[agent]):
+                raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {space.n - 1}")
+        self.env.step(number)
 
 
 class _OrderEnforcing(_Shortcuts, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped

@@ -63,12 +63,41 @@ class MissingDependencyError(DouDizhuError, ImportError):
 
     def __init__(self, package: str) -> None:
         super().__init__(
-            f'{package} is needed to draw the table: pip install "ddz-env[render]" (render_mode="ansi" needs nothing)'
+            f'{package} is needed to draw the table: {install_hint("render")}; render_mode="ansi" needs nothing'
         )
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+_MOST_SHOWN = 120
+"""Characters of a value that a message shows."""
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, not too long, whatever it is.
+
+    Example:
+        >>> shown("ten"), shown([1, 2]), len(shown(10**5000)) <= 120
+        ("'ten'", '[1, 2]', True)
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # integers of thousands of digits, deep nesting, a foreign __repr__
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs an extra, for an installed package and for a checkout.
+
+    Args:
+        extra: Its name, or several separated by commas.
+    """
+    return f"pip install 'ddz-env[{extra}]' (in a checkout: pip install -e '.[{extra}]')"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
+    if not isinstance(name, str) or len(name) > _MOST_SHOWN:
+        return ""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
@@ -86,4 +115,4 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
         "unknown scoring 'wins' (did you mean 'win'?); choose from win, stake"
     """
     names = list(known)
-    return f"unknown {what} {name!r}{did_you_mean(str(name), names)}; choose from {', '.join(names)}"
+    return f"unknown {what} {shown(name)}{did_you_mean(name, names)}; choose from {', '.join(names)}"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ddz_env.actions import CATEGORIES, MAIN_GROUPS, SEGMENTS, MainGroup, segments_of
 from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
+from ddz_env.checks import as_integer
+from ddz_env.errors import InvalidMoveError, shown
 
 FlatAction = tuple[int, tuple[int, ...]]
 """Action id of the main group, and the kicker ranks in non-decreasing order."""
@@ -152,12 +154,12 @@ def openspiel_action(action_id: int) -> FlatAction:
     """The action that has an id in OpenSpiel.
 
     Raises:
-        ValueError: If the id is a bid (1, 2, 3) or does not exist.
+        InvalidMoveError: If the id is a bid (1, 2, 3) or does not exist.
     """
-    actions = openspiel_actions()
-    if action_id != 0 and not OPENSPIEL_BIDS < action_id < len(actions) + OPENSPIEL_BIDS:
-        raise ValueError(
-            f"OpenSpiel's action {action_id} is no move: pass is 0, "
+    actions, number = openspiel_actions(), as_integer(action_id)
+    if number is None or (number != 0 and not OPENSPIEL_BIDS < number < len(actions) + OPENSPIEL_BIDS):
+        raise InvalidMoveError(
+            f"OpenSpiel's action {shown(action_id)} is no move: pass is 0, "
             f"moves are {OPENSPIEL_BIDS + 1}..{len(actions) + OPENSPIEL_BIDS - 1}"
         )
-    return actions[action_id - OPENSPIEL_BIDS if action_id else 0]
+    return actions[number - OPENSPIEL_BIDS if number else 0]

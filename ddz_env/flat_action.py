@@ -24,9 +24,17 @@ from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from ddz_env import dou_dizhu_v0
 from ddz_env.actions import CATEGORIES, MAIN_GROUPS
+from ddz_env.checks import as_integer
 from ddz_env.dou_dizhu_v0 import ILLEGAL_REWARD, Observation
 from ddz_env.engine.moves import all_moves
-from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidRulesError
+from ddz_env.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidMoveError,
+    InvalidOptionError,
+    InvalidRulesError,
+    shown,
+)
 from ddz_env.flat import rlcard_actions
 from ddz_env.notation import Move, counts_to_word
 from ddz_env.rules import Rules
@@ -104,9 +112,12 @@ class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZ
 
     Raises:
         InvalidRulesError: If its rules have moves that the flat table lacks.
+        InvalidOptionError: If it is another environment.
     """
 
     def __init__(self, env: dou_dizhu_v0.raw_env) -> None:
+        if not isinstance(env, dou_dizhu_v0.raw_env):
+            raise InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {shown(env)}")
         check_covered(env.rules)
         super().__init__(env)
         self.inner = env
@@ -154,12 +165,14 @@ class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZ
             inner.step(action)
             return
         moves = flat_moves()
-        if isinstance(action, bool) or not isinstance(action, (int, np.integer)) or not 0 <= action < len(moves):
-            raise InvalidMoveError(f"action {action!r} does not exist: flat ids run from 0 to {len(moves) - 1}")
+        number = as_integer(action)
+        if number is None or not 0 <= number < len(moves):
+            raise InvalidMoveError(f"action {shown(action)} does not exist: flat ids run from 0 to {len(moves) - 1}")
+        action = number
         legal = self._legal_ids()
         if action not in legal:
-            shown = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])
-            raise IllegalMoveError(f"action {action} ({moves[action]}) is not legal; legal are {shown}")
+            names = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])
+            raise IllegalMoveError(f"action {action} ({moves[action]}) is not legal; legal are {names}")
         for stage in moves[action].actions:
             inner.step(stage)
 

@@ -15,7 +15,7 @@ Version history: v0, the first release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium
@@ -27,13 +27,13 @@ from gymnasium.vector.utils import batch_space
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import check_count
+from ddz_env.checks import as_array, as_integer, check_choice, check_flag, check_seed, described
 from ddz_env.engine.layout import STAGE
-from ddz_env.errors import InvalidMoveError, InvalidOptionError
+from ddz_env.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
-from ddz_env.screen import RENDER_MODES, Screen, choose
-from ddz_env.state import game_key
+from ddz_env.screen import RENDER_MODES, Screen
 from ddz_env.threads import usable_threads
 from ddz_env.view import STAGE_NAMES, View, role_of
 
@@ -79,7 +79,7 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         illegal_action: str = "terminate",
         render_mode: str | None = None,
     ) -> None:
-        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         self.render_mode, self._screen = render_mode, Screen(render_mode)
         self.observation_space = _observation_space()
         self.action_space = spaces.Discrete(NUM_ACTIONS)
@@ -101,8 +101,9 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
 
         Raises:
             InvalidOptionError: If a deal has unknown fields.
-            InvalidDealError: If the deal does not fit the rules.
+            InvalidDealError: If the deal does not fit the rules or the seed is out of range.
         """
+        seed = None if seed is None else check_seed(seed)
         super().reset(seed=seed)
         self._games.begin(self._all, [seed], options)
         if self.render_mode == "human":
@@ -120,9 +121,9 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
             InvalidMoveError: If the action is not an integer.
             IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
         """
-        if isinstance(action, bool) or not isinstance(action, (int, np.integer, np.ndarray)) or np.ndim(action) > 0:
-            raise InvalidMoveError(f"an action is an integer, not {action!r}")
-        checked = self._games.check(np.asarray([action]), self._all, refuse=self._refuse)
+        if (number := as_integer(action)) is None:
+            raise InvalidMoveError(f"an action is an integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
+        checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
         self._games.step(checked, self._all)
         tables = self._games.tables
         if self.render_mode == "human":
@@ -215,9 +216,9 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         threads: int | None = None,
         copy: bool = True,
     ) -> None:
-        choose("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         if not isinstance(autoreset_mode, AutoresetMode):
-            choose("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.num_envs = check_count("num_envs", num_envs)
         self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -227,7 +228,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._refuse = illegal_action == "raise"
-        self._copy = copy
+        self._copy = check_flag("copy", copy)
         self._games = LearnerGames(
             self.num_envs,
             rules,
@@ -257,29 +258,34 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
             InvalidDealError: If a seed is out of range.
         """
         seeds = self._seeds(seed)
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        super().reset(seed=as_integer(seed))
         chosen, rest = self._reset_mask(options)
         self._games.begin(chosen, seeds, rest)
         self._ended[chosen] = False
         return self._observations(), self._infos()
 
     def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
+        if not isinstance(options, (Mapping, type(None))):
+            raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
         rest = dict(options or {})
-        mask = np.asarray(rest.pop("reset_mask", np.ones(self.num_envs, np.bool_)))
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise InvalidOptionError(f"reset_mask must be bool of shape [{self.num_envs}] with at least one True")
+        given = rest.pop("reset_mask", np.ones(self.num_envs, np.bool_))
+        mask = as_array(given)
+        if mask is None or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise InvalidOptionError(
+                f"reset_mask must be bool of shape [{self.num_envs}] with at least one True, not {described(given)}"
+            )
         return mask, rest
 
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None] | None:
+    def _seeds(self, seed: Any) -> list[int | None] | None:
         if seed is None:
             return None
-        if isinstance(seed, int):
-            game_key(seed)  # refuses a seed out of range by our own name
-        numbers: Sequence[int | None] = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
-        seeds = list(numbers)
-        if len(seeds) != self.num_envs:
-            raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
-        return seeds
+        if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
+            seeds: list[int | None] = [None if one is None else check_seed(one) for one in seed]
+            if len(seeds) != self.num_envs:
+                raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
+            return seeds
+        first = check_seed(seed)
+        return list(range(first, first + self.num_envs))
 
     def step(
         self, actions: npt.NDArray[np.int64]

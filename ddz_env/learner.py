@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
+from ddz_env.checks import check_choice, check_seed
 from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0
-from ddz_env.errors import GameOverError, InvalidOptionError, InvalidRulesError, unknown
+from ddz_env.errors import GameOverError, InvalidRulesError
 from ddz_env.observation import (
     MASK_BYTE_WORDS,
     OBSERVATION_SIZE,
@@ -30,7 +31,7 @@ from ddz_env.observation import (
 )
 from ddz_env.opponents import ASKED, Opponents, play_randomly, play_whole_move
 from ddz_env.rules import R_PLAYERS, Rules
-from ddz_env.state import State, game_key
+from ddz_env.state import State
 from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
 from ddz_env.threads import run_chunks
 from ddz_env.view import ROLES, role_of
@@ -233,11 +234,8 @@ def check_role(role: str, rules: Rules) -> int:
         InvalidOptionError: If the role does not exist under the rules.
         InvalidRulesError: If an auction decides on the roles.
     """
-    roles = ROLES[: rules.players]
-    if role == "random":
+    if check_choice("role", role, (*ROLES[: rules.players], "random")) == "random":
         return RANDOM_ROLE
-    if role not in roles:
-        raise InvalidOptionError(unknown("role", role, (*roles, "random")))
     if rules.bidding != "fixed":
         raise InvalidRulesError(f"the auction of the {rules.name} rules decides who is {role}: use role='random'")
     return ROLES.index(role)
@@ -363,7 +361,7 @@ class LearnerGames:
         """
         for seed in seeds or ():
             if seed is not None:
-                game_key(seed)
+                check_seed(seed)
         given = dealt_state(options, self.rules, 0)
         self._number(chosen, seeds)
         if given is not None:

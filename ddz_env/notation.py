@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ddz_env.actions import (
     BID_BASE,
     CATEGORIES,
@@ -25,7 +27,8 @@ from ddz_env.actions import (
     action_name,
 )
 from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
-from ddz_env.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError
+from ddz_env.checks import as_integer
+from ddz_env.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, shown
 from ddz_env.rules import Rules
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
@@ -34,8 +37,20 @@ _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
 _WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)}
 
 
+def _integers(values: object) -> tuple[int, ...] | None:
+    """Whole numbers as a tuple; None for anything else."""
+    if type(values) is tuple and set(map(type, values)) <= {int}:
+        return values
+    if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
+        return None
+    found = tuple(map(as_integer, values))
+    return None if None in found else found  # type: ignore[return-value]  # there is no None in it
+
+
 def _parse_counts(text: str) -> tuple[int, ...]:
     """Read cards as people type them into 15 counts."""
+    if not isinstance(text, str):
+        raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {shown(text)}")
     counts = [0] * NUM_RANKS
     plain = _NOISE.sub("", text.strip().upper())
     position = 0
@@ -43,8 +58,8 @@ def _parse_counts(text: str) -> tuple[int, ...]:
         token = _TOKEN.match(plain, position)
         if token is None:
             raise InvalidHandError(
-                f"cannot read {plain[position]!r} in {text!r}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 "
-                "B (black joker) R (red joker)"
+                f"cannot read {plain[position]!r} in {shown(text)}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
+                "2 B (black joker) R (red joker)"
             )
         counts[RANK_NAMES.index(_SYNONYMS.get(token[1], token[1]))] += 1
         position = token.end()
@@ -87,8 +102,11 @@ class Hand:
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len(self.counts) != NUM_RANKS:
-            raise InvalidHandError(f"a hand is 15 counts, one a rank; got {len(self.counts)}")
+        counts = _integers(self.counts)
+        if counts is None or len(counts) != NUM_RANKS:
+            raise InvalidHandError(f"a hand is 15 counts, one a rank; got {shown(self.counts)}")
+        if counts is not self.counts:
+            object.__setattr__(self, "counts", counts)
         for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
             if not 0 <= count <= most:
                 raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
@@ -110,14 +128,21 @@ class Hand:
             InvalidHandError: If an id does not exist or stands twice.
         """
         try:
-            return cls(tuple(cards_to_counts(cards)))
-        except (ValueError, TypeError) as error:
-            raise InvalidHandError(str(error)) from error
+            ids = list(cards)
+        except TypeError as error:
+            raise InvalidHandError(f"card ids are whole numbers in a list, not {shown(cards)}") from error
+        return cls(tuple(cards_to_counts(ids)))
 
     @classmethod
     def from_word(cls, word: int) -> Hand:
-        """Unpack an engine word."""
-        return cls(word_to_counts(word))
+        """Unpack an engine word.
+
+        Raises:
+            InvalidHandError: If it is none.
+        """
+        if (number := as_integer(word)) is None:
+            raise InvalidHandError(f"a hand word is an integer, not {shown(word)}")
+        return cls(word_to_counts(number))
 
     @property
     def word(self) -> int:
@@ -153,9 +178,11 @@ class Move:
     kickers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if type(self.main) is not int or type(self.kickers) is not tuple or set(map(type, self.kickers)) - {int}:
+            self._convert()
         if not (0 <= self.main < KICKER_BASE or BID_BASE <= self.main < NUM_ACTIONS):
             raise InvalidMoveError(
-                f"main id {self.main} is no move: main groups are 0..{KICKER_BASE - 1}, "
+                f"main id {shown(self.main)} is no move: main groups are 0..{KICKER_BASE - 1}, "
                 f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
             )
         group = self.group
@@ -165,7 +192,7 @@ class Move:
         if group is None or not self.kickers:
             return
         if any(not 0 <= rank < NUM_RANKS for rank in self.kickers):
-            raise InvalidMoveError(f"kicker ranks are 0..14, got {self.kickers}")
+            raise InvalidMoveError(f"kicker ranks are 0..14, got {shown(self.kickers)}")
         if list(self.kickers) != sorted(self.kickers):
             raise InvalidMoveError(f"kickers {self.kickers} must be in non-decreasing order")
         for rank, times in Counter(self.kickers).items():
@@ -173,6 +200,17 @@ class Move:
                 raise InvalidMoveError(f"kicker {RANK_NAMES[rank]} has a rank of the body {group.name}")
             if times * group.kicker_size > FULL_DECK[rank]:
                 raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
+
+    def _convert(self) -> None:
+        """Take whole numbers of other types, and kickers in a list."""
+        main, kickers = as_integer(self.main), _integers(self.kickers)
+        if main is None or kickers is None:
+            raise InvalidMoveError(
+                f"a move is a main id and kicker ranks, as Move(5) or Move(42, (7,)), not {shown(self.main)} and "
+                f"{shown(self.kickers)}"
+            )
+        object.__setattr__(self, "main", main)
+        object.__setattr__(self, "kickers", kickers)
 
     @property
     def group(self) -> MainGroup | None:
@@ -211,13 +249,21 @@ class Move:
 
     @classmethod
     def from_words(cls, main: int, kickers: int) -> Move:
-        """Build a move from an action id and a kicker word of the engine."""
-        main = int(main)
-        if not kickers:
+        """Build a move from an action id and a kicker word of the engine.
+
+        Raises:
+            InvalidMoveError: If they are no move.
+        """
+        word = as_integer(kickers)
+        if word is None or as_integer(main) is None:
+            raise InvalidMoveError(f"a main id and a kicker word are integers, not {shown(main)} and {shown(kickers)}")
+        if not word:
             return cls(main)
-        size = MAIN_GROUPS[main].kicker_size
-        counts = word_to_counts(kickers)
-        return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // size)))
+        group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
+        if group is None or not group.kicker_count:
+            raise InvalidMoveError(f"{shown(main)} is no main group that takes kickers")
+        counts = word_to_counts(word)
+        return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // group.kicker_size)))
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
@@ -246,7 +292,7 @@ class Move:
             AmbiguousMoveError: If bare cards have several readings and the rules do not choose.
         """
         if not isinstance(text, str):
-            raise InvalidMoveError(f"a move is a string, not {type(text).__name__}")
+            raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {shown(text)}")
         rules = Rules.preset(rules)
         word = " ".join(text.strip().lower().split())
         if word in ("pass", "过", "不出"):

@@ -51,7 +51,7 @@ from typing import (
 
 import numpy as np
 
-from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,6 +110,7 @@ class Option(NamedTuple):
         range: The bounds of a number.
         optional: Whether it may be None.
         meaning: A sentence or two.
+        element: What each entry of a list may be; None for anything.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Option(NamedTuple):
     range: Range
     optional: bool
     meaning: str
+    element: Option | None = None
 
     @property
     def written(self) -> str:
@@ -157,20 +159,27 @@ class Option(NamedTuple):
         """
         if value is None and self.optional:
             return None
-        if any(type(value) is type(choice) and value == choice for choice in self.choices):
-            return value
+        for choice in self.choices:
+            if type(value) in (type(choice), np.str_) and value == choice:
+                return choice
         if isinstance(value, (bool, np.bool_)):
             if bool in self.kinds:
                 return bool(value)
-        elif isinstance(value, (int, float, np.number)):
+        elif isinstance(value, (int, float, np.integer, np.floating)):
             number = self._number(value)
             if number is not None:
                 return number
-        elif isinstance(value, list) and tuple in self.kinds:
-            return tuple(value)
+        elif isinstance(value, (list, tuple)) and tuple in self.kinds:
+            return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
         elif isinstance(value, self._others):
             return value
-        raise error(f"{self.name}={value!r} must be {'one of ' if len(self.choices) > 1 else ''}{self.values}")
+        wanted = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
+        raise error(f"{self.name}={shown(value)} must be {wanted}{did_you_mean(value, map(str, self.choices))}")
+
+    def _entry(self, place: int) -> Option:
+        """What stands at a place of a list."""
+        whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
+        return whole._replace(name=f"{self.name}[{place}]")
 
     def _number(self, value: Any) -> int | float | None:
         """The number as a type that it may have; None if it has none, or is out of range."""
@@ -197,7 +206,8 @@ class Option(NamedTuple):
             DouDizhuError: ``error``, if it is not one of the values allowed.
         """
         if tuple in self.kinds:
-            return tuple(filter(None, (part.strip() for part in text.split(","))))
+            parts = filter(None, (part.strip() for part in text.split(",")))
+            return tuple(self._entry(place).read(part, error) for place, part in enumerate(parts))
         value = plain_value(text)
         return self.checked(text if str in self.kinds and value is not None else value, error)
 
@@ -308,9 +318,9 @@ class Options:
             InvalidAgentOptionError: If options are missing, unknown or have values that are not allowed.
         """
         if not isinstance(values, Mapping):
-            raise cls.error(f"options are names with values, not {values!r}")
+            raise cls.error(f"options are names with values, not {shown(values)}")
         kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
-        if different := sorted(set(values) ^ set(kinds)):
+        if different := sorted(map(str, set(values) ^ set(kinds))):
             raise cls.error(f"options differ in {', '.join(different)}")
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
 
@@ -329,7 +339,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     for text in texts:
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if not equals or not name or not value:
-            raise error(f"{text!r} is not name=value, as in iterations=2000")
+            raise error(f"{shown(text)} is not name=value, as in iterations=2000")
         if name in found:
             raise error(f"option {name!r} is given twice")
         found[name] = value
@@ -398,7 +408,13 @@ def _options(cls: Any) -> tuple[Option, ...]:
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
+    default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+    return _of_hint(field.name, default, hint, meaning)
+
+
+def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
     kinds: list[type] = []
+    element: Option | None = None
     choices: list[Any] = []
     bounds = Range()
     optional = False
@@ -419,8 +435,9 @@ def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
             kinds.append(object)
         else:
             kinds.append(origin or hint)
-    default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
-    return Option(field.name, default, tuple(kinds), tuple(choices), bounds, optional, meaning)
+            if origin is tuple and get_args(hint)[1:] == (...,):
+                element = _of_hint("", dataclasses.MISSING, get_args(hint)[0])
+    return Option(name, default, tuple(kinds), tuple(choices), bounds, optional, meaning, element)
 
 
 def meanings(cls: type) -> dict[str, str]:

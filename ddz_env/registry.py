@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.agent import Agent
-from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean
+from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
 from ddz_env.options import Option, Range, plain_value, refuse_unknown, split_options
 
 GROUP = "ddz_env.agents"
@@ -52,7 +52,7 @@ def make_agent(agent: str | object) -> Agent:
         'random'
     """
     if not isinstance(agent, str):
-        return _checked(agent, repr(agent), type(agent).__name__)
+        return _checked(agent, shown(agent), type(agent).__name__)
     factory, options = read_agent(agent)
     try:
         made = factory(**options)
@@ -128,10 +128,12 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
         >>> parse_options("iterations=2000,exploration=0.7,reuse=true")
         {'iterations': 2000, 'exploration': 0.7, 'reuse': True}
     """
+    if not isinstance(text, str):
+        raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
     try:
         written = split_options(filter(None, (piece.strip() for piece in text.split(","))), InvalidAgentOptionError)
     except InvalidAgentOptionError as error:
-        raise InvalidAgentOptionError(f"{spec or text!r}: {error}") from None
+        raise InvalidAgentOptionError(f"{shown(spec or text)}: {error}") from None
     return {name: plain_value(value) for name, value in written.items()}
 
 
@@ -157,7 +159,7 @@ def agent_factory(name: str) -> Callable[..., Any]:
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = _factory(name)
+    factory = _factory(name) if isinstance(name, str) else None
     if factory is None:
         raise _unknown(name)
     return factory
@@ -275,9 +277,9 @@ def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> N
 
 
 def _unknown(name: str) -> UnknownAgentError:
-    if name in _declared():
+    if isinstance(name, str) and name in _declared():
         return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
-    return UnknownAgentError(f"no agent is called {name!r}{did_you_mean(name, agent_names())}; {_known()}")
+    return UnknownAgentError(f"no agent is called {shown(name)}{did_you_mean(name, agent_names())}; {_known()}")
 
 
 def _known() -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import CATEGORIES, SEGMENTS
 from ddz_env.cards import FULL_DECK, MAX_HAND, NUM_RANKS
-from ddz_env.errors import InvalidRulesError, unknown
+from ddz_env.checks import check_choice
+from ddz_env.errors import DouDizhuError, InvalidRulesError, shown
+from ddz_env.options import Options, Range
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -27,11 +29,15 @@ STANDARD_CATEGORIES: tuple[str, ...] = tuple(
 )
 BOTZONE_CATEGORIES: tuple[str, ...] = (*STANDARD_CATEGORIES, "shuttle", "shuttle+solos", "shuttle+pairs")
 
-_BIDDING = ("fixed", "once", "until-passed")
-_DECLINE = ("redeal", "first-seat", "end")
-_TRIO = ("any", "not-adjacent", "merge")
-_SCORING = ("win", "stake", "botzone")
-_AMBIGUOUS = ("ask", "longest")
+_Bidding = Literal["fixed", "once", "until-passed"]
+_Decline = Literal["redeal", "first-seat", "end"]
+_Trios = Literal["any", "not-adjacent", "merge"]
+_BIDDING, _DECLINE, _TRIO = get_args(_Bidding), get_args(_Decline), get_args(_Trios)
+
+_NEEDED_CATEGORIES = ("pass", "solo")
+"""Without them there are positions without a legal action: a last card, a move that cannot be beaten."""
+_LARGEST_SMALL_HAND = 3
+"""The half-deck game deals again where the landlord holds no more cards."""
 
 # Words of the rules array that kernels read.
 R_PLAYERS, R_SEGMENTS, R_KICKER_REPEAT, R_TWO_JOKERS, R_TRIO_KICKERS, R_CHAIN_FROM_QUAD = range(6)
@@ -45,7 +51,7 @@ DECLINE_REDEAL, DECLINE_FIRST_SEAT, DECLINE_END = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Options):
     """Everything in which variants of Dou Dizhu differ.
 
     Attributes:
@@ -77,44 +83,46 @@ class Rules:
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``.
         peasant_reward: A winning peasant's reward under ``"win"``: 0.5 makes the game zero-sum, 1 is the usual
             learning signal.
+
+    Raises:
+        InvalidRulesError: If an option has another type or is out of range, or if options contradict each other.
     """
 
+    error: ClassVar[type[DouDizhuError]] = InvalidRulesError
+
     name: str = "standard"
-    players: int = 3
-    deck: tuple[int, ...] = FULL_DECK
-    hand_size: int = 17
-    bottom: int = 3
+    players: Annotated[int, Range(2, 3)] = 3
+    deck: tuple[Annotated[int, Range(0, 4)], ...] = FULL_DECK
+    hand_size: Annotated[int, Range(1, MAX_HAND)] = 17
+    bottom: Annotated[int, Range(0, MAX_HAND)] = 3
     half_deck: bool = False
     categories: tuple[str, ...] = STANDARD_CATEGORIES
-    kicker_repeat: int = 1
+    kicker_repeat: Annotated[int, Range(1, 4)] = 1
     two_jokers: bool = False
-    kicker_trios: Literal["any", "not-adjacent", "merge"] = "any"
+    kicker_trios: _Trios = "any"
     chain_from_quad: bool = True
     bombs: bool = True
     bombs_beat_rocket: bool = False
-    bidding: Literal["fixed", "once", "until-passed"] = "fixed"
-    all_decline: Literal["redeal", "first-seat", "end"] = "redeal"
+    bidding: _Bidding = "fixed"
+    all_decline: _Decline = "redeal"
     doubling: bool = False
     open_hands: bool = False
     ambiguous_cards: Literal["ask", "longest"] = "ask"
     scoring: Literal["win", "stake", "botzone"] = "win"
     peasant_reward: float = 0.5
 
-    def __post_init__(self) -> None:
-        self._choose("players", self.players, (2, 3))
-        self._choose("kicker_repeat", self.kicker_repeat, (1, 2, 3, 4))
-        self._choose("kicker_trios", self.kicker_trios, _TRIO)
-        self._choose("ambiguous_cards", self.ambiguous_cards, _AMBIGUOUS)
-        self._choose("bidding", self.bidding, _BIDDING)
-        self._choose("all_decline", self.all_decline, _DECLINE)
-        self._choose("scoring", self.scoring, _SCORING)
-        self._choose("peasant_reward", self.peasant_reward, (0.5, 1.0))
+    def check(self) -> None:
+        """Refuse rules under which no game can be dealt or played."""
+        if self.peasant_reward not in (0.5, 1.0):
+            raise InvalidRulesError(f"peasant_reward={self.peasant_reward!r} must be 0.5 or 1")
         for name in self.categories:
-            self._choose("categories", name, ALL_CATEGORIES)
-        if len(self.deck) != NUM_RANKS or any(not 0 <= n <= m for n, m in zip(self.deck, FULL_DECK, strict=True)):
-            raise InvalidRulesError(f"deck {self.deck!r} must be 15 counts of at most {FULL_DECK}")
+            check_choice("category", name, ALL_CATEGORIES, InvalidRulesError)
+        if missing := [name for name in _NEEDED_CATEGORIES if name not in self.categories]:
+            raise InvalidRulesError(f"categories must have {' and '.join(missing)}: a game could not go on without")
+        if len(self.deck) != NUM_RANKS or any(count > most for count, most in zip(self.deck, FULL_DECK, strict=True)):
+            raise InvalidRulesError(f"deck={shown(self.deck)} must be 15 counts of at most {FULL_DECK}")
         dealt = self.players * self.hand_size + self.bottom
-        if self.hand_size < 1 or self.bottom < 0 or dealt > sum(self.deck):
+        if dealt > sum(self.deck):
             raise InvalidRulesError(
                 f"{self.players} hands of {self.hand_size} and {self.bottom} landlord cards need {dealt} cards; "
                 f"the deck has {sum(self.deck)}"
@@ -123,13 +131,10 @@ class Rules:
             raise InvalidRulesError(f"three players share out the whole deck of {sum(self.deck)}, not {dealt} cards")
         if self.hand_size + self.bottom > MAX_HAND:
             raise InvalidRulesError(f"a hand may hold at most {MAX_HAND} cards")
+        if self.half_deck and self.hand_size + self.bottom <= _LARGEST_SMALL_HAND:
+            raise InvalidRulesError(f"half_deck needs landlords that are dealt more than {_LARGEST_SMALL_HAND} cards")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
             raise InvalidRulesError("bidding needs three players and the full deck")
-
-    @staticmethod
-    def _choose(option: str, value: object, choices: tuple[Any, ...]) -> None:
-        if value not in choices:
-            raise InvalidRulesError(unknown(option, value, map(str, choices)))
 
     def replace(self, **changes: Any) -> Rules:
         """Return a copy with some fields changed.
@@ -137,10 +142,7 @@ class Rules:
         Raises:
             InvalidRulesError: If a field is unknown or its value is out of range.
         """
-        known = {field.name for field in dataclasses.fields(self)}
-        for option in changes:
-            if option not in known:
-                raise InvalidRulesError(unknown("rule option", option, sorted(known)))
+        self.check_names(changes)
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
@@ -190,10 +192,8 @@ class Rules:
             >>> Rules.preset("rlcard").kicker_repeat
             3
         """
-        if isinstance(name, str):
-            if name not in PRESETS:
-                raise InvalidRulesError(unknown("rules preset", name, PRESETS))
-            name = PRESETS[name]
+        if not isinstance(name, Rules):
+            name = PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
         return name.replace(**changes) if changes else name
 
 

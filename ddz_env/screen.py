@@ -7,21 +7,11 @@ from typing import Any
 
 import gymnasium
 
-from ddz_env.errors import InvalidOptionError, unknown
+from ddz_env.checks import check_choice
 from ddz_env.state import State
 from ddz_env.view import View
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
-
-
-def choose(option: str, value: object, choices: Sequence[str]) -> None:
-    """Check an option that is one of several texts.
-
-    Raises:
-        InvalidOptionError: If it is none of them.
-    """
-    if value not in choices:
-        raise InvalidOptionError(unknown(option, value, choices))
 
 
 class Screen:
@@ -37,7 +27,7 @@ class Screen:
 
     def __init__(self, mode: str | None, modes: Sequence[str] = RENDER_MODES) -> None:
         if mode is not None:
-            choose("render_mode", mode, modes)
+            check_choice("render_mode", mode, modes)
         self._mode = mode
         self._window: Any = None
 

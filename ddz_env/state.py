@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ddz_env.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
 from ddz_env.cards import RANK_NAMES
+from ddz_env.checks import as_integer, check_choice, check_flag, check_seed
 from ddz_env.engine import layout as at
 from ddz_env.engine.deal import new_game, start_game
 from ddz_env.engine.legal import is_legal
@@ -24,7 +25,7 @@ from ddz_env.errors import (
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
-    unknown,
+    shown,
 )
 from ddz_env.notation import Hand, Move, plain_move
 from ddz_env.rules import Rules
@@ -39,10 +40,7 @@ def game_key(seed: int, game: int = 0) -> np.uint64:
     Raises:
         InvalidDealError: If seed or number is negative or needs more than 64 bits.
     """
-    for name, value in (("seed", seed), ("game", game)):
-        if not isinstance(value, (int, np.integer)) or not 0 <= value < 2**64:
-            raise InvalidDealError(f"{name}={value!r} must be an integer in 0..2**64-1")
-    return np.uint64(key(np.uint64(seed), np.uint64(game)))
+    return np.uint64(key(np.uint64(check_seed(seed)), np.uint64(check_seed(game, "game"))))
 
 
 class State:
@@ -60,6 +58,10 @@ class State:
     __slots__ = ("_log", "_ring", "_row", "_rule_words", "_rules")
 
     def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
+        if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
+            raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
+        if not isinstance(rules, Rules):
+            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
         self._row = row
         self._rules = rules
         self._rule_words = rules.words()
@@ -108,9 +110,11 @@ class State:
             InvalidDealError: If the number or size of the hands is wrong or the deck lacks the cards.
             InvalidHandError: If a hand cannot be read.
         """
-        rules = Rules.preset(rules)
-        parsed = [Hand.parse(hand) if isinstance(hand, str) else hand for hand in hands]
-        low = Hand.parse(bottom) if isinstance(bottom, str) else bottom
+        rules, check_sizes = Rules.preset(rules), check_flag("check_sizes", check_sizes)
+        if isinstance(hands, str) or not isinstance(hands, Sequence):
+            raise InvalidDealError(f"hands are a list with one hand a seat, not {shown(hands)}")
+        parsed = [hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in hands]
+        low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
         if len(parsed) != rules.players:
             raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {len(parsed)} hands")
         for seat, hand in enumerate(parsed):
@@ -227,6 +231,8 @@ class State:
         self._check_running()
         if isinstance(move, str):
             move = Move.parse(move, self._rules)
+        if not isinstance(move, Move):
+            raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
         move = plain_move(move)  # what is checked is what is played, whatever a subclass says next time
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
@@ -243,8 +249,10 @@ class State:
             IllegalMoveError: If the id is not legal now.  The game is unchanged.
         """
         self._check_running()
-        if isinstance(action, bool) or not isinstance(action, (int, np.integer)) or not 0 <= action < NUM_ACTIONS:
-            raise InvalidMoveError(f"action {action!r} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+        number = as_integer(action)
+        if number is None or not 0 <= number < NUM_ACTIONS:
+            raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+        action = number
         if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
             names = ", ".join(f"{a} ({action_name(a)})" for a in self.legal_actions()[:12])
             raise IllegalMoveError(
@@ -261,11 +269,9 @@ class State:
         Raises:
             InvalidRulesError: If the scoring is unknown.
         """
-        scoring = scoring or self._rules.scoring
-        if scoring not in SCORINGS:
-            raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
+        name = self._rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
         values = np.zeros(3)
-        write_returns(self._row, self._rule_words, SCORINGS[scoring], self._rules.peasant_reward, values)
+        write_returns(self._row, self._rule_words, SCORINGS[name], self._rules.peasant_reward, values)
         return tuple(float(v) for v in values[: self._rules.players])
 
     def copy(self) -> State:
@@ -302,9 +308,12 @@ class State:
         """A checked seat number, the acting seat for None."""
         if seat is None:
             return self.seat
-        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self._rules.players:
-            raise InvalidDealError(f"seat {seat!r} does not exist: {self._rules.name} has 0..{self._rules.players - 1}")
-        return int(seat)
+        number = as_integer(seat)
+        if number is None or not 0 <= number < self._rules.players:
+            raise InvalidDealError(
+                f"seat {shown(seat)} does not exist: {self._rules.name} has 0..{self._rules.players - 1}"
+            )
+        return number
 
     def _check_running(self) -> None:
         if self.is_over:

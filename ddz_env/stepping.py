@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.checks import check_choice
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import new_game
 from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
@@ -23,7 +24,7 @@ from ddz_env.engine.score import write_returns
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
-from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError, unknown
+from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.notation import Move, word_to_counts
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
@@ -156,9 +157,7 @@ def choose_scoring(rules: Rules, scoring: str | None) -> int:
     Raises:
         InvalidRulesError: If the scoring is unknown.
     """
-    name = scoring or rules.scoring
-    if name not in SCORINGS:
-        raise InvalidRulesError(unknown("scoring", name, SCORINGS))
+    name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
     return SCORINGS[name]
 
 
@@ -180,6 +179,10 @@ def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> S
         InvalidDealError: If the deal does not fit the rules.
         InvalidHandError: If a hand cannot be read.
     """
+    if options is None:
+        return None
+    if not isinstance(options, Mapping):
+        raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
     if not options:
         return None
     deal: Any = options.get("deal", options)
@@ -190,11 +193,9 @@ def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> S
     if deal is options and "hands" not in options:
         warnings.warn(f"reset ignores the options {', '.join(map(repr, options))}", stacklevel=4)
         return None
-    unknown = [name for name in deal if name not in _DEAL_OPTIONS]
-    if unknown or "hands" not in deal:
-        raise InvalidOptionError(
-            f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {', '.join(map(repr, deal))}"
-        )
+    if not isinstance(deal, Mapping) or "hands" not in deal or any(name not in _DEAL_OPTIONS for name in deal):
+        given = shown(list(deal) if isinstance(deal, Mapping) else deal)
+        raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {given}")
     return State.from_hands(rules=rules, seed=seed, **deal)
 
 
@@ -266,13 +267,16 @@ class Game:
         """
         if not self._play(action):
             self.state().step_action(action)  # knows what is wrong, and raises it
-            raise IllegalMoveError(f"action {action!r} is not legal now")
+            raise IllegalMoveError(f"action {shown(action)} is not legal now")
 
     def _play(self, action: object) -> bool:
         """Play a legal action; False, and no change, for anything else."""
-        if isinstance(action, bool) or not hasattr(action, "__index__"):
+        if type(action) is bool:
             return False
-        number = operator.index(action)
+        try:
+            number = operator.index(action)  # type: ignore[arg-type]  # that is what is tried
+        except Exception:  # no integer; a foreign __index__ raises what it likes
+            return False
         return 0 <= number < NUM_ACTIONS and step_and_look(
             self.row, self.ring, self._log, self.rule_words, number, self._bits, self._observation, self._mask
         )

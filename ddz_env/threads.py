@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ddz_env.errors import InvalidOptionError
+from ddz_env.checks import check_integer
 
 MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
@@ -31,9 +31,7 @@ def usable_threads(threads: int | None) -> int:
     if threads is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return min(cores or 1, MOST_THREADS)
-    if isinstance(threads, bool) or not hasattr(threads, "__index__") or not 1 <= int(threads) <= MOST_THREADS:
-        raise InvalidOptionError(f"threads={threads!r} must be an integer in 1..{MOST_THREADS}, or None for all cores")
-    return int(threads)
+    return check_integer("threads", threads, 1, MOST_THREADS)
 
 
 def run_chunks(function: Callable[..., Any], count: int, threads: int, *arguments: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.checks import check_integer
 from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.legal import legal_mask
@@ -14,6 +15,7 @@ from ddz_env.engine.moves import all_moves
 from ddz_env.engine.score import stake
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
+from ddz_env.errors import InvalidDealError
 from ddz_env.notation import Hand, Move
 from ddz_env.rules import R_OPEN_HANDS, R_PLAYERS, Rules
 
@@ -154,7 +156,12 @@ class View:
         return Hand.from_word(int(self.row[at.KNOWN]))
 
     def played(self, seat: int) -> Hand:
-        """The cards a seat has played."""
+        """The cards a seat has played.
+
+        Raises:
+            InvalidDealError: If there is no such seat.
+        """
+        seat = check_integer("seat", seat, 0, self.rules.players - 1, InvalidDealError)
         return Hand.from_word(int(self.row[at.PLAYED + seat]))
 
     @property

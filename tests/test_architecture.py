@@ -24,16 +24,18 @@ PACKAGES = ("ddz_env", "agents", "training")
 INNER_ROOMS = (
     "ddz_env.actions",
     "ddz_env.cards",
+    "ddz_env.checks",
     "ddz_env.engine",
     "ddz_env.errors",
     "ddz_env.flat",
     "ddz_env.notation",
     "ddz_env.observation",
+    "ddz_env.options",
     "ddz_env.rules",
     "ddz_env.state",
     "ddz_env.view",
 )
-INNER_DEPENDENCIES = {"numpy", "numba"}
+INNER_DEPENDENCIES = {"numpy", "numba", "typing_extensions"}  # the last for the type checker alone
 
 # What each package must not import: whatever stands above it.
 ABOVE = {

@@ -195,7 +195,7 @@ def test_wrong_options_and_saved_batches() -> None:
         batch.load_state_dict({name: value for name, value in saved.items() if name != "rows"})
     with pytest.raises(InvalidOptionError, match="does not follow the mini rules"):
         SelfPlayBatch(3, "mini").load_state_dict(saved)
-    with pytest.raises(InvalidOptionError, match=r"shape \(3, 32\); this batch needs \(4, 32\)"):
+    with pytest.raises(InvalidOptionError, match=r"of shape \[3, 32\]; this batch needs uint64 of shape \[4, 32\]"):
         SelfPlayBatch(4).load_state_dict(saved)
 
 

@@ -22,6 +22,7 @@ from training.arena.results import read_results
 from training.bench.benchmark import Contender, Part, measure
 from training.cli import app
 from training.cli.console import counting_bar, share_bar, stopping
+from training.cli.signals import STOPPING
 from training.cli.training_bar import training_bar
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +67,7 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
         run(signal.SIGTERM)
     assert ended.value.exit_code == 130
     told = capsys.readouterr()
-    assert (told.out, told.err) == ("saved\n", "stopped; resume with --resume\n")
+    assert (told.out, told.err) == ("saved\n", f"{STOPPING}\nstopped; resume with --resume\n")
     with pytest.raises(KeyboardInterrupt):
         run(signal.SIGINT, signal.SIGINT)  # the second ends it at once
     assert capsys.readouterr().out == ""
@@ -166,7 +167,7 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("arena", "random", "nobody"), "UnknownAgentError"),
+        (("arena", "random", "nobody"), "no agent is called 'nobody'"),
         (("arena", "random"), "two agents"),
         (("arena", "random", "random", "--rules", "poker"), "unknown rules preset 'poker'"),
         (("arena", "random", "random", "--scoring", "chess"), "unknown scoring 'chess'"),

@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from agents.neural.errors import MissingTorchError
 from agents.neural.weights import load_weights
 from ddz_env.agent import close
 from ddz_env.registry import make_agent
@@ -208,9 +207,9 @@ def test_what_a_page_quotes_is_not_read_as_markup(tmp_path: Path) -> None:
 def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     refused = CliRunner().invoke(app, ["demo", "--out", "a,b"])
-    assert (refused.exit_code, "InvalidDemonstrationError" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "a,b" in refused.stderr) == (2, True)
     monkeypatch.setitem(sys.modules, "agents.neural.network", None)
     refused = CliRunner().invoke(app, ["demo"])
-    assert (refused.exit_code, MissingTorchError.__name__ in refused.stderr) == (2, True)
+    assert (refused.exit_code, "PyTorch" in refused.stderr) == (2, True)
     assert "landlord" not in refused.output
     assert list(tmp_path.iterdir()) == []

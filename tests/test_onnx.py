@@ -210,10 +210,10 @@ def test_without_onnx_the_errors_say_what_to_install(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingOnnxError, match=r"pip install \"ddz-env\[onnx\]\""):
+    with pytest.raises(MissingOnnxError, match=r"pip install 'ddz-env\[onnx\]'"):
         OnnxPolicy(exported)
     monkeypatch.setitem(sys.modules, "onnxscript", None)
-    with pytest.raises(MissingOnnxError, match=r"pip install \"ddz-env\[onnx\]\""):
+    with pytest.raises(MissingOnnxError, match=r"pip install 'ddz-env\[onnx\]'"):
         export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -269,15 +268,19 @@ def test_a_run_stops_when_asked_with_everything_saved(tmp_path: Path) -> None:
     refuse_to_overwrite(tmp_path / "elsewhere")
 
 
-def test_a_run_that_is_asked_to_stop_is_saved_before_it_is_measured(tmp_path: Path) -> None:
-    """Who asks politely may kill it a few seconds later."""
+def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
+    """An evaluation may take a minute; it ends between two deals."""
+    asked: list[int] = []
 
-    def kill(found: Sequence[Evaluation]) -> None:
-        raise Killed
+    def stop() -> bool:
+        asked.append(run.counters.update)
+        return len(asked) > 2  # after the first update's evaluation has played two deals
 
-    run = SelfPlay(small_config(evaluate_every=100, evaluate_deals=1, opponents=("random",)), 1)
-    with pytest.raises(Killed):
-        train(run, tmp_path, Budget(updates=50), on_evaluation=kill, stop=lambda: True)
+    found: list[Evaluation] = []
+    run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
+    train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
+    assert asked == [1, 1, 1, 1]
+    assert found == without_times(tmp_path / EVALUATIONS) == []
     assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
 
 

@@ -369,7 +369,7 @@ except render.MissingDependencyError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f'{package} is needed to draw the table: pip install "ddz-env[render]"')
+    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install 'ddz-env[render]'")
     assert issubclass(MissingDependencyError, DouDizhuError)
     assert issubclass(MissingDependencyError, ImportError)
 

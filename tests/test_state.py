@@ -177,9 +177,9 @@ def test_deal_sizes_are_checked() -> None:
     ("options", "message"),
     [
         ({"name": "poker"}, "unknown rules preset 'poker'; choose from standard"),
-        ({"name": "standard", "kickers": 2}, "unknown rule option 'kickers'"),
-        ({"name": "standard", "players": 4}, "unknown players 4; choose from"),
-        ({"name": "standard", "scoring": "money"}, "unknown scoring 'money'"),
+        ({"name": "standard", "kickers": 2}, "there is no option 'kickers'"),
+        ({"name": "standard", "players": 4}, "players=4 must be a whole number from 2 to 3"),
+        ({"name": "standard", "scoring": "money"}, "scoring='money' must be one of win, stake, botzone"),
         ({"name": "standard", "categories": ("solo", "flush")}, "flush"),
         ({"name": "standard", "hand_size": 18}, "need 57 cards"),
         ({"name": "standard", "hand_size": 16}, "whole deck"),

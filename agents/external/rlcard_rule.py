@@ -15,7 +15,7 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.cards import RANK_NAMES
-from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError
+from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 
 _BIDS_FROM = 7
 """The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""
@@ -29,7 +29,7 @@ def _load(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingPeerError(f'rlcard-rule needs RLCard ({error}): pip install "ddz-env[peers]"') from error
+        raise MissingPeerError(f"rlcard-rule needs RLCard ({error}): {install_hint('peers')}") from error
 
 
 class RLCardRuleAgent:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 from collections.abc import Mapping
+from typing import Any
 
 from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, observation_columns
 from agents.neural.errors import TensorFileMismatchError
 from agents.neural.features import MEANING
 from ddz_env.actions import NUM_ACTIONS, action_name
+from ddz_env.errors import shown
 from ddz_env.observation import CONCEALED, OBSERVATION
 
 
@@ -29,6 +32,48 @@ def heading(kind: str, version: int) -> dict[str, str]:
         version: The version of that kind of file.
     """
     return {"kind": kind, "version": str(version), "layout": layout_fingerprint()}
+
+
+def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
+    """The plain values that a file says about itself, from their JSON.
+
+    Args:
+        where: Names the file in messages.
+        text: JSON.
+
+    Raises:
+        TensorFileMismatchError: If it is no JSON, or no object with names and values.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
+    if not isinstance(found, dict):
+        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are no names with values")
+    return found
+
+
+def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
+    """Check what a policy says that it is for.
+
+    Args:
+        where: Names the file in messages.
+        rules: Must be text, the name of a preset.
+        objective: Must be ``win`` or ``stake``.
+        notes: Must be names with values.
+        values_trained: Must be true or false.
+
+    Raises:
+        TensorFileMismatchError: If one is something else.
+    """
+    for name, value, allowed in (
+        ("rules", rules, isinstance(rules, str)),
+        ("objective", objective, objective in ("win", "stake")),
+        ("notes", notes, isinstance(notes, dict)),
+        ("values_trained", values_trained, isinstance(values_trained, bool)),
+    ):
+        if not allowed:
+            raise TensorFileMismatchError(f"{where} does not say what its weights are for: {name}={shown(value)}")
 
 
 def check_heading(where: object, metadata: Mapping[str, str], kind: str, version: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from agents.neural.errors import MissingTorchError
 from agents.neural.model import PolicyModel
 from agents.neural.shipped import shipped_policy_path
+from ddz_env.errors import install_hint
 from ddz_env.threads import usable_threads
 
 
@@ -46,7 +47,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             from agents.neural.weights import load_weights
     except ImportError as error:
         needed = "PyTorch" if suffix == ".zip" else "PyTorch and safetensors"
-        raise MissingTorchError(f'these policies need {needed} ({error}): pip install "ddz-env[train]"') from error
+        raise MissingTorchError(f"these policies need {needed} ({error}): {install_hint('train')}") from error
     if suffix == ".zip":
         return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
     found = load_weights(chosen)

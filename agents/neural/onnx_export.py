@@ -32,6 +32,7 @@ from agents.neural.weights import Weights
 from ddz_env import State, __version__
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
+from ddz_env.errors import install_hint
 from ddz_env.observation import HISTORY, OBSERVATION, action_mask, observe
 
 _SIZES = {feature.name: feature.size for feature in OBSERVATION.features}
@@ -59,9 +60,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
         import onnx
         import onnxscript  # noqa: F401  # PyTorch's exporter imports it
     except ImportError as error:
-        raise MissingOnnxError(
-            f'writing ONNX needs onnx and onnxscript ({error}): pip install "ddz-env[onnx]"'
-        ) from error
+        raise MissingOnnxError(f"writing ONNX needs onnx and onnxscript ({error}): {install_hint('onnx')}") from error
     model = _converted(weights.policy)
     metadata = {
         **heading(KIND, VERSION),

@@ -10,18 +10,21 @@ policy.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from agents.neural.features import PROSPECTS
-from agents.neural.heading import check_heading
+from agents.neural.heading import check_heading, check_purpose, plain_values
 from agents.neural.leavings import describe_prospects
 from agents.neural.model import Bytes, Floats, check_batch
+from ddz_env import State
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.observation import OBSERVATION_SIZE
+from ddz_env.errors import install_hint
+from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 
 KIND = "ddz-policy-onnx"
 VERSION = 1
@@ -64,7 +67,8 @@ class OnnxPolicy:
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
-        TensorFileError: If the file is missing, truncated, corrupt or no ONNX file.
+        TensorFileError: If the file is missing, truncated, corrupt or no ONNX file, or holds numbers that are not
+            finite.
         TensorFileMismatchError: If it was not written by ``ddz export``, or for other observations or actions.
     """
 
@@ -78,20 +82,29 @@ class OnnxPolicy:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
         _check_nodes(path, "inputs", self._session.get_inputs(), INPUTS)
         _check_nodes(path, "outputs", self._session.get_outputs(), OUTPUTS)
-        self.rules, self.objective = metadata["rules"], metadata["objective"]
-        self.notes: dict[str, Any] = json.loads(metadata["notes"])
-        self.values_trained = bool(json.loads(metadata.get("values_trained", "true")))  # earlier files do not say
+        self._path = path
+        self.rules: Any = metadata.get("rules")
+        self.objective: Any = metadata.get("objective")
+        self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
+        trained = metadata.get("values_trained", "true")  # earlier files do not say
+        self.values_trained: Any = {"true": True, "false": False}.get(trained)
+        check_purpose(path, self.rules, self.objective, self.notes, self.values_trained)
+        first = State.new(0)
+        self.evaluate(observe(first)[None], action_mask(first)[None])  # refuses weights that are not finite
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+            TensorFileError: If the answers are not finite, because a weight is not.
         """
         check_batch(observations, masks)
         given = (observations, masks, *describe_prospects(observations, masks))
         log_probabilities: Floats
         log_probabilities, values = self._session.run(list(OUTPUTS), dict(zip(INPUTS, given, strict=True)))
+        if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
+            raise TensorFileError(f"{self._path} answers with numbers that are not finite")
         return log_probabilities, values
 
 
@@ -108,7 +121,7 @@ def _session(path: str | Path, data: bytes, threads: int) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingOnnxError(f'ONNX policies need ONNX Runtime ({error}): pip install "ddz-env[onnx]"') from error
+        raise MissingOnnxError(f"ONNX policies need ONNX Runtime ({error}): {install_hint('onnx')}") from error
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

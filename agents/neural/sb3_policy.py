@@ -19,9 +19,11 @@ from typing import IO, TYPE_CHECKING, Any
 import torch
 
 from agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
+from agents.neural.heading import check_purpose, plain_values
 from agents.neural.model import Bytes, Floats, check_batch
 from agents.neural.network import masked_log_probabilities
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.errors import install_hint
 from ddz_env.observation import OBSERVATION_SIZE
 
 if TYPE_CHECKING:
@@ -155,25 +157,29 @@ def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") ->
 
     Raises:
         MissingSb3Error: If sb3-contrib is not installed.
-        TensorFileError: If the file is missing or broken.
+        TensorFileError: If the file is missing or broken, or holds weights that are not finite.
         TensorFileMismatchError: If it holds another algorithm.
     """
     try:
         from sb3_contrib import MaskablePPO
     except ImportError as error:
         raise MissingSb3Error(
-            f'a zip of Stable-Baselines3 needs sb3-contrib ({error}): pip install "ddz-env[train]"'
+            f"a zip of Stable-Baselines3 needs sb3-contrib ({error}): {install_hint('train')}"
         ) from error
     if not Path(path).is_file():
         raise TensorFileError(f"{path}: there is no such file")
     if not zipfile.is_zipfile(path):
         raise TensorFileError(f"{path} is no zip file, or was truncated")
     try:
-        return MaskablePPO.load(path, env, device)
+        model = MaskablePPO.load(path, env, device)
     except zipfile.BadZipFile as error:
         raise TensorFileError(f"{path} is corrupt: {error}") from error
     except Exception as error:  # unpickling raises whatever it likes
         raise TensorFileMismatchError(f"{path} holds no MaskablePPO that can be read here: {error}") from error
+    for name, weight in model.policy.state_dict().items():
+        if not torch.isfinite(weight).all():
+            raise TensorFileError(f"{path}: {name} holds numbers that are not finite")
+    return model
 
 
 def add_purpose(file: str | Path | IO[bytes], purpose: Purpose) -> None:
@@ -210,13 +216,15 @@ def read_purpose(path: str | Path) -> Purpose:
             text = member.read(_MOST_BYTES)
     except (OSError, zipfile.BadZipFile) as error:
         raise TensorFileError(f"{path} is corrupt: {error}") from error
+    about = plain_values(f"{path}: its member {MEMBER}", text)
     try:
-        about = json.loads(text)
         heading, purpose = (about["kind"], about["version"]), Purpose(about["rules"], about["objective"])
-    except (ValueError, KeyError, TypeError) as error:
+    except KeyError as error:
         raise TensorFileMismatchError(f"{path}: its member {MEMBER} does not say what it is for: {error!r}") from error
-    known = isinstance(purpose.objective, str) and (purpose.rules is None or isinstance(purpose.rules, str))
-    if heading != (KIND, VERSION) or not known:
+    check_purpose(
+        f"{path}: its member {MEMBER}", "" if purpose.rules is None else purpose.rules, purpose.objective, {}, True
+    )
+    if heading != (KIND, VERSION):
         raise TensorFileMismatchError(f"{path}: its member {MEMBER} is no {KIND} of version {VERSION}: {about}")
     return purpose
 

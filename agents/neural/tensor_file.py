@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from agents.neural.errors import TensorFileError
-from agents.neural.heading import check_heading, heading
+from agents.neural.heading import check_heading, heading, plain_values
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -67,23 +67,6 @@ def replace_file(path: Path, data: bytes) -> None:
         os.replace(temporary, path)
 
 
-def check_writable(path: str | Path) -> None:
-    """Make sure that a file can be written before hours are spent on what it is to hold.
-
-    Args:
-        path: The file; folders are made, the file itself is not touched.
-
-    Raises:
-        TensorFileError: If it cannot be written.
-    """
-    path = Path(path)
-    if path.is_dir():
-        raise TensorFileError(f"cannot write {path}: it is a folder; name a file")
-    with _beside(path) as temporary:
-        temporary.touch()
-        temporary.unlink()
-
-
 def write_tensor_file(
     path: str | Path, kind: str, version: int, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> None:
@@ -118,7 +101,8 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
         The arrays by name, and the plain values.
 
     Raises:
-        TensorFileError: If the file is missing, truncated, corrupt or of another format.
+        TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
+            finite.
         TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
     """
     path = Path(path)
@@ -134,5 +118,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
     text = metadata.get("about", "")
     if metadata.get("digest") != _digest(arrays, text):
         raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
-    about: dict[str, Any] = json.loads(text)
-    return arrays, about
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise TensorFileError(f"{path}: {name} holds numbers that are not finite")
+    return arrays, plain_values(path, text)

@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import NUM_ACTIONS
+from ddz_env.checks import check_integer
 from ddz_env.engine.layout import SIZES
 from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.errors import InvalidDealError
 from ddz_env.observation.layout import (
     CONCEALED,
     CONCEALED_WORDS,
@@ -90,14 +92,11 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
         Shape ``[OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
 
     Raises:
-        ValueError: If a view is asked for another seat than its own, or the seat does not exist.
+        InvalidDealError: If a view is asked for another seat than its own, or the seat does not exist.
     """
-    if seat is None:
-        seat = game.seat
+    seat = game.seat if seat is None else check_integer("seat", seat, 0, game.rules.players - 1, InvalidDealError)
     if seat != game.seat and int(game.row[SIZES]):
-        raise ValueError(f"a view of seat {game.seat} does not know what seat {seat} sees")
-    if not 0 <= seat < game.rules.players:
-        raise ValueError(f"seat {seat} does not exist: the {game.rules.name} rules have {game.rules.players} seats")
+        raise InvalidDealError(f"a view of seat {game.seat} does not know what seat {seat} sees")
     out = np.empty(OBSERVATION_WORDS, np.uint64)
     write_observation(game.row, game.ring, game.rule_words, np.uint64(seat), out)
     return out.view(np.int8)

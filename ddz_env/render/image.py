@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.checks import check_integer
 from ddz_env.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.render.sprites import GOLD, WHITE, Picture, back, card_height, crown, face, felt, font, glow, panel, slot
 from ddz_env.render.table import Card, Play, Seat, Table, plural
@@ -84,8 +85,7 @@ def draw_table(table: Table, width: int = WIDTH, height: int = HEIGHT) -> npt.ND
         InvalidPictureError: If a size is out of range.
     """
     for name, value, low, high in zip(("width", "height"), (width, height), _SMALLEST, _LARGEST, strict=True):
-        if not isinstance(value, (int, np.integer)) or not low <= value <= high:
-            raise InvalidPictureError(f"{name}={value!r} must be an integer in {low}..{high}")
+        check_integer(name, value, low, high, InvalidPictureError)
     painter = _Painter(int(width), int(height))
     painter.table(table)
     return np.asarray(painter.picture, dtype=np.uint8).copy()

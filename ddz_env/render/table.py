@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from ddz_env.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
+from ddz_env.checks import as_integer
 from ddz_env.engine import layout as at
 from ddz_env.engine.score import is_spring, stake, write_returns
-from ddz_env.errors import InvalidPictureError
+from ddz_env.errors import InvalidPictureError, shown
 from ddz_env.notation import Hand, Move
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State
@@ -221,17 +222,20 @@ def table_of(game: State | View, perspective: int | None = None) -> Table:
         [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
     """
     if isinstance(game, View):
-        if perspective not in (None, game.seat):
+        if perspective is not None and as_integer(perspective) != game.seat:
             raise InvalidPictureError(
-                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective!r}"
+                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
             )
         return _Reader(game.row, game.rules, game.history, game.seat).table()
     if perspective is None:
         return _Reader(game.row, game.rules, game.history, None).table()
     players = game.rules.players
-    if isinstance(perspective, bool) or perspective not in range(players):
-        raise InvalidPictureError(f"perspective={perspective!r} is no seat: choose 0..{players - 1}, or None for all")
-    return table_of(game.view(int(perspective)))
+    seat = as_integer(perspective)
+    if seat is None or not 0 <= seat < players:
+        raise InvalidPictureError(
+            f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
+        )
+    return table_of(game.view(seat))
 
 
 class _Reader:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from training.cli.console import EXIT_FAULTS, EXIT_INTERRUPTED, console, counting_bar, error_console
+from training.cli.console import console, counting_bar, error_console
 from training.cli.experiment import OtherCode
+from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.outputs import output_file, results_file
+from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, fault_lines, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ def arena(
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
     out: Annotated[
-        Path | None, typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.")
+        Path | None,
+        typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.", callback=results_file),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
     allow_other_code: OtherCode = False,
@@ -52,8 +56,10 @@ def arena(
     on_fault: Annotated[
         str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
     ] = "lose",
-    csv: Annotated[Path | None, typer.Option(help="Write the final table here.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the final table and the settings here.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the final table here.", callback=output_file())] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write the final table and the settings here.", callback=output_file())
+    ] = None,
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""
     from ddz_env import Rules
@@ -86,7 +92,7 @@ def arena(
         error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
         raise typer.Exit(EXIT_INTERRUPTED)
     if warned or any(record.fault_by for record in records):
-        raise typer.Exit(EXIT_FAULTS)
+        raise typer.Exit(EXIT_AGENT_FAILED)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from training.cli.console import console, error_console
+from training.cli.outputs import output_file
 
 if TYPE_CHECKING:
     from training.bench.benchmark import Measurement, Part
@@ -31,7 +32,7 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Two short repeats: for a first look, not for figures to quote.")
     ] = False,
-    json: Annotated[Path | None, typer.Option(help="Write every repeat to this file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write every repeat to this file.", callback=output_file())] = None,
 ) -> None:
     """Measure speeds in alternation with the installed peers, and the ratios to them."""
     from training.bench.benchmark import machine, measure
@@ -51,6 +52,7 @@ def bench(
     screen.print(_facts(facts, quick), style="dim", markup=False)
     if json is not None:
         document = {"machine": facts, "quick": quick, "measurements": [dataclasses.asdict(m) for m in measured]}
+        json.parent.mkdir(parents=True, exist_ok=True)
         json.write_text(json_module.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

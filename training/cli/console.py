@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import typer
@@ -20,12 +19,8 @@ from rich.progress import (
 )
 from typer.core import TyperGroup
 
-from ddz_env.errors import DouDizhuError
-
-EXIT_BAD_INPUT = 2
-EXIT_FAULTS = 3
-"""Played to the end, but an agent failed on the way."""
-EXIT_INTERRUPTED = 130
+from training.cli.faults import fault_of, wants_tracebacks
+from training.cli.signals import EXIT_INTERRUPTED, finishing, interruptible
 
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
@@ -67,24 +62,25 @@ def _bar(done: ProgressColumn, *behind: ProgressColumn) -> Progress:
 
 
 class FriendlyGroup(TyperGroup):
-    """A group of commands that reports named errors in one line, unless ``--debug`` is given."""
+    """A group of commands that reports errors in one line, unless ``--debug`` is given or ``DDZ_DEBUG`` is set."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take ``--debug`` out of the arguments, wherever it stands before ``--``."""
         end = args.index("--") if "--" in args else len(args)
-        ctx.meta["ddz.debug"] = "--debug" in args[:end]
+        ctx.meta["ddz.debug"] = ctx.meta.get("ddz.debug", wants_tracebacks()) or "--debug" in args[:end]
         return super().parse_args(ctx, [arg for arg in args[:end] if arg != "--debug"] + args[end:])
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
-        except (DouDizhuError, KeyboardInterrupt) as error:
-            if ctx.meta["ddz.debug"]:
+            with nullcontext() if ctx.parent else interruptible():
+                return super().invoke(ctx)
+        except (Exception, KeyboardInterrupt) as error:
+            fault = fault_of(error)
+            if fault is None or ctx.parent or ctx.meta["ddz.debug"]:
                 raise
-            interrupted = isinstance(error, KeyboardInterrupt)
-            complain("interrupted" if interrupted else f"{type(error).__name__}: {error}")
-            raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_BAD_INPUT) from error
+            complain(fault.message)
+            raise typer.Exit(fault.exit_code) from error
 
 
 @contextmanager
@@ -97,18 +93,8 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
     Yields:
         Whether the run was asked to end.
     """
-    asked: list[int] = []
-
-    def ask(number: int, _: Any) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
+    with finishing(complain) as asked:
+        yield asked
+    if asked():
         complain(f"stopped; {advice}")
         raise typer.Exit(EXIT_INTERRUPTED)

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from training.cli.arena import run_with_progress
 from training.cli.console import console, share_bar
+from training.cli.outputs import output_folder
 from training.cli.tables import NOTE, results_table
 
 if TYPE_CHECKING:
@@ -43,7 +44,11 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
     out: Annotated[
-        Path, typer.Option(help="Folder for the report, its pictures and the fresh policy; existing ones are replaced.")
+        Path,
+        typer.Option(
+            help="Folder for the report, its pictures and the fresh policy; existing ones are replaced.",
+            callback=output_folder,
+        ),
     ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and compare it with the shipped one, searches and baselines."""

@@ -10,7 +10,8 @@ import typer
 from rich import box
 from rich.table import Table as Screen
 
-from training.cli.console import console, counting_bar, error_console
+from training.cli.console import console, counting_bar
+from training.cli.outputs import plot_file, results_file
 
 if TYPE_CHECKING:
     from training.arena.results import OnProgress
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 
 _Results = TypeVar("_Results")
 
-Out = Annotated[Path | None, typer.Option(help="Save results here as they come (FILE.csv); resumes an existing file.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Save results here as they come (FILE.csv); resumes an existing file.", callback=results_file),
+]
 OtherCode = Annotated[
     bool, typer.Option("--allow-other-code", help="Add to a file that other code has written; it then names both.")
 ]
-Plot = Annotated[Path | None, typer.Option(help="Write a plot here (PNG), if matplotlib is installed.")]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot here (.png, .pdf or .svg).", callback=plot_file)]
 
 
 def with_bar(what: str, run: Callable[[OnProgress], _Results]) -> _Results:
@@ -47,12 +51,6 @@ def show(table: Table) -> None:
 
 
 def draw(path: Path | None, plot: Callable[[Path], None]) -> None:
-    """Draw where that was asked for and can be done."""
-    if path is None:
-        return
-    from training.experiments.plotting import can_plot
-
-    if can_plot():
+    """Draw where that was asked for."""
+    if path is not None:
         plot(path)
-    else:
-        error_console().print("no plot: matplotlib is not installed (pip install 'ddz-env[plot]')", style="yellow")

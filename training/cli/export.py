@@ -8,21 +8,20 @@ from typing import Annotated
 import typer
 
 from training.cli.console import console
+from training.cli.outputs import output_file
 
 
 def export(
     policy: Annotated[Path | None, typer.Argument(help="Weights; the shipped policy by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the ONNX file.")] = Path("policy.onnx"),
+    out: Annotated[Path, typer.Option(help="Where to write the ONNX file.", callback=output_file())] = Path(
+        "policy.onnx"
+    ),
 ) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx)."""
-    from agents.neural.errors import MissingTorchError
+    from agents.neural.onnx_export import export_onnx
     from agents.neural.shipped import shipped_policy_path
+    from agents.neural.weights import load_weights
 
-    try:
-        from agents.neural.onnx_export import export_onnx
-        from agents.neural.weights import load_weights
-    except ImportError as error:
-        raise MissingTorchError(f'exporting needs PyTorch ({error}): pip install "ddz-env[train,onnx]"') from error
     source = shipped_policy_path() if policy is None else policy
     weights = load_weights(source)
     export_onnx(weights, out)

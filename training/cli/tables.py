@@ -109,12 +109,14 @@ def fault_lines(records: Sequence[GameRecord]) -> list[str]:
 def write_json(path: Path, settings: dict[str, Any], results: Sequence[AgentResult]) -> None:
     """Write settings and results as JSON."""
     document = {"settings": settings, "results": [result.as_dict() for result in results]}
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_csv(path: Path, results: Sequence[AgentResult]) -> None:
     """Write results as comma-separated values, three columns an interval."""
     rows = [_flat(result.as_dict()) for result in results]
+    path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         writer.writeheader()

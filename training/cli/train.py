@@ -11,6 +11,7 @@ from rich.table import Table
 
 from training.cli.console import FriendlyGroup, console, counting_bar, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
+from training.cli.outputs import output_file, output_folder
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
 
@@ -37,7 +38,9 @@ app.command("sb3-aec")(sb3_aec)
 
 @app.command()
 def selfplay(
-    out: Annotated[Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.", callback=output_folder)
+    ],
     minutes: Annotated[
         float | None, typer.Option(help="Minutes of training in total, including those before --resume.")
     ] = None,
@@ -108,7 +111,9 @@ def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path 
 
 @app.command()
 def imitate(
-    out: Annotated[Path, typer.Option(help="File for the weights; start from them with selfplay --init.")],
+    out: Annotated[
+        Path, typer.Option(help="File for the weights; start from them with selfplay --init.", callback=output_file())
+    ],
     decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
     visits: Annotated[
         Path | None, typer.Option(help="Imitate these recorded visits instead of the rule agent.")
@@ -120,7 +125,6 @@ def imitate(
 ) -> None:
     """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
     from agents.neural.network import Architecture
-    from agents.neural.tensor_file import check_writable
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.arena.one_writer import writing
     from training.arena.provenance import Provenance
@@ -131,7 +135,6 @@ def imitate(
 
     if init is not None and visits is None:
         raise InvalidTrainingError("--init goes with --visits: the rule agent is imitated from random weights")
-    check_writable(out)
     start = load_weights(init).policy if init is not None else None
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
@@ -160,18 +163,19 @@ def imitate(
 @app.command()
 def record(
     agent: Annotated[str, typer.Argument(help="A search agent (isuct:iterations=2000).")],
-    out: Annotated[Path, typer.Option(help="File for its decisions; learn from them with imitate --visits.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="File for its decisions; learn from them with imitate --visits.", callback=output_file()),
+    ],
     games: Annotated[int, typer.Option(min=1, help="Games that it plays against itself.")] = 100,
     rules: Preset = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
     allow_other_code: OtherCode = False,
 ) -> None:
     """Record a search agent's decisions and visit counts; an existing file with fewer games is completed."""
-    from agents.neural.tensor_file import check_writable
     from training.arena.provenance import other_code
     from training.ppo.visits import record_to_file
 
-    check_writable(out)
     with other_code(allow_other_code), counting_bar() as progress:
         bar = progress.add_task("games", total=games)
         found = record_to_file(
@@ -186,9 +190,9 @@ def curves(
         list[str] | None,
         typer.Argument(help="Folders of self-play runs in order, as NAME=FOLDER; if none, the files in --out."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for training_curves.csv and training_evaluations.csv.")] = Path(
-        "docs/results"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for training_curves.csv and training_evaluations.csv.", callback=output_folder)
+    ] = Path("docs/results"),
     plot: Plot = None,
 ) -> None:
     """Join the curves of the stages of a training into one, and plot it."""

@@ -9,6 +9,7 @@ import typer
 
 from training.cli.console import console, stopping
 from training.cli.experiment import OtherCode
+from training.cli.outputs import output_file, output_folder
 from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def sb3(
-    out: Annotated[Path, typer.Option(help="Folder for the model, the curves and the evaluations.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the model, the curves and the evaluations.", callback=output_folder)
+    ],
     timesteps: Annotated[
         int, typer.Option(min=1, help="The learner's decisions in total, including those before --resume.")
     ] = 1_000_000,
@@ -42,7 +45,6 @@ def sb3(
     ] = None,
 ) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO."""
-    _require_sb3()
     from training.arena.one_writer import writing
     from training.arena.provenance import other_code
     from training.sb3.checkpoint import load_run, refuse_to_overwrite
@@ -93,31 +95,10 @@ def sb3_aec(
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
     rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File for the model (.zip).")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the model (.zip).", callback=output_file())] = None,
 ) -> None:
     """Learn with MaskablePPO on the PettingZoo environment, as in PettingZoo's tutorial but with correct rewards."""
-    _require_sb3()
-    from agents.neural.tensor_file import check_writable
     from training.sb3.aec_tutorial import run_tutorial, summary
 
-    if out is not None:
-        check_writable(out)
     found = run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
     console().print(summary(found, deals), markup=False)
-
-
-def _require_sb3() -> None:
-    """Say what to install where SB3 is missing.
-
-    Raises:
-        MissingSb3Error: If it is.
-    """
-    from agents.neural.errors import MissingSb3Error
-
-    try:
-        import safetensors  # noqa: F401
-        import sb3_contrib  # noqa: F401
-    except ImportError as error:
-        raise MissingSb3Error(
-            f'this needs PyTorch, Stable-Baselines3 and sb3-contrib ({error}): pip install "ddz-env[train]"'
-        ) from error

@@ -98,12 +98,18 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     """The complete lines of a file."""
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}")
-    text = path.read_text(encoding="utf-8")
-    reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    try:
+        text = path.read_text(encoding="utf-8")
+        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+        missing = [column for column in columns if column not in (reader.fieldnames or ())]
+        lines = [] if missing else list(reader)
+        for line in lines:
+            _ = [float(line[column]) for column in columns if column not in ("stage", "opponent")]
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise InvalidExperimentError(f"{path} is no such curve: {error}") from error
     if missing:
         raise InvalidExperimentError(f"{path} is no such curve: it has no {', '.join(missing)}")
-    return list(reader)
+    return lines
 
 
 def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:

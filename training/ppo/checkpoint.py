@@ -11,7 +11,7 @@ from torch import nn
 
 from agents.neural.errors import TensorFileError, TensorFileMismatchError
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from agents.neural.weights import load_module, module_arrays
+from agents.neural.weights import check_architecture, load_module, module_arrays
 from ddz_env.errors import DouDizhuError
 from training.arena.errors import SettingsMismatchError
 from training.arena.provenance import Provenance
@@ -59,6 +59,7 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     try:
         config = SelfPlayConfig.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))
+        check_architecture(config.architecture, arrays, True, str(path))
         run = SelfPlay(config, threads)
         run.provenance = run.provenance.resuming(Provenance.take(about), path)
         restore(run, arrays, about, str(path))

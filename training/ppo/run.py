@@ -88,7 +88,8 @@ def train(
         budget: How long to train.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
-        stop: Asked after every update; True ends the run early, with a checkpoint.
+        stop: Asked after every update and every deal of an evaluation; True ends the run early, with a checkpoint and
+            without the evaluation.
 
     Raises:
         CheckpointError: If checkpoint or curves cannot be written, or the curves there are of another version.
@@ -117,18 +118,15 @@ def _train(
         curves.append(vars(line))
         if on_update:
             on_update(line)
-        stopped = stop()
-        last = stopped or budget.share(run) >= 1.0
-        saves = last or line.update % config.checkpoint_every == 0
-        if stopped:  # who asked may not wait for the evaluation
-            _save(folder, run)
+        last = budget.share(run) >= 1.0
         if config.evaluate_every and (last or line.update % config.evaluate_every == 0):
-            found = measure(run)
+            found = measure(run, stop)
             for evaluation in found:
                 evaluations.append(dataclasses.asdict(evaluation))
             if on_evaluation:
                 on_evaluation(found)
-        if saves and not stopped:
+        stopped = stop()
+        if stopped or last or line.update % config.checkpoint_every == 0:
             _save(folder, run)
 
 
@@ -137,8 +135,15 @@ def _save(folder: Path, run: SelfPlay) -> None:
     save_checkpoint(folder / CHECKPOINT, run)
 
 
-def measure(run: SelfPlay) -> list[Evaluation]:
-    """The strength of a run's policy against the opponents of its settings."""
+def measure(run: SelfPlay, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
+    """The strength of a run's policy against the opponents of its settings.
+
+    Args:
+        run: The run.
+        stop: Asked before every deal; True ends the measurement without a result.
+    """
     config, model = run.config, NetworkPolicy(run.policy)
-    results = measure_strength(model, config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed)
+    results = measure_strength(
+        model, config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed, stop=stop
+    )
     return [Evaluation.of(run.counters.update, result) for result in results]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from ddz_env.agent import Agent
 from ddz_env.generators import published_generator
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
-from training.arena.duplicate import DealPlayer
+from training.arena.duplicate import DealPlayer, GameRecord
 from training.arena.statistics import AgentResult, summarize
 from training.ppo.errors import InvalidTrainingError
 
@@ -62,6 +62,7 @@ def measure_strength(
     seed: int = 0,
     first_deal: int = FIRST_DEAL,
     temperature: float = 0.0,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[AgentResult]:
     """Play a policy against others on duplicate deals, every deal from both sides.
 
@@ -73,6 +74,7 @@ def measure_strength(
         seed: Seed of the deals and the agents.
         first_deal: Number of the first deal.
         temperature: Of the policy's choice; 0 is greedy.
+        stop: Asked before every deal; True ends the measurement without a result.
 
     Returns:
         The policy's result against each opponent, in their order.
@@ -91,10 +93,10 @@ def measure_strength(
     for opponent in opponents:
         player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
         with closing(player):
-            records = [
-                record
-                for deal in range(first_deal, first_deal + deals)
-                for record in player.play(deal, (_MODEL, opponent))
-            ]
+            records: list[GameRecord] = []
+            for deal in range(first_deal, first_deal + deals):
+                if stop():
+                    return []
+                records += player.play(deal, (_MODEL, opponent))
         results.append(summarize(records)[0])
     return results

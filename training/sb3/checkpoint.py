@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from agents.neural.errors import TensorFileError
+from agents.neural.heading import plain_values
 from agents.neural.sb3_policy import Purpose, add_purpose, check_trust, load_maskable_ppo
 from agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
 from ddz_env.errors import DouDizhuError
@@ -134,7 +135,7 @@ def load_run(
 
 def _about(path: Path, wanted: dict[str, Any]) -> tuple[Sb3Config, dict[str, Any]]:
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = plain_values(path, path.read_bytes())
         if (about["kind"], about["version"]) != (KIND, VERSION):
             raise CheckpointMismatchError(f"{path} is no {KIND} of version {VERSION}")
         config = Sb3Config.from_dict(about["config"])

@@ -119,7 +119,7 @@ class RunCallback(BaseCallback):
         folder: Where its files are.
         on_update: Called after every update.
         on_evaluation: Called after every evaluation.
-        stop: Asked after every update; True ends the run early, with a checkpoint.
+        stop: Asked after every update and every deal of an evaluation; True ends the run early, with a checkpoint.
     """
 
     def __init__(
@@ -144,8 +144,7 @@ class RunCallback(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self._learned:
             self._watch.learning_ends()
-            self._stopped = self._ask()
-            self._settle(last=self._stopped)
+            self._settle(last=False)
         if self._run.past is not None:
             self._run.past.renew(self._run.model.policy)
         self._watch.rollout_begins()
@@ -175,15 +174,13 @@ class RunCallback(BaseCallback):
             self._on_update(progress)
         if run.past is not None and run.update % config.snapshot_every == 0:
             run.past.offer(run.model.policy)
-        saves = last or (config.checkpoint_every and run.update % config.checkpoint_every == 0)
-        if self._stopped:  # who asked may not wait for the evaluation
-            save_run(self._folder, run)
         due = (
             config.evaluate_every and run.timesteps // config.evaluate_every > self._evaluated // config.evaluate_every
         )
         if due or (last and config.evaluate_every):
             self._evaluate()
-        if saves and not self._stopped:
+        self._stopped = self._ask()
+        if self._stopped or last or (config.checkpoint_every and run.update % config.checkpoint_every == 0):
             save_run(self._folder, run)
 
     def _progress(self) -> Sb3Progress:
@@ -205,7 +202,12 @@ class RunCallback(BaseCallback):
         run, config = self._run, self._run.config
         self._evaluated = run.timesteps
         results = measure_strength(
-            SB3Policy(run.model.policy), config.baselines, config.evaluate_deals, rules=config.rules, seed=config.seed
+            SB3Policy(run.model.policy),
+            config.baselines,
+            config.evaluate_deals,
+            rules=config.rules,
+            seed=config.seed,
+            stop=self._ask,
         )
         found = [Evaluation.of(run.update, result) for result in results]
         for evaluation in found:

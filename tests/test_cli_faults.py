@@ -1,0 +1,313 @@
+"""What a person reads when something is wrong: one line, and before the first game where that is possible."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from ddz_env.errors import InvalidMoveError
+from training.cli import app
+from training.cli.console import FriendlyGroup
+from training.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
+from training.cli.outputs import OutputError, check_output, check_output_folder
+from training.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
+
+ROOT = Path(__file__).resolve().parent.parent
+GAMES = ("arena", "random", "random-staged", "--deals", "1", "--processes", "1")
+
+
+def ddz(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def refusal(result: Result) -> str:
+    """The line that the command ends with; nothing has been played."""
+    assert (result.exit_code, result.stdout) == (EXIT_BAD_INPUT, ""), result.output
+    assert "Traceback" not in result.output
+    [line] = result.stderr.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (InvalidMoveError("no move"), "no move", EXIT_BAD_INPUT),
+        (KeyboardInterrupt(), "interrupted", EXIT_INTERRUPTED),
+        (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install 'ddz-env[train]'", 2),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "pip install -e '.[train]'", 2),
+        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), "'ddz-env[plot]'", 2),
+        (ModuleNotFoundError("No module named 'mine'", name="mine"), "No module named 'mine'", 2),
+        (PermissionError(errno.EACCES, "Permission denied", "x.csv"), "x.csv: Permission denied", 2),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device", 2),
+        (MemoryError("8 GiB"), "not enough memory 8 GiB", 2),
+        (KeyError("lost"), "a fault of ddz, KeyError: 'lost'; --debug shows where", EXIT_FAULT),
+    ],
+)
+@pytest.mark.parametrize("debug", [False, True])
+def test_every_error_is_one_message_and_a_traceback_only_on_request(
+    error: BaseException, message: str, code: int, debug: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = typer.Typer(cls=FriendlyGroup, pretty_exceptions_enable=False)
+
+    @one.command()
+    def fails() -> None:
+        raise error
+
+    @one.command()
+    def works() -> None:
+        """The group needs two."""
+
+    monkeypatch.setenv("DDZ_DEBUG", "1" if debug else "0")
+    result = CliRunner().invoke(one, ["fails"])
+    if debug:
+        assert result.exception is error or result.exit_code == EXIT_INTERRUPTED
+        return
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_debug_reaches_the_commands_of_a_group(tmp_path: Path) -> None:
+    for arguments in (("--debug", "reproduce", "mini-agents"), ("reproduce", "mini-agents", "--debug")):
+        assert type(ddz(*arguments, "--out", tmp_path).exception) is OutputError
+
+
+def test_what_the_command_line_says_itself_is_left_to_it() -> None:
+    for error in (typer.Exit(3), typer.Abort(), typer.BadParameter("x"), SystemExit(4), BrokenPipeError()):
+        assert fault_of(error) is None
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--csv", "folder", "is a folder: name a file in it"),
+        ("--json", "folder", "is a folder"),
+        ("--out", "folder", "is a folder"),
+        ("--csv", "file/t.csv", "cannot write"),
+        ("--json", "file/below/t.json", "cannot write"),
+        ("--out", "file/t.csv", "cannot write"),
+        ("--out", "games.xls", "must end in .csv or .jsonl"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
+    option: str, name: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("in the way")
+    said = refusal(ddz(*GAMES, option, tmp_path / name))
+    assert message in said
+    assert str(tmp_path / name) in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("bench", "--only", "engine", "--json"),
+        ("reproduce", "mini-agents", "--out"),
+        ("export", "--out"),
+        ("train", "imitate", "--out"),
+        ("train", "record", "isuct", "--out"),
+        ("train", "sb3-aec", "--out"),
+    ],
+)
+def test_every_command_checks_the_file_that_it_will_write(command: tuple[str, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert "is a folder: name a file in it" in refusal(ddz(*command, folder))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("demo", "--out"),
+        ("train", "selfplay", "--updates", "1", "--out"),
+        ("train", "sb3", "--out"),
+        ("train", "curves", "--out"),
+    ],
+)
+def test_every_command_checks_the_folder_that_it_will_write_into(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    assert "cannot write into" in refusal(ddz(*command, file))
+    assert "cannot write into" in refusal(ddz(*command, file / "below"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("x.txt", "must end in .png or .pdf or .svg"), ("x", "must end in .png"), ("", "is a folder")],
+)
+def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, message: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert message in refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / name))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hint_keeps_its_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.experiments.plotting.can_plot", lambda: False)
+    said = refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / "x.png"))
+    assert "pip install 'ddz-env[plot]' (in a checkout: pip install -e '.[plot]')" in said
+
+
+def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "games.csv"
+    file.write_text("old")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+
+    with monkeypatch.context() as only:
+        only.setattr(Path, "open", refuse)  # who may do everything may write a read-only file
+        with pytest.raises(OutputError, match="Permission denied"):
+            check_output(file)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as only:
+        only.setattr(os, "fsync", full)
+        for check in (check_output, check_output_folder):
+            with pytest.raises(OutputError, match="No space left on device"):
+                check(tmp_path / "new")
+    assert file.read_text() == "old"
+    check_output(file)
+    check_output(Path("/dev/null") if os.name == "posix" else file)
+    check_output_folder(tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["games.csv"]
+
+
+def test_an_unwritable_temporary_file_is_named_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/somewhere/tmpabc")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    with pytest.raises(OutputError, match=f"cannot write {tmp_path / 'x.csv'}: Permission denied"):
+        check_output(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xfe\x00\x01\n\n", b"update,decisions\n\x00\n", b"", b"stage\nx\n"])
+def test_garbage_where_curves_should_be_is_named(garbage: bytes, tmp_path: Path) -> None:
+    for name in ("training_curves.csv", "training_evaluations.csv"):
+        (tmp_path / name).write_bytes(garbage)
+    assert "training_curves.csv is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+    header = b"stage,update,decisions,games,seconds\na,1,many,1,1\n"
+    (tmp_path / "training_curves.csv").write_bytes(header)
+    assert "is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [
+        (("train", "selfplay", "--updates", "1"), "torch"),
+        (("train", "imitate"), "torch"),
+        (("train", "record", "isuct"), "safetensors"),
+        (("train", "sb3"), "sb3_contrib"),
+        (("export",), "torch"),
+        (("demo",), "torch"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command(
+    command: tuple[str, ...], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = [name for name in sys.modules if name.partition(".")[0] in ("agents", "training") and ".cli" not in name]
+    for name in ours:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    said = refusal(ddz(*command, "--out", tmp_path / "out"))
+    assert "pip install 'ddz-env[train" in said
+    assert not list(tmp_path.iterdir())
+
+
+# --- signals --------------------------------------------------------------------------------
+
+
+def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(number)
+    told: list[str] = []
+    with finishing(told.append) as asked:
+        assert not asked()
+        signal.raise_signal(signal.SIGTERM)
+        assert asked()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    assert told == [STOPPING]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
+    def work() -> None:
+        with interruptible(), finishing(print) as asked:
+            found.append(asked())
+
+    found: list[bool] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [False]
+
+
+def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:
+    """Run a program, send it a signal when it says that it is ready, and return its exit code and what it said."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == ready
+    time.sleep(0.05)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    return process.returncode, errors.decode()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_modules_are_imported_there_is_no_traceback(number: signal.Signals) -> None:
+    source = """
+import sys, types
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "training.cli":
+            import time
+            print("ready", flush=True)
+            time.sleep(60)
+sys.meta_path.insert(0, Slow())
+from training.__main__ import main
+main()
+"""
+    assert interrupted(source, number) == (EXIT_INTERRUPTED, "interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_compiled_code_that_never_returns_is_ended_too() -> None:
+    source = """
+import ctypes
+from training.cli import signals
+signals.PATIENCE = 0.1
+signals.watch()
+library = ctypes.CDLL(None)  # its calls let other threads run, and go on after a signal, as compiled code does
+library.PyThread_allocate_lock.restype = ctypes.c_void_p
+lock = ctypes.c_void_p(library.PyThread_allocate_lock())
+library.PyThread_acquire_lock(lock, 1)
+with signals.interruptible():
+    print("ready", flush=True)
+    library.PyThread_acquire_lock(lock, 1)
+"""
+    assert interrupted(source, signal.SIGINT) == (EXIT_INTERRUPTED, "interrupted\n")

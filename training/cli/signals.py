@@ -1,0 +1,121 @@
+"""Ctrl-C and a polite kill are answered within two seconds, wherever the command is.
+
+Python calls its signal handlers between two of its own instructions.  Compiled code and compilers may keep it waiting
+for as long as they run; a thread then ends the process in its place.  What was saved is whole at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+EXIT_INTERRUPTED = 130
+
+PATIENCE = 1.5
+"""Seconds that Python's own handler has to answer."""
+
+STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Watch:
+    """What the thread and the handlers know of each other."""
+
+    answers = -1
+    """File descriptor to which a handler writes that it was called; -1 while nobody watches."""
+    finishing = False
+    """Whether the command finishes what is at hand after the first signal."""
+
+
+def _answered() -> None:
+    if _Watch.answers >= 0:
+        os.write(_Watch.answers, b"!")
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    _answered()
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def handling(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Call a handler on Ctrl-C and on a polite kill; elsewhere than in the main thread nothing can be done.
+
+    Args:
+        handler: Of both signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a polite kill raise ``KeyboardInterrupt`` as Ctrl-C does."""
+    with handling(_interrupt):
+        yield
+
+
+@contextmanager
+def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
+    """Let the first signal only ask for the end; the second one raises ``KeyboardInterrupt``.
+
+    Args:
+        tell: Called with the answer to the first.
+
+    Yields:
+        Whether the run was asked to end.
+    """
+    asked: list[int] = []
+
+    def ask(number: int, frame: Any) -> None:
+        if asked:
+            _interrupt(number, frame)
+        asked.append(number)
+        _answered()
+        tell(STOPPING)
+
+    _Watch.finishing = True
+    try:
+        with handling(ask):
+            yield lambda: bool(asked)
+    finally:
+        _Watch.finishing = False
+
+
+def watch() -> None:
+    """Start the thread that answers where Python's own handlers do not come to it (on POSIX)."""
+    if os.name != "posix":
+        return
+    heard, arrived = os.pipe()
+    answers, _Watch.answers = os.pipe()
+    for end in (arrived, _Watch.answers):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
+    threading.Thread(target=_listen, args=(heard, answers), name="signals", daemon=True).start()
+
+
+def _listen(heard: int, answers: int) -> None:
+    while number := os.read(heard, 1):
+        if number[0] not in _SIGNALS:
+            continue
+        if select.select([answers], [], [], PATIENCE)[0]:
+            os.read(answers, 1)
+        elif _Watch.finishing:
+            _Watch.finishing = False  # once more ends at once
+            os.write(2, f"{STOPPING}\n".encode())
+        else:
+            os.write(2, b"interrupted\n")
+            os._exit(EXIT_INTERRUPTED)

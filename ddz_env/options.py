@@ -63,7 +63,9 @@ __all__ = [
     "Range",
     "as_written",
     "meanings",
+    "options_of",
     "plain_value",
+    "read_options",
     "refuse_unknown",
     "split_options",
     "takes",
@@ -226,7 +228,7 @@ class Options:
     @classmethod
     def options(cls) -> tuple[Option, ...]:
         """All options in order, those of base classes first."""
-        return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
+        return options_of(cls)
 
     @classmethod
     def of(cls, *values: Any, **named: Any) -> Self:
@@ -279,9 +281,7 @@ class Options:
         known = {option.name: option for option in cls.options() if not option.parts}
         for option in cls.options():
             known |= {f"{option.name}.{part.name}": part for part in option.parts}
-        written = split_options(texts, cls.error)
-        refuse_unknown(written, list(known), cls.error)
-        return {name: known[name]._replace(name=name).read(value, cls.error) for name, value in written.items()}
+        return read_options(texts, known, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""
@@ -307,6 +307,17 @@ class Options:
         return ", ".join(option.name for option in cls.options()) or "none"
 
 
+def read_options(texts: Iterable[str], known: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
+    """Read texts of the form ``name=value`` by the types of the options that there are.
+
+    Raises:
+        DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
+    """
+    written = split_options(texts, error)
+    refuse_unknown(written, list(known), error)
+    return {name: known[name]._replace(name=name).read(value, error) for name, value in written.items()}
+
+
 def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
     """Split texts of the form ``name=value``.
 
@@ -317,7 +328,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     for text in texts:
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if not equals or not name or not value:
-            raise error(f"{text!r} is not name=value, as in iterations=2000")
+            raise error(f"{text!r} is not name=value")
         if name in found:
             raise error(f"option {name!r} is given twice")
         found[name] = value
@@ -380,7 +391,8 @@ def takes(options: type[Options]) -> Callable[[_Class], _Class]:
 
 
 @functools.cache
-def _options(cls: Any) -> tuple[Option, ...]:
+def options_of(cls: Any) -> tuple[Option, ...]:
+    """The fields of a dataclass as options, in order."""
     hints, told = get_type_hints(cls, include_extras=True), meanings(cls)
     return tuple(_option(field, hints[field.name], told.get(field.name, "")) for field in dataclasses.fields(cls))
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ddz_env.actions import CATEGORIES, SEGMENTS
 from ddz_env.cards import FULL_DECK, MAX_HAND, NUM_RANKS
 from ddz_env.errors import InvalidRulesError, unknown
+from ddz_env.options import Option, as_written, options_of, read_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -180,20 +181,21 @@ class Rules:
         """Return a preset by name, with some fields changed.
 
         Args:
-            name: A key of ``PRESETS``, or a :class:`Rules`, which is passed through.
+            name: A key of ``PRESETS``, with options behind it if wanted (``bidding,doubling=true``), or a
+                :class:`Rules`, which is passed through.
             **changes: Fields to replace.
 
         Raises:
-            InvalidRulesError: If the preset or a field is unknown.
+            InvalidRulesError: If the preset or a field is unknown, or a value is not allowed.
 
         Example:
             >>> Rules.preset("rlcard").kicker_repeat
             3
+            >>> Rules.preset("bidding,doubling=true,bidding=until-passed").name
+            'bidding,bidding=until-passed,doubling=true'
         """
         if isinstance(name, str):
-            if name not in PRESETS:
-                raise InvalidRulesError(unknown("rules preset", name, PRESETS))
-            name = PRESETS[name]
+            name = PRESETS.get(name) or _read(name)
         return name.replace(**changes) if changes else name
 
 
@@ -230,6 +232,23 @@ PRESETS: dict[str, Rules] = {
     )
 }
 """Every preset by name; ``standard`` is the default everywhere."""
+
+
+def _read(text: str) -> Rules:
+    """A preset with options; its name is the text with what differs from the preset, and reads back as the same."""
+    preset, *texts = (part.strip() for part in text.split(","))
+    if preset not in PRESETS:
+        hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
+        raise InvalidRulesError(unknown("rules preset", preset, PRESETS) + hint)
+    known, plain = textual_options(), PRESETS[preset]
+    rules = plain.replace(**read_options(texts, known, InvalidRulesError))
+    changes = {option: getattr(rules, option) for option in known if getattr(rules, option) != getattr(plain, option)}
+    return rules.replace(name=",".join([preset, *(f"{option}={as_written(changes[option])}" for option in changes)]))
+
+
+def textual_options() -> dict[str, Option]:
+    """The fields that can stand behind a preset's name, as options by name."""
+    return {option.name: option for option in options_of(Rules) if option.name != "name" and tuple not in option.kinds}
 
 
 def differing_options() -> list[str]:

@@ -228,7 +228,7 @@ class Options:
     @classmethod
     def options(cls) -> tuple[Option, ...]:
         """All options in order, those of base classes first."""
-        return options_of(cls)
+        return options_of(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
 
     @classmethod
     def of(cls, *values: Any, **named: Any) -> Self:

@@ -50,7 +50,7 @@ class Rules:
     """Everything in which variants of Dou Dizhu differ.
 
     Attributes:
-        name: The preset's name.
+        name: The preset's name, with the options that were changed by text.
         players: 3, or 2 in Mini Dou Dizhu.
         deck: Cards of each rank in the pack, 15 counts.
         hand_size: Cards dealt to each seat before the landlord takes the bottom.

@@ -36,30 +36,40 @@ class Arena:
         rules: The rules.
         seed: Seed of the deals and the agents.
         timing: Whether to record milliseconds; without them equal runs write equal files.
+        names: What tables and files call the agents, a name each; their specifications if empty.
 
     Raises:
-        InvalidArenaError: If there are fewer than two agents or the seed is out of range.
+        InvalidArenaError: If there are fewer than two agents, the seed is out of range, or the names are not one each
+            or not different.
     """
 
     agents: tuple[str, ...]
     rules: Rules = _STANDARD
     seed: int = 0
     timing: bool = True
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if not 0 <= self.seed < 2**64:
             raise InvalidArenaError(f"seed={self.seed} must be in 0..2**64-1")
+        if self.names and len(self.names) != len(self.agents):
+            raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
+        for name, times in Counter(self.names).items():
+            if times > 1 or not name.strip():
+                raise InvalidArenaError(f"the name {name!r} tells no two agents apart: give each another one")
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The agents' names in the results: an agent that plays itself is numbered.
+        """The agents' names in the results; without names of their own, an agent that plays itself is numbered.
 
         Example:
             >>> Arena(("rules", "random", "rules")).labels
             ('rules', 'random', 'rules #2')
         """
+        if self.names:
+            return self.names
         seen: Counter[str] = Counter()
         labels = []
         for agent in self.agents:
@@ -87,6 +97,7 @@ class Arena:
         return {
             "version": __version__,
             "agents": list(self.agents),
+            **({"names": list(self.names)} if self.names else {}),
             "rules": {"name": self.rules.name, **rules},
             "seed": self.seed,
             "timing": self.timing,

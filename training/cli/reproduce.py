@@ -10,6 +10,7 @@ import typer
 
 from training.cli.console import FriendlyGroup
 from training.cli.experiment import Out, Plot, draw, show, with_bar
+from training.cli.help import examples
 from training.experiments.registry import EXPERIMENTS, load_experiment
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class ExperimentGroup(FriendlyGroup):
             return None
         one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         experiment = load_experiment(cmd_name)
-        one.command(name=cmd_name, help=inspect.cleandoc(experiment.about))(_command(experiment))
+        about = inspect.cleandoc(experiment.about)
+        one.command(name=cmd_name, help=about, epilog=_examples(cmd_name, experiment))(_command(experiment))
         return typer.main.get_command(one)
 
 
 app = typer.Typer(
     cls=ExperimentGroup,
     help="Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
+    epilog=examples("ddz reproduce mini-census --out mini_census.csv"),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -48,6 +51,11 @@ app = typer.Typer(
 @app.callback()
 def _experiments() -> None:
     """Repeat experiments of the literature; a run that was cut off resumes where it stopped."""
+
+
+def _examples(name: str, experiment: Experiment[Any, Any]) -> str:
+    plot = f" --plot {experiment.file}.png" if experiment.plot else ""
+    return examples(f"ddz reproduce {name} --out {experiment.file}.csv{plot}")
 
 
 def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.markup import escape
 
 TENSORBOARD = "Write the curves for TensorBoard into this folder, too (needs the extra tensorboard)."
 RULES = "Rules: a preset (ddz rules), with options if wanted (bidding,doubling=true)."
+
+
+def unmarked(text: str) -> str:
+    """A docstring's text without its markup, for the screen."""
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 
 def examples(*lines: str) -> str:

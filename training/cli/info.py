@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from training.cli.console import console
-from training.cli.help import RULES
+from training.cli.help import RULES, unmarked
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -145,14 +144,9 @@ def _summary(name: str) -> str:
     from ddz_env.registry import agent_factory
 
     try:
-        return _unmarked(" ".join((inspect.getdoc(agent_factory(name)) or "").partition("\n\n")[0].split()))
+        return unmarked(" ".join((inspect.getdoc(agent_factory(name)) or "").partition("\n\n")[0].split()))
     except ImportError as error:
         return f"not available: {error}"
-
-
-def _unmarked(text: str) -> str:
-    """A docstring's text without its markup, for the screen."""
-    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 
 def _print_options(name: str) -> None:
@@ -166,7 +160,7 @@ def _print_options(name: str) -> None:
         return
     table = _table(f"Options of {name}", "option", "default", "values", "meaning")
     for option in options:
-        table.add_row(*map(escape, (option.name, option.written, option.values, _unmarked(option.meaning))))
+        table.add_row(*map(escape, (option.name, option.written, option.values, unmarked(option.meaning))))
     screen.print(table)
 
 

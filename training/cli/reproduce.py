@@ -10,7 +10,7 @@ import typer
 
 from training.cli.console import FriendlyGroup
 from training.cli.experiment import Out, Plot, draw, show, with_bar
-from training.cli.help import examples
+from training.cli.help import examples, unmarked
 from training.experiments.registry import EXPERIMENTS, load_experiment
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ExperimentGroup(FriendlyGroup):
             return None
         one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         experiment = load_experiment(cmd_name)
-        about = inspect.cleandoc(experiment.about)
+        about = unmarked(inspect.cleandoc(experiment.about))
         one.command(name=cmd_name, help=about, epilog=_examples(cmd_name, experiment))(_command(experiment))
         return typer.main.get_command(one)
 
@@ -54,7 +54,7 @@ def _experiments() -> None:
 
 
 def _examples(name: str, experiment: Experiment[Any, Any]) -> str:
-    plot = f" --plot {experiment.file}.png" if experiment.plot else ""
+    plot = " --plot plot.png" if experiment.plot else ""
     return examples(f"ddz reproduce {name} --out {experiment.file}.csv{plot}")
 
 
@@ -99,4 +99,4 @@ def _annotation(option: Option, hint: Any) -> Any:
     if repeated is not None:
         hint = list[get_args(repeated)[0]] | None  # type: ignore[misc]  # the element's type is known at run time only
     least, most = (None if bound is None or bound > _LARGEST else bound for bound in option.range[:2])
-    return Annotated[hint, typer.Option(help=option.meaning, min=least, max=most)]
+    return Annotated[hint, typer.Option(help=unmarked(option.meaning), min=least, max=most)]

@@ -30,8 +30,8 @@ from training.cli.tables import results_table, short_names
 ROOT = typer.main.get_command(app)
 
 
-def ddz(*arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(app, list(arguments), input=text, env={"COLUMNS": "160", "NO_COLOR": "1"})
+def ddz(*arguments: str, width: int = 160) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(width), "NO_COLOR": "1"})
 
 
 def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -163,8 +163,9 @@ def test_help_names_what_can_be_typed_at_each_stage() -> None:
 def test_every_help_has_examples_that_can_be_typed() -> None:
     seen = 0
     for path, command in commands():
-        result = ddz(*path, "-h")
+        result = ddz(*path, "-h", width=80)
         assert result.exit_code == 0, result.output
+        assert "…" not in result.output, f"{path}: a word is wider than its column"
         assert "Usage" in result.output
         assert not re.search(r"`|:\w+:", result.output), path
         lines = [line.strip() for line in (command.epilog or "").replace("\\[", "[").splitlines() if "ddz" in line]

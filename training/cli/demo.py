@@ -96,7 +96,7 @@ def _show_game(screen: Console, seed: int) -> None:
 def _render(screen: Console, state: State) -> None:
     from ddz_env.render import render_ansi
 
-    screen.print(Text.from_ansi(render_ansi(state)))
+    screen.print(Text.from_ansi(render_ansi(state, width=screen.width)))
 
 
 def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[list[LearningPoint], SelfPlayConfig]:

@@ -35,6 +35,7 @@ _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
 _WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)}
+_BIDS = [action_name(a) for a in range(BID_BASE, DOUBLE_BASE)]
 
 
 def _integers(values: object) -> tuple[int, ...] | None:
@@ -299,6 +300,8 @@ class Move:
             return cls(PASS)
         if word in _WORDS:
             return cls(_WORDS[word])
+        if word.startswith("bid"):
+            raise InvalidMoveError(f"there is no {word!r}: the bids are {', '.join(_BIDS)}")
         try:
             if "+" in text:
                 return cls._parse_separated(text, rules)

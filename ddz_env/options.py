@@ -65,6 +65,7 @@ __all__ = [
     "as_written",
     "meanings",
     "plain_value",
+    "read_options",
     "refuse_unknown",
     "split_options",
     "takes",
@@ -290,9 +291,7 @@ class Options:
         known = {option.name: option for option in cls.options() if not option.parts}
         for option in cls.options():
             known |= {f"{option.name}.{part.name}": part for part in option.parts}
-        written = split_options(texts, cls.error)
-        refuse_unknown(written, list(known), cls.error)
-        return {name: known[name]._replace(name=name).read(value, cls.error) for name, value in written.items()}
+        return read_options(texts, known, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""
@@ -329,6 +328,17 @@ class Options:
         return ", ".join(option.name for option in cls.options()) or "none"
 
 
+def read_options(texts: Iterable[str], known: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
+    """Read texts of the form ``name=value`` by the types of the options that there are.
+
+    Raises:
+        DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
+    """
+    written = split_options(texts, error)
+    refuse_unknown(written, list(known), error)
+    return {name: known[name]._replace(name=name).read(value, error) for name, value in written.items()}
+
+
 def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
     """Split texts of the form ``name=value``.
 
@@ -339,7 +349,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     for text in texts:
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if not equals or not name or not value:
-            raise error(f"{shown(text)} is not name=value, as in iterations=2000")
+            raise error(f"{shown(text)} is not name=value")
         if name in found:
             raise error(f"option {name!r} is given twice")
         found[name] = value
@@ -403,6 +413,7 @@ def takes(options: type[Options]) -> Callable[[_Class], _Class]:
 
 @functools.cache
 def _options(cls: Any) -> tuple[Option, ...]:
+    """The fields of a dataclass as options, in order."""
     hints, told = get_type_hints(cls, include_extras=True), meanings(cls)
     return tuple(_option(field, hints[field.name], told.get(field.name, "")) for field in dataclasses.fields(cls))
 

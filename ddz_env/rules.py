@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ddz_env.actions import CATEGORIES, SEGMENTS
 from ddz_env.cards import FULL_DECK, MAX_HAND, NUM_RANKS
 from ddz_env.checks import check_choice
-from ddz_env.errors import DouDizhuError, InvalidRulesError, shown
-from ddz_env.options import Options, Range
+from ddz_env.errors import DouDizhuError, InvalidRulesError, shown, unknown
+from ddz_env.options import Option, Options, Range, as_written, read_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -55,7 +55,7 @@ class Rules(Options):
     """Everything in which variants of Dou Dizhu differ.
 
     Attributes:
-        name: The preset's name.
+        name: The preset's name, with the options that were changed by text.
         players: 3, or 2 in Mini Dou Dizhu.
         deck: Cards of each rank in the pack, 15 counts.
         hand_size: Cards dealt to each seat before the landlord takes the bottom.
@@ -182,18 +182,24 @@ class Rules(Options):
         """Return a preset by name, with some fields changed.
 
         Args:
-            name: A key of ``PRESETS``, or a :class:`Rules`, which is passed through.
+            name: A key of ``PRESETS``, with options behind it if wanted (``bidding,doubling=true``), or a
+                :class:`Rules`, which is passed through.
             **changes: Fields to replace.
 
         Raises:
-            InvalidRulesError: If the preset or a field is unknown.
+            InvalidRulesError: If the preset or a field is unknown, or a value is not allowed.
 
         Example:
             >>> Rules.preset("rlcard").kicker_repeat
             3
+            >>> Rules.preset("bidding,doubling=true,bidding=until-passed").name
+            'bidding,bidding=until-passed,doubling=true'
         """
         if not isinstance(name, Rules):
-            name = PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
+            has_options = isinstance(name, str) and ("," in name or "=" in name)
+            name = (
+                _read(name) if has_options else PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
+            )
         return name.replace(**changes) if changes else name
 
 
@@ -230,6 +236,23 @@ PRESETS: dict[str, Rules] = {
     )
 }
 """Every preset by name; ``standard`` is the default everywhere."""
+
+
+def _read(text: str) -> Rules:
+    """A preset with options; its name is the text with what differs from the preset, and reads back as the same."""
+    preset, *texts = (part.strip() for part in text.split(","))
+    if preset not in PRESETS:
+        hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
+        raise InvalidRulesError(unknown("rules preset", preset, PRESETS) + hint)
+    known, plain = textual_options(), PRESETS[preset]
+    rules = plain.replace(**read_options(texts, known, InvalidRulesError))
+    changes = {option: getattr(rules, option) for option in known if getattr(rules, option) != getattr(plain, option)}
+    return rules.replace(name=",".join([preset, *(f"{option}={as_written(changes[option])}" for option in changes)]))
+
+
+def textual_options() -> dict[str, Option]:
+    """The fields that can stand behind a preset's name, as options by name."""
+    return {option.name: option for option in Rules.options() if option.name != "name" and tuple not in option.kinds}
 
 
 def differing_options() -> list[str]:

@@ -26,7 +26,7 @@ from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
 from training.demo import entrants, fresh
-from training.demo.entrants import ENTRANTS, InvalidDemonstrationError, by_name, specifications
+from training.demo.entrants import ENTRANTS, InvalidDemonstrationError, specifications
 from training.demo.fresh import LearningPoint, demonstration_settings, train_fresh
 from training.demo.report import Page, ReportError, Section, percent_chart, win_matrix
 
@@ -167,8 +167,7 @@ def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
 
 def test_the_matrix_holds_each_pair_from_both_sides() -> None:
     names = {"random": "chance", "rules": "rule agent", "random-staged": "stages"}
-    records = run_arena(Arena(tuple(names)), 4)
-    pairs = by_name(summarize(records), names)
+    pairs = summarize(run_arena(Arena(tuple(names), names=tuple(names.values())), 4))
     order = ["rule agent", "stages", "chance"]
     matrix = win_matrix(pairs, order)
     assert [row[0] for row in matrix] == ["1 rule agent", "2 stages", "3 chance"]

@@ -165,3 +165,11 @@ def test_every_action_has_a_name() -> None:
     assert names[BID_BASE : BID_BASE + 4] == ["no bid", "bid 1", "bid 2", "bid 3"]
     with pytest.raises(ValueError, match="0 to 399"):
         action_name(NUM_ACTIONS)
+
+
+@pytest.mark.parametrize("text", ["bid 5", "bid", "bid two", "BID 0"])
+def test_a_bid_that_does_not_exist_is_named(text: str) -> None:
+    with pytest.raises(
+        InvalidMoveError, match=f"there is no '{text.lower()}': the bids are no bid, bid 1, bid 2, bid 3"
+    ):
+        Move.parse(text, "bidding")

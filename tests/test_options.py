@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import pytest
 
-from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, InvalidOptionError, did_you_mean
+from ddz_env import PRESETS, Rules
+from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, InvalidOptionError, InvalidRulesError, did_you_mean
 from ddz_env.options import Option, Options, Range, plain_value, takes
 
 HUGE = 10**400
@@ -242,3 +243,47 @@ def test_ranges_in_words_and_the_nearest_name() -> None:
     assert did_you_mean("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
     assert did_you_mean("zzz", ["iterations"]) == ""
     assert Option("a", 1, (int, float), (), Range(), False, "").values == "a number"
+
+
+# --- rules as text ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "changes"),
+    [
+        ("bidding,doubling=true", "bidding", {"doubling": True}),
+        (" mini , open_hands = true", "mini", {"open_hands": True}),
+        ("standard,kicker_repeat=3,kicker_trios=merge", "standard", {"kicker_repeat": 3, "kicker_trios": "merge"}),
+        ("standard,peasant_reward=1", "standard", {"peasant_reward": 1.0}),
+        ("bidding,doubling=false", "bidding", {}),
+    ],
+)
+def test_rules_are_read_with_options(text: str, preset: str, changes: dict[str, Any]) -> None:
+    rules = Rules.preset(text)
+    assert rules.replace(name=preset) == PRESETS[preset].replace(**changes)
+    assert Rules.preset(rules.name) == rules
+    assert (rules.name == preset) == (not changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bidding,doubeling=true", r"no option 'doubeling' \(did you mean 'doubling'\?\)"),
+        ("biding,doubling=true", r"unknown rules preset 'biding' \(did you mean 'bidding'\?\)"),
+        ("doubling=true", "name a preset before the options, as in standard,doubling=true"),
+        ("standard,doubling", "'doubling' is not name=value"),
+        ("standard,", "'' is not name=value"),
+        ("standard,doubling=yes", "doubling='yes' must be true or false"),
+        ("standard,doubling=1", "doubling=1 must be true or false"),
+        ("standard,players=three", "players='three' must be a whole number"),
+        ("standard,bidding=twice", "bidding='twice' must be one of fixed, once, until-passed"),
+        ("standard,doubling=true,doubling=true", "'doubling' is given twice"),
+        ("standard,name=other", "no option 'name'"),
+        ("standard,deck=4", "no option 'deck'"),
+        ("standard,players=4", "players"),
+        ("mini,bidding=once", "bidding needs three players"),
+    ],
+)
+def test_wrong_rules_are_named(text: str, message: str) -> None:
+    with pytest.raises(InvalidRulesError, match=message):
+        Rules.preset(text)

@@ -22,6 +22,7 @@ from ddz_env.render import (
     table_of,
 )
 from ddz_env.render.__main__ import demo_game, main
+from ddz_env.render.table import Cards, Play
 
 GOLDEN = Path(__file__).parent / "data" / "render_seed7.txt"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -120,14 +121,64 @@ def test_every_card_is_drawn_once(game: State) -> None:
         assert all(card.copy < game.rules.deck[card.rank] for card in cards)
 
 
-def test_a_card_keeps_its_suit() -> None:
-    state = State.new(seed=7)
-    before = {card for seat in table_of(state).seats for card in seat.hand}
-    while not state.is_over:
-        state.step(state.legal_moves()[-1])
-        after = {card for seat in table_of(state).seats for card in seat.hand}
-        assert after <= before
-        before = after
+SUIT_RULES = ("standard", "mini", "half-deck", "perfect", AUCTION, Rules.preset("openspiel", all_decline="first-seat"))
+
+
+@pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules if isinstance(rules, str) else rules.name)
+@pytest.mark.parametrize("perspective", [None, 0, 1, 2])
+def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> None:
+    """Whatever an observer has seen of a card stays: landlord cards, hands, moves that still lie on the table."""
+    rng = np.random.default_rng(5)
+    if perspective is not None and perspective >= Rules.preset(rules).players:
+        return
+    state = State.new(2, rules)
+    bottom: Cards = ()
+    hands: dict[int, Cards] = {}
+    plays: dict[int, Play] = {}
+    while True:
+        table = table_of(state, perspective)
+        assert not bottom or table.landlord_cards == bottom
+        bottom = table.landlord_cards
+        for seat in table.seats:
+            fresh = set(seat.hand) - set(hands.get(seat.number, seat.hand))
+            assert not fresh or (seat.number == table.landlord and fresh <= set(bottom))
+            if seat.play is not None and state.history[-1][0] != seat.number and seat.number in plays:
+                assert seat.play.cards == plays[seat.number].cards
+            hands[seat.number] = seat.hand
+            if seat.play is not None:
+                plays[seat.number] = seat.play
+        if state.is_over:
+            break
+        legal = state.legal_moves()
+        state.step(legal[int(rng.integers(len(legal)))])
+    if perspective is not None:
+        shown = table_of(state, perspective, reveal=True)
+        assert shown.landlord_cards == bottom
+        last = [plays[number].cards for number in sorted(plays)]
+        assert [seat.play.cards for seat in shown.seats if seat.play] == last
+        held = [card for seat in shown.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
+        assert len(set(held)) == len(held)
+        assert [len(seat.hand) for seat in shown.seats] == [len(state.hand(seat.number)) for seat in shown.seats]
+
+
+def test_narrow_lines_hold_twenty_cards() -> None:
+    """The longest hands, plays and extras of a game fit 80 columns; wide lines keep their gaps."""
+    pack = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
+    hands = [pack[:17], pack[17:34], pack[34:51]]
+    doubled = State.from_hands(hands, pack[51:], "bidding,doubling=true,bidding=once")
+    for move in ("bid 3", "double", "double", "double"):
+        doubled.step(move)
+    assert len(doubled.hand()) == 20
+    long = State.from_hands(["33344455566677789TJQ", "8", "9"], check_sizes=False)
+    long.step("333444555666777+89TJQ")
+    for state in (doubled, long, State.new(3)):
+        for perspective in (None, 0, 1, 2):
+            text = render_ansi(state, perspective=perspective, colour=True, width=80)
+            assert max(len(ESCAPE.sub("", line)) for line in text.splitlines()) <= 80
+    seat = doubled.history[0][0]
+    line = render_ansi(doubled, width=80, colour=False).splitlines()[2 + seat]
+    assert re.sub("[♠♥♣♦]", "", line).split()[-2:] == [str(doubled.hand(seat)), "×2"]
+    assert render_ansi(doubled, width=200) == render_ansi(doubled)
 
 
 def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:

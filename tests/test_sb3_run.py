@@ -269,7 +269,7 @@ def ddz(*arguments: str | Path) -> Result:
 
 def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    options = ("--num-envs", "4", "--eval-every", "0", "--threads", "1")
+    options = ("--num-envs", "4", "--evaluate-every", "0", "--threads", "1")
     options += tuple(part for name in ("n_steps=16", "width=8") for part in ("--set", name))
     begun = ddz("--out", out, "--timesteps", str(UPDATE), "--opponents", "rules", *options)
     assert begun.exit_code == 0, begun.output

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from ddz_env.errors import DouDizhuError, MissingDependencyError
 from ddz_env.render import render_ansi, render_rgb
-from ddz_env.rules import PRESETS
 from ddz_env.state import State
 
 
@@ -62,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ddz_env.render", description="Draw the table of a game.")
     parser.add_argument("--seed", type=int, default=7, help="seed of the deal (default: 7)")
     parser.add_argument("--moves", type=int, default=12, help="moves before the picture is taken (default: 12)")
-    parser.add_argument("--rules", choices=list(PRESETS), default="standard", help="the rules (default: standard)")
+    parser.add_argument("--rules", default="standard", help="preset, with options if wanted (default: standard)")
     parser.add_argument("--perspective", type=int, help="the seat that looks (default: every hand is shown)")
     parser.add_argument("--width", type=int, default=960, help="pixels across (default: 960)")
     parser.add_argument("--height", type=int, default=600, help="pixels down (default: 600)")

@@ -5,6 +5,8 @@ Without colours the text is the same to the letter, so hands can be pasted into 
 
 from __future__ import annotations
 
+import re
+
 from ddz_env.render.table import Card, Cards, Play, Seat, Table, table_of
 from ddz_env.state import State
 from ddz_env.view import View
@@ -18,15 +20,25 @@ _BOLD = "\x1b[1m"
 _DIM = "\x1b[2m"
 
 _ROLE_WIDTH = len("peasant down")
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def render_ansi(game: State | View, *, perspective: int | None = None, colour: bool = True) -> str:
+def render_ansi(
+    game: State | View,
+    *,
+    perspective: int | None = None,
+    colour: bool = True,
+    reveal: bool = False,
+    width: int | None = None,
+) -> str:
     """Write the table.
 
     Args:
         game: A game, or what a seat knows of it (a view shows only that).
         perspective: The seat that looks; None shows every hand of a ``State``.
         colour: Whether to colour by ANSI escape sequences.
+        reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
+        width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
 
     Returns:
         Some lines, the last without a line break.
@@ -43,7 +55,7 @@ def render_ansi(game: State | View, *, perspective: int | None = None, colour: b
           seat 2  peasant up     1  6♠
         seat 0 leads
     """
-    return _Writer(colour).table(table_of(game, perspective))
+    return _Writer(colour, width).table(table_of(game, perspective, reveal=reveal))
 
 
 class _Writer:
@@ -51,10 +63,12 @@ class _Writer:
 
     Args:
         colour: Whether to colour.
+        width: Characters of a line; None for any.
     """
 
-    def __init__(self, colour: bool) -> None:
+    def __init__(self, colour: bool, width: int | None = None) -> None:
         self.colour = colour
+        self.width = width
 
     def table(self, table: Table) -> str:
         """The whole table."""
@@ -64,8 +78,11 @@ class _Writer:
             if seat.play is not None:
                 lines.append(self._play(seat.play))
             if seat.acting and table.building is not None:
+                cards, left = table.building.cards, table.building.cards_left
                 lines.append(
-                    f"{_indent()}{self._cards(table.building.cards)} + {self._backs(table.building.cards_left)}"
+                    self._fitting(
+                        *(f"{_indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
+                    )
                 )
         lines.append(self._paint(_BOLD, table.status))
         return "\n".join(line.rstrip() for line in lines)
@@ -87,31 +104,45 @@ class _Writer:
         role = f"{seat.role or '-':<{_ROLE_WIDTH}}"
         if seat.role == "landlord":
             role = self._paint(_GOLD, role)
-        hand = " ".join(filter(None, [self._cards(seat.hand), self._backs(seat.unseen)]))
-        extras = "  doubled" * seat.doubled + (f"  [{seat.result:+g}]" if seat.result is not None else "")
-        return f"{marker} seat {seat.number}  {role}  {seat.size:>2}  {hand}{self._paint(_BOLD, extras)}"
+        hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
+        result = f"  [{seat.result:+g}]" if seat.result is not None else ""
+        extras = (self._paint(_BOLD, doubled * seat.doubled + result) for doubled in ("  doubled", "  ×2"))
+        head = f"{marker} seat {seat.number}  {role}  {seat.size:>2}  "
+        return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
     def _play(self, play: Play) -> str:
-        text = f"{self._cards(play.cards)}  {play.category}" if play.cards else play.text
-        if play.to_beat:
-            return f"{_indent('=> ')}{text}"
-        # Nested sequences would end the dimming at the first card.
-        return _indent() + (text if play.current or play.cards else self._paint(_DIM, text)) + self._age(play)
+        if play.cards:
+            texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
+            return self._fitting(*(self._played(play, f"{text}  {play.category}") for text in texts))
+        # Only what is no card is dimmed: nested sequences would end the dimming at the first card.
+        return self._played(play, play.text if play.current or play.to_beat else self._paint(_DIM, play.text))
+
+    def _played(self, play: Play, text: str) -> str:
+        return f"{_indent('=> ')}{text}" if play.to_beat else f"{_indent()}{text}{self._age(play)}"
 
     def _age(self, play: Play) -> str:
         return "" if play.current else self._paint(_DIM, "  (earlier)")
 
-    def _cards(self, cards: Cards) -> str:
-        return " ".join(map(self._card, cards))
+    def _fitting(self, *candidates: str) -> str:
+        """The first text that fits a line, else the last."""
+        fitting = (text for text in candidates if self.width is None or len(_ESCAPE.sub("", text)) <= self.width)
+        return next(fitting, candidates[-1])
+
+    def _cards(self, cards: Cards, gap: str = " ") -> str:
+        return gap.join(map(self._card, cards))
 
     def _card(self, card: Card) -> str:
         return self._paint(_RED_CARD if card.is_red else _BLACK_CARD, str(card))
 
-    def _backs(self, number: int) -> str:
-        return " ".join([self._paint(_BACK, "??")] * number)
+    def _backs(self, number: int, gap: str = " ") -> str:
+        return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
     def _paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self.colour and text else text
+
+
+_GAPS = (" ", "")
+"""Between cards: a blank, or nothing where the line would be too long."""
 
 
 def _indent(mark: str = "") -> str:

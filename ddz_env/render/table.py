@@ -3,9 +3,9 @@
 The table is read from a row and the history alone.  For a perspective it is read from that seat's
 :class:`~ddz_env.view.View`, so that nothing hidden can reach a picture.
 
-Suits never matter in Dou Dizhu.  Cards get one here for the eye only: the copies of a rank are numbered through the
-visible cards (the observer's played cards, then its hand, then the next seat's ...), so that no card is drawn twice.
-Where every hand is shown, a card also keeps its suit throughout the play; elsewhere those of the opponents may change.
+Suits never matter in Dou Dizhu.  Cards get one here for the eye only.  The copies of a rank are numbered in the order
+in which the observer gets to see them: the hand that it was dealt, the landlord cards, the other hands that it sees,
+and what comes out of hidden hands, move by move.  So no card is drawn twice, and none changes its suit during a game.
 """
 
 from __future__ import annotations
@@ -206,12 +206,13 @@ class Table:
         return f"{side}: seat {self.winner} went out" + (", spring" if self.spring else "")
 
 
-def table_of(game: State | View, perspective: int | None = None) -> Table:
+def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:
     """Read the table of a game.
 
     Args:
         game: A game, or what a seat knows of it.
         perspective: The seat that looks; None shows every hand of a ``State``.  A ``View`` has its own.
+        reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
 
     Raises:
         InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
@@ -227,14 +228,16 @@ def table_of(game: State | View, perspective: int | None = None) -> Table:
                 f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
             )
         return _Reader(game.row, game.rules, game.history, game.seat).table()
+    players = game.rules.players
     if perspective is None:
         return _Reader(game.row, game.rules, game.history, None).table()
-    players = game.rules.players
     seat = as_integer(perspective)
     if seat is None or not 0 <= seat < players:
         raise InvalidPictureError(
             f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
         )
+    if reveal:
+        return _Reader(game.row, game.rules, game.history, None, seen_by=seat).table()
     return table_of(game.view(seat))
 
 
@@ -246,10 +249,16 @@ class _Reader:
         rules: The rules.
         history: Completed moves, oldest first.
         viewer: The observer; None means that the row is complete.
+        seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
     """
 
     def __init__(
-        self, row: npt.NDArray[np.uint64], rules: Rules, history: Sequence[tuple[int, Move]], viewer: int | None
+        self,
+        row: npt.NDArray[np.uint64],
+        rules: Rules,
+        history: Sequence[tuple[int, Move]],
+        viewer: int | None,
+        seen_by: int | None = None,
     ) -> None:
         self.row = row
         self.rules = rules
@@ -260,7 +269,7 @@ class _Reader:
         self.landlord = None if landlord == at.NO_SEAT else landlord
         self.winner = next((seat for seat in range(rules.players) if int(row[at.WINNER]) == seat + 1), None)
         self.hands = [self._visible_hand(seat) for seat in range(rules.players)]
-        self.first_copies = self._first_copies()
+        self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
         self.trick_start = _trick_start(history, rules.players)
 
     def table(self) -> Table:
@@ -274,7 +283,7 @@ class _Reader:
             seats=seats,
             viewer=self.viewer,
             landlord=self.landlord,
-            landlord_cards=_cards(bottom.counts, self.first_copies[self.landlord]),
+            landlord_cards=_cards(bottom.counts, self.bottom_copies),
             landlord_backs=face_down,
             undealt=len(self._hand(at.HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
             stake=int(stake(self.row)),
@@ -295,21 +304,59 @@ class _Reader:
             return self._hand(at.HANDS + seat)
         return self._hand(at.KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
 
-    def _first_copies(self) -> dict[int | None, list[int]]:
-        """For each seat the first copy of each rank that is its own; under None the first after all seats."""
-        free = [0] * NUM_RANKS
-        first: dict[int | None, list[int]] = {}
-        players = self.rules.players
-        for turn in range(players):
-            seat = ((self.viewer or 0) + turn) % players
-            first[seat] = free
-            free = _sum(free, self.hands[seat].counts, self._hand(at.PLAYED + seat).counts)
-        first[None] = free
-        return first
+    def _number(self, observer: int | None) -> tuple[list[list[int]], list[list[list[int]]]]:
+        """Number the copies of each rank in the order in which an observer gets to see them.
 
-    def _held_from(self, seat: int) -> list[int]:
-        """The first copy of each rank that is still in hand: the played cards stand before it."""
-        return _sum(self.first_copies[seat], self._hand(at.PLAYED + seat).counts)
+        Args:
+            observer: The seat that sees only its own hand, unless hands are open; None sees all from the beginning.
+
+        Returns:
+            The copies of each rank among the landlord cards; and for each seat those that it has played, then those
+            that it holds and shows.
+        """
+        players, bottom = self.rules.players, self._hand(at.BOTTOM).counts
+        first, all_open = observer or 0, observer is None or self.rules.open_hands
+        played = [self._hand(at.PLAYED + seat).counts for seat in range(players)]
+        shown = [_sum(played[seat], self.hands[seat].counts) for seat in range(players)]
+        free = [0] * NUM_RANKS
+        copies: list[list[list[int]]] = [[[] for _ in range(NUM_RANKS)] for _ in range(players)]
+
+        def give(held: list[list[int]], counts: Sequence[int]) -> None:
+            """Raise the number of copies held to some counts."""
+            for rank, count in enumerate(counts):
+                new = max(0, count - len(held[rank]))
+                held[rank] += range(free[rank], free[rank] + new)
+                free[rank] += new
+
+        def give_own(seat: int) -> None:
+            """The cards that were dealt to a seat before the landlord cards."""
+            give(copies[seat], _without(shown[seat], bottom) if seat == self.landlord else shown[seat])
+
+        give_own(first)
+        landlord_cards: list[list[int]] = [[] for _ in range(NUM_RANKS)]
+        give(landlord_cards, bottom)
+        for seat in range(players) if all_open else ():
+            give_own(seat)
+        if self.landlord is not None:
+            held = copies[self.landlord]
+            held[:] = [sorted(own + extra) for own, extra in zip(held, landlord_cards, strict=True)]
+        logged = [
+            _sum(*(move.cards.counts for mover, move in self.history if mover == seat)) for seat in range(players)
+        ]
+        out = [_without(all_of_it, known) for all_of_it, known in zip(played, logged, strict=True)]
+        for seat in range(players):
+            give(copies[seat], out[seat])  # what was played before the history begins
+        for mover, move in self.history:
+            out[mover] = _sum(out[mover], move.cards.counts)
+            give(copies[mover], out[mover])
+        for seat in range(players):
+            give(copies[seat], shown[seat])
+        return landlord_cards, copies
+
+    def _held(self, seat: int) -> list[list[int]]:
+        """The copies of each rank that are still in hand: the played ones stand before them."""
+        played = self._hand(at.PLAYED + seat).counts
+        return [copies[count:] for copies, count in zip(self.copies[seat], played, strict=True)]
 
     def _size(self, seat: int) -> int:
         if self.viewer is None:
@@ -320,7 +367,7 @@ class _Reader:
         return Seat(
             number=seat,
             role=self._role(seat),
-            hand=_cards(self.hands[seat].counts, self._held_from(seat)),
+            hand=_cards(self.hands[seat].counts, self._held(seat)),
             size=self._size(seat),
             play=self._play(seat),
             acting=self._is_acting(seat),
@@ -366,32 +413,37 @@ class _Reader:
 
     def _played_cards(self, seat: int, move: Move) -> Cards:
         """The last cards that a seat has played: its last copies before those in hand."""
-        counts = move.cards.counts
-        first = [copy - count for copy, count in zip(self._held_from(seat), counts, strict=True)]
+        before = _without(self._hand(at.PLAYED + seat).counts, move.cards.counts)
+        last = [copies[count:] for copies, count in zip(self.copies[seat], before, strict=True)]
         body = move.group.need if move.group is not None else (0,) * NUM_RANKS
-        return _cards(body, first) + _cards(move.kicker_counts, first)
+        return _cards(body, last) + _cards(move.kicker_counts, last)
 
     def _building(self) -> Building | None:
         if self.stage != "kicker":
             return None
         group = MAIN_GROUPS[int(self.row[at.PENDING])]
-        first = self._held_from(int(self.row[at.SEAT]))
+        held = self._held(int(self.row[at.SEAT]))
         left = int(self.row[at.LEFT])
         return Building(
             category=CATEGORIES[group.category].name,
-            cards=_cards(group.need, first) + _cards(self._hand(at.CHOSEN).counts, first),
+            cards=_cards(group.need, held) + _cards(self._hand(at.CHOSEN).counts, held),
             kickers_left=left,
             cards_left=left * group.kicker_size,
         )
 
 
 def _sum(*columns: Sequence[int]) -> list[int]:
-    return [sum(counts) for counts in zip(*columns, strict=True)]
+    return [sum(counts) for counts in zip((0,) * NUM_RANKS, *columns, strict=True)]
 
 
-def _cards(counts: Sequence[int], first: Sequence[int]) -> Cards:
-    """The cards of some counts, by rank, their copies numbered from ``first``."""
-    return tuple(Card(rank, first[rank] + copy) for rank, count in enumerate(counts) for copy in range(count))
+def _without(counts: Sequence[int], less: Sequence[int]) -> list[int]:
+    """What is left of some counts, at least none."""
+    return [max(0, count - gone) for count, gone in zip(counts, less, strict=True)]
+
+
+def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:
+    """The cards of some counts, by rank: the first of the copies given."""
+    return tuple(Card(rank, copies[rank][place]) for rank, count in enumerate(counts) for place in range(count))
 
 
 def plural(number: int, noun: str) -> str:

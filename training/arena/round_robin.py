@@ -40,9 +40,11 @@ class Arena:
         time_limit: Seconds that an agent may take to answer, which it then does in a process of its own; None for no
             limit.
         on_fault: What a fault of an agent does: ``lose`` that game, or ``stop`` the match.
+        names: What tables and files call the agents, a name each; their specifications if empty.
 
     Raises:
-        InvalidArenaError: If there are fewer than two agents, or a value is out of range.
+        InvalidArenaError: If there are fewer than two agents, a value is out of range, or the names are not one each
+            or not different.
     """
 
     agents: tuple[str, ...]
@@ -51,6 +53,7 @@ class Arena:
     timing: bool = True
     time_limit: float | None = None
     on_fault: str = "lose"
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.agents) < 2:
@@ -61,15 +64,22 @@ class Arena:
             raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
         if self.on_fault not in ON_FAULT:
             raise InvalidArenaError(unknown("on_fault", self.on_fault, ON_FAULT))
+        if self.names and len(self.names) != len(self.agents):
+            raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
+        for name, times in Counter(self.names).items():
+            if times > 1 or not name.strip():
+                raise InvalidArenaError(f"the name {name!r} tells no two agents apart: give each another one")
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The agents' names in the results: an agent that plays itself is numbered.
+        """The agents' names in the results; without names of their own, an agent that plays itself is numbered.
 
         Example:
             >>> Arena(("rules", "random", "rules")).labels
             ('rules', 'random', 'rules #2')
         """
+        if self.names:
+            return self.names
         seen: Counter[str] = Counter()
         labels = []
         for agent in self.agents:
@@ -97,6 +107,7 @@ class Arena:
         return {
             "version": __version__,
             "agents": list(self.agents),
+            **({"names": list(self.names)} if self.names else {}),
             "rules": {"name": self.rules.name, **rules},
             "seed": self.seed,
             "timing": self.timing,

@@ -45,6 +45,20 @@ class Contender:
     peer_of: str | None = None
 
 
+def target_text(target: float | None, unit: str, *, is_peer: bool) -> str:
+    """A target as tables write it: at least so many units, at most so many seconds or megabytes, so many times a peer.
+
+    Example:
+        >>> target_text(400_000, "games/s", is_peer=False), target_text(15, "s", is_peer=False)
+        ('≥ 400,000', '≤ 15.0')
+        >>> target_text(80, "games/s", is_peer=True), target_text(None, "games/s", is_peer=True)
+        ('≥ 80 ×', '')
+    """
+    if not target:
+        return ""
+    return f"≥ {target:g} ×" if is_peer else f"{'≤' if unit in ('s', 'MB') else '≥'} {short_number(target)}"
+
+
 @dataclass(frozen=True)
 class Part:
     """One line of the table of speeds: ours beside the peers.

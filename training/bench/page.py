@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from training.bench.benchmark import Measurement, machine_lines, short_number
+from training.bench.benchmark import Contender, Measurement, Part, machine_lines, short_number, target_text
+from training.bench.parts import PARTS
 from training.experiments.experiment import markdown_table
 
 FILE = "speeds.json"
@@ -51,5 +52,22 @@ def _beside_peers(results: Path) -> str:
     return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines())
 
 
-PAGES: dict[str, Callable[[Path], str]] = {"speeds": _whole, "speed-ratios": _beside_peers}
+def _targets(_: Path) -> str:
+    """What ``ddz bench`` calls reached: the targets of all contenders that have one."""
+    return markdown_table(
+        ("what", "contender", "target"),
+        (
+            (part.title, one.name, f"{target_text(one.target, part.unit, is_peer=one.is_peer)} {_behind(one, part)}")
+            for part in PARTS.values()
+            for one in part.contenders
+            if one.target
+        ),
+    )
+
+
+def _behind(one: Contender, part: Part) -> str:
+    return "this speed" if one.is_peer else part.unit
+
+
+PAGES: dict[str, Callable[[Path], str]] = {"speeds": _whole, "speed-ratios": _beside_peers, "speed-targets": _targets}
 """Generated blocks by name."""

@@ -5,6 +5,8 @@ Modules that compile or import much are imported inside the commands, so that ``
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import typer
 
 from training.cli.arena import arena
@@ -13,6 +15,7 @@ from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
 from training.cli.export import export
+from training.cli.help import examples
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.reproduce import app as reproduce
@@ -23,18 +26,50 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     cls=FriendlyGroup,
     help="A Dou Dizhu (斗地主) laboratory: play, compare agents, measure speeds.",
+    epilog=examples("ddz play", "ddz arena rollout rules --deals 200", "ddz agents isuct", "ddz arena -h"),
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (arena, bench, demo, play, rules, actions, agents, docs, export, version):
-    app.command()(command)
+COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
+    arena: (
+        "ddz arena rollout rules --deals 200",
+        "ddz arena isuct:iterations=500 isuct --name short --name long",
+        "ddz arena rules random --rules bidding,doubling=true --out games.csv",
+        "ddz arena mymodule:MyAgent rules --deals 400 --out games.csv --resume",
+    ),
+    bench: ("ddz bench --quick", "ddz bench --only engine,search --json speeds.json"),
+    demo: ("ddz demo --minutes 2 --out demo-report",),
+    play: (
+        "ddz play",
+        "ddz play --agents 'rules;policy' --role peasant-up --hints rollout",
+        "ddz play --agents rules --rules bidding,doubling=true --seed 7",
+    ),
+    rules: ("ddz rules", "ddz rules bidding,doubling=true"),
+    actions: ("ddz actions", "ddz actions 333444+57", "ddz actions 42"),
+    agents: ("ddz agents", "ddz agents isuct"),
+    docs: ("ddz docs --check",),
+    export: ("ddz export --out policy.onnx", "ddz export runs/first/policy.safetensors --out first.onnx"),
+    version: ("ddz version",),
+}
+"""The commands, each with examples for its help."""
+
+for command, lines in COMMANDS.items():
+    app.command(epilog=examples(*lines))(command)
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(train, name="train")
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
+    _: bool = typer.Option(False, "--version", is_eager=True, callback=_show_version, help="Show the version."),
     debug: bool = typer.Option(
         False, "--debug", help="Show the full traceback of an error (works anywhere on the line)."
     ),

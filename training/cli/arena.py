@@ -13,9 +13,10 @@ import typer
 from training.cli.console import console, counting_bar, error_console
 from training.cli.experiment import OtherCode
 from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.help import RULES
 from training.cli.outputs import output_file, results_file
 from training.cli.signals import EXIT_INTERRUPTED
-from training.cli.tables import NOTE, fault_lines, results_table, write_csv, write_json
+from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
 
 if TYPE_CHECKING:
     from training.arena.duplicate import GameRecord
@@ -31,11 +32,15 @@ def arena(
             "Every pair plays."
         ),
     ],
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),
+    ] = None,
     deals: Annotated[
         int, typer.Option(min=1, help="Duplicate deals per pair; a deal is two games, six with bidding.")
     ] = 1000,
     first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
-    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     scoring: Annotated[str | None, typer.Option(help="win, stake or botzone; the preset's own by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
@@ -74,7 +79,7 @@ def arena(
         raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
-    contest = Arena(tuple(agents), preset, seed, timing, time_limit, on_fault)
+    contest = Arena(tuple(agents), preset, seed, timing, time_limit, on_fault, tuple(name or ()))
     store, ended = contest.store(out, resume), None
     with _fault_warnings() as warned:
         try:
@@ -160,9 +165,13 @@ def _report(
     deals = len({record.deal for record in records})
     title = f"{deals} duplicate deals · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
     screen = console()
-    screen.print(results_table(results, title, screen.width))
+    short = short_names(contest.labels, screen.width)
+    screen.print(results_table(results, title, screen.width, names=short))
     if totals:
-        screen.print(results_table(totals, "Against all others", screen.width, pairs=False))
+        screen.print(results_table(totals, "Against all others", screen.width, pairs=False, names=short))
+    for label, name in short.items():
+        if name != label:
+            screen.print(f"{name}  is  {label}", style="dim", markup=False, soft_wrap=True)
     screen.print(NOTE, style="dim")
     for line in fault_lines(records):
         screen.print(line, style="bold red", markup=False, soft_wrap=True)

@@ -25,7 +25,7 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Parts, separated by commas: engine,search,aec,batch,learner,start,memory, and training (minutes)."
+            help="Parts with commas: engine, search, aec, batch, learner, start, memory, and training (minutes)."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,
@@ -90,18 +90,17 @@ def _table(measured: Sequence[Measurement]) -> Table:
 
 
 def _cells(row: Measurement) -> list[str]:
-    from training.bench.benchmark import short_number
+    from training.bench.benchmark import short_number, target_text
 
-    less = row.unit in ("s", "MB")
-    target = f"{'≤' if less else '≥'} {short_number(row.target)}" if row.target and not row.is_peer else ""
+    target = target_text(row.target, row.unit, is_peer=row.is_peer)
     return [
         ("  peer: " if row.is_peer else "  ") + row.name,
         row.note or (short_number(row.median) if row.median is not None else ""),
         f"{short_number(min(row.values))}–{short_number(max(row.values))}" if len(row.values) > 1 else "",
         row.unit,
-        target,
+        "" if row.is_peer else target,
         f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
-        f"≥ {row.target:g} ×" if row.target and row.is_peer else "",
+        target if row.is_peer else "",
         {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.reached],
     ]
 

@@ -56,7 +56,7 @@ def demo(
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose
-    from training.demo.entrants import ENTRANTS, by_name, specifications
+    from training.demo.entrants import ENTRANTS, specifications
 
     began, screen, training = time.perf_counter(), console(), out / "training"
     names = specifications(ENTRANTS, training / "policy.safetensors", milliseconds)
@@ -64,10 +64,10 @@ def demo(
     _show_game(screen, seed)
     points, config = _train(screen, training, minutes, seed)
     _warm_up(screen, names)
-    arena = Arena(tuple(names), seed=seed)
+    arena = Arena(tuple(names), seed=seed, names=tuple(names.values()))
     screen.print(Rule(f"benchmark: every pair on {deals} deals, each played from both sides", align="left"))
     records = run_with_progress(arena, deals, processes=processes)
-    ranking, pairs = by_name(standings(records), names), by_name(summarize(records), names)
+    ranking, pairs = standings(records), summarize(records)
     screen.print(results_table(ranking, "Against all others", screen.width, pairs=False))
     screen.print(_matrix_table(pairs, [result.agent for result in ranking]))
     screen.print(NOTE, style="dim")
@@ -102,7 +102,7 @@ def _show_game(screen: Console, seed: int) -> None:
 def _render(screen: Console, state: State) -> None:
     from ddz_env.render import render_ansi
 
-    screen.print(Text.from_ansi(render_ansi(state)))
+    screen.print(Text.from_ansi(render_ansi(state, width=screen.width)))
 
 
 def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[list[LearningPoint], SelfPlayConfig]:

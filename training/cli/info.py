@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from training.cli.console import console
+from training.cli.help import RULES, unmarked
 
 if TYPE_CHECKING:
     from ddz_env import Rules
 
 
-def rules(preset: Annotated[str | None, typer.Argument(help="A preset; all of them by default.")] = None) -> None:
+def rules(
+    preset: Annotated[
+        str | None, typer.Argument(help="A preset, with options if wanted (bidding,doubling=true); all by default.")
+    ] = None,
+) -> None:
     """List the rule presets, or the rules of one."""
     from ddz_env import PRESETS, Rules
 
@@ -55,7 +60,7 @@ def _print_presets(presets: dict[str, Rules]) -> None:
 
 def actions(
     move: Annotated[list[str] | None, typer.Argument(help="A move or an action id to explain.")] = None,
-    rules: Annotated[str, typer.Option(help="Rules preset under which the move is read.")] = "standard",
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
 ) -> None:
     """List the action table, or explain a move or an action id."""
     from ddz_env import Move
@@ -108,34 +113,40 @@ def agents(name: Annotated[str | None, typer.Argument(help="An agent; all of the
     if name is not None:
         _print_options(name)
         return
-    table = _table("Agents", "name", "what it is")
+    table = _table("Agents", "name", "what it is, and its options with their defaults")
     for known in agent_names():
-        table.add_row(known, _summary(known))
+        table.add_row(known, Text.assemble(_summary(known), (_defaults(known), "dim")), end_section=True)
     screen = console()
     screen.print(table)
     screen.print(
-        "Options follow a colon: isuct:iterations=2000; ddz agents NAME lists them.  Your own: mymodule:MyAgent, from "
-        "the current directory.",
+        "Options follow a colon: isuct:iterations=2000,trees=4; ddz agents NAME explains them.  Your own: "
+        "mymodule:MyAgent, from the current directory.",
         style="dim",
         markup=False,
     )
 
 
+def _defaults(name: str) -> str:
+    """A line with an agent's options, as they would be written; empty if it has none or is not available."""
+    from ddz_env.registry import agent_options
+
+    try:
+        written = ", ".join(f"{option.name}={option.written}" for option in agent_options(name))
+    except ImportError:
+        return ""
+    return f"\n{written}" if written else ""
+
+
 def _summary(name: str) -> str:
-    """The first line of an agent's documentation."""
+    """The first paragraph of an agent's documentation."""
     import inspect
 
     from ddz_env.registry import agent_factory
 
     try:
-        return _unmarked((inspect.getdoc(agent_factory(name)) or "").partition("\n")[0])
+        return unmarked(" ".join((inspect.getdoc(agent_factory(name)) or "").partition("\n\n")[0].split()))
     except ImportError as error:
         return f"not available: {error}"
-
-
-def _unmarked(text: str) -> str:
-    """A docstring's text without its markup, for the screen."""
-    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 
 def _print_options(name: str) -> None:
@@ -149,7 +160,7 @@ def _print_options(name: str) -> None:
         return
     table = _table(f"Options of {name}", "option", "default", "values", "meaning")
     for option in options:
-        table.add_row(*map(escape, (option.name, option.written, option.values, _unmarked(option.meaning))))
+        table.add_row(*map(escape, (option.name, option.written, option.values, unmarked(option.meaning))))
     screen.print(table)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from training.cli.console import console
+from training.cli.dialogue import BRIEF, HELP, HINT, LEAVE, MOVES, help_text, moves_table, read_move
+from training.cli.help import RULES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from ddz_env import Move, Rules, State
     from ddz_env.agent import Agent
 
-_HELP = "type cards (34567, 333+4, 10JQKA, BR), pass, bid 2, double; ? lists the legal moves, q quits"
 _ROLE_NAMES = ("landlord", "peasant-down", "peasant-up")
 
 
@@ -26,8 +28,9 @@ def play(
     ] = "isuct",
     seat: Annotated[int | None, typer.Option(min=0, max=2, help="Your seat.")] = None,
     role: Annotated[str | None, typer.Option(help="landlord, peasant-down or peasant-up, instead of a seat.")] = None,
-    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the deal; a new deal each time by default.")] = None,
+    hints: Annotated[str, typer.Option(metavar="AGENT", help="Who answers when you type hint.")] = "rules",
 ) -> None:
     """Play against agents."""
     import secrets
@@ -41,10 +44,11 @@ def play(
     others = _opponents(agents, preset, own)
     number = secrets.randbelow(2**32) if seed is None else seed
     screen = console()
-    screen.print(f"seed {number}; you are in seat {own}.  {_HELP}", markup=False)
+    advise = _adviser(hints, number)
+    screen.print(f"seed {number}; you are in seat {own}.  {BRIEF}", markup=False)
     state = State.new(number, preset)
     try:
-        _play_out(screen, state, own, others, seat_generators([number, 0, 0], preset.players))
+        _play_out(screen, state, own, others, seat_generators([number, 0, 0], preset.players), advise)
     finally:
         for agent in others.values():
             close(agent)
@@ -89,7 +93,12 @@ def _opponents(names: str, rules: Rules, own: int) -> dict[int, Agent]:
 
 
 def _play_out(
-    screen: Console, state: State, own: int, others: dict[int, Agent], rngs: list[np.random.Generator]
+    screen: Console,
+    state: State,
+    own: int,
+    others: dict[int, Agent],
+    rngs: list[np.random.Generator],
+    advise: Callable[[State], str],
 ) -> None:
     """Play until the end or until the person leaves."""
     from ddz_env.agent import observe, reset
@@ -100,70 +109,72 @@ def _play_out(
     while not state.is_over:
         seat = state.seat
         if seat == own:
-            move = _ask(screen, state)
+            move = _ask(screen, state, advise)
             if move is None:
                 screen.print("goodbye")
                 return
             state.step(move)
         else:
-            role = (state.role(seat) or "bidder").replace("_", " ")
+            who = f"seat {seat} ({(state.role(seat) or 'bidder').replace('_', ' ')})"
             answer = call(others[seat], seat, "act", ask, others[seat], state, rngs[seat])
             move = play_answer(state, others[seat], answer)
-            screen.print(f"seat {seat} ({role}): {move}", markup=False)
+            screen.print(f"{who}: {move}", markup=False)
+        if not state.history:
+            screen.print("everybody declined: a new deal")
         for place, agent in others.items():
             call(agent, place, "observe", observe, agent, seat, move)
-    _render(screen, state, None)
+    _render(screen, state, own, reveal=True)
     result = state.returns("win")[own]
     screen.print("[bold green]you win[/]" if result > 0 else "[bold red]you lose[/]" if result < 0 else "nobody bid")
 
 
-def _ask(screen: Console, state: State) -> Move | None:
+def _ask(screen: Console, state: State, advise: Callable[[State], str]) -> Move | None:
     """A legal move typed by the person, None to leave."""
     from ddz_env.errors import DouDizhuError
 
     _render(screen, state, state.seat)
     while True:
         try:
-            text = screen.input("your move> ").strip()
+            text = screen.input("your move (h helps)> ").strip()
         except EOFError:
             return None
-        if text.lower() in ("q", "quit", "exit"):
+        word = text.lower()
+        if word in LEAVE:
             return None
-        if text == "?":
-            screen.print("  ".join(map(str, state.legal_moves())), markup=False)
-            continue
-        if not text:
-            screen.print(_HELP, markup=False)
-            continue
         try:
-            return _read(state, text)
+            if word in MOVES:
+                screen.print(moves_table(state.legal_moves()))
+            elif word in HELP:
+                screen.print(help_text(state.stage), markup=False)
+            elif word in HINT:
+                screen.print(advise(state), markup=False)
+            else:
+                return read_move(state, text)
         except DouDizhuError as error:
             screen.print(f"{error}", style="red", markup=False)
 
 
-def _read(state: State, text: str) -> Move:
-    """The legal move that a text means; bare cards mean the one reading that is legal.
+def _adviser(spec: str, seed: int) -> Callable[[State], str]:
+    """What tells what an agent would do in the place of the seat to act; it draws none of the game's numbers."""
+    import numpy as np
 
-    Raises:
-        DouDizhuError: If the text is no move or the move is not legal.
-    """
-    from ddz_env import Move
-    from ddz_env.errors import AmbiguousMoveError
+    from ddz_env.agent import observe, reset, sight
+    from ddz_env.registry import make_agent
 
-    try:
-        move = Move.parse(text, state.rules)
-    except AmbiguousMoveError:
-        cards = Move.parse(text, state.rules.replace(ambiguous_cards="longest")).cards
-        fitting = [legal for legal in state.legal_moves() if legal.cards == cards]
-        if len(fitting) != 1:
-            raise
-        move = fitting[0]
-    state.copy().step(move)
-    return move
+    agent = make_agent(spec)
+
+    def advise(state: State) -> str:
+        reset(agent, state.seat, state.rules)
+        for seat, move in state.history:
+            observe(agent, seat, move)
+        rng = np.random.default_rng([seed, len(state.history)])
+        return f"{agent.name} would play {agent.act(sight(agent, state), rng)}"
+
+    return advise
 
 
-def _render(screen: Console, state: State, perspective: int | None) -> None:
+def _render(screen: Console, state: State, own: int, *, reveal: bool = False) -> None:
     from ddz_env.render import render_ansi
 
     screen.print()
-    screen.print(Text.from_ansi(render_ansi(state, perspective=perspective)))
+    screen.print(Text.from_ansi(render_ansi(state, perspective=own, reveal=reveal, width=screen.width)))

@@ -10,6 +10,7 @@ import typer
 
 from training.cli.console import FriendlyGroup
 from training.cli.experiment import OtherCode, Out, Plot, draw, show, with_bar
+from training.cli.help import examples, unmarked
 from training.experiments.registry import EXPERIMENTS, load_experiment
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class ExperimentGroup(FriendlyGroup):
             return None
         one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         experiment = load_experiment(cmd_name)
-        one.command(name=cmd_name, help=inspect.cleandoc(experiment.about))(_command(experiment))
+        about = unmarked(inspect.cleandoc(experiment.about))
+        one.command(name=cmd_name, help=about, epilog=_examples(cmd_name, experiment))(_command(experiment))
         return typer.main.get_command(one)
 
 
 app = typer.Typer(
     cls=ExperimentGroup,
     help="Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
+    epilog=examples("ddz reproduce mini-census --out mini_census.csv"),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -48,6 +51,11 @@ app = typer.Typer(
 @app.callback()
 def _experiments() -> None:
     """Repeat experiments of the literature; a run that was cut off resumes where it stopped."""
+
+
+def _examples(name: str, experiment: Experiment[Any, Any]) -> str:
+    plot = " --plot plot.png" if experiment.plot else ""
+    return examples(f"ddz reproduce {name} --out {experiment.file}.csv{plot}")
 
 
 def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
@@ -95,4 +103,4 @@ def _annotation(option: Option, hint: Any) -> Any:
     if repeated is not None:
         hint = list[get_args(repeated)[0]] | None  # type: ignore[misc]  # the element's type is known at run time only
     least, most = (None if bound is None or bound > _LARGEST else bound for bound in option.range[:2])
-    return Annotated[hint, typer.Option(help=option.meaning, min=least, max=most)]
+    return Annotated[hint, typer.Option(help=unmarked(option.meaning), min=least, max=most)]

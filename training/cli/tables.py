@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -65,7 +67,38 @@ def _columns(width: int) -> list[_Column]:
     ]
 
 
-def results_table(results: Sequence[AgentResult], title: str, width: int, *, pairs: bool = True) -> Table:
+def short_names(labels: Sequence[str], width: int) -> dict[str, str]:
+    """Names that fit the tables of a screen: long specifications lose their options, and stay different.
+
+    Args:
+        labels: What the results call the agents.
+        width: Characters of a line.
+
+    Example:
+        >>> short_names(["rules", "isuct:iterations=20,trees=2", "isuct:iterations=20,trees=4"], 80)
+        {'rules': 'rules', 'isuct:iterations=20,trees=2': 'isuct:…', 'isuct:iterations=20,trees=4': 'isuct:… 2'}
+    """
+    longest = 32 if width >= _WIDE else 24 if width >= _NARROW else 14
+    short: dict[str, str] = {}
+    seen: Counter[str] = Counter()
+    for label in labels:
+        short[label] = label
+        if len(label) > longest:
+            before, equals, _ = label.partition("=")
+            cut = f"{before.rpartition(':')[0] if equals else before[:longest]}:…"
+            seen[cut] += 1
+            short[label] = cut if seen[cut] == 1 else f"{cut} {seen[cut]}"
+    return short
+
+
+def results_table(
+    results: Sequence[AgentResult],
+    title: str,
+    width: int,
+    *,
+    pairs: bool = True,
+    names: Mapping[str, str] | None = None,
+) -> Table:
     """The table that ``ddz arena`` and ``ddz demo`` end with.
 
     Args:
@@ -73,6 +106,7 @@ def results_table(results: Sequence[AgentResult], title: str, width: int, *, pai
         title: Its title.
         width: Characters of a line; narrow tables leave something out.
         pairs: Whether rows come in pairs (with the opponent's name) or are standings.
+        names: Short names of the agents (:func:`short_names`); None for those in the results.
     """
     columns = _columns(width)
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -82,9 +116,13 @@ def results_table(results: Sequence[AgentResult], title: str, width: int, *, pai
     for heading, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
     for number, result in enumerate(results):
-        names = (result.agent, result.opponent) if pairs else (result.agent,)
+        labels = (result.agent, result.opponent) if pairs else (result.agent,)
         cells = [text(result) for _, text in columns]
-        table.add_row(*names, *cells, end_section=pairs and number % 2 == 1)
+        table.add_row(
+            *(escape((names or {}).get(label, label)) for label in labels),
+            *cells,
+            end_section=pairs and number % 2 == 1,
+        )
     return table
 
 

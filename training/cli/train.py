@@ -11,6 +11,7 @@ from rich.table import Table
 
 from training.cli.console import FriendlyGroup, console, counting_bar, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
+from training.cli.help import RULES, TENSORBOARD, examples
 from training.cli.outputs import output_file, output_folder
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
@@ -21,9 +22,18 @@ if TYPE_CHECKING:
     from training.ppo.run import Budget
     from training.ppo.selfplay import SelfPlay
 
-app = typer.Typer(cls=FriendlyGroup, help="Train policies.", no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=FriendlyGroup,
+    help="Train policies.",
+    epilog=examples(
+        "ddz train selfplay --out runs/first --minutes 10", "ddz arena policy:path=runs/first/policy.safetensors rules"
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
 
-Preset = Annotated[str, typer.Option("--rules", help="Rules preset (ddz rules).")]
+Preset = Annotated[str, typer.Option("--rules", help=RULES)]
+TensorBoard = Annotated[Path | None, typer.Option(metavar="DIR", help=TENSORBOARD)]
 Threads = Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")]
 
 
@@ -32,11 +42,24 @@ def _options() -> None:
     """Train policies."""
 
 
-app.command()(sb3)
-app.command("sb3-aec")(sb3_aec)
+app.command(
+    epilog=examples(
+        "ddz train sb3 --out runs/sb3 --timesteps 200000",
+        "ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256",
+        "ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust",
+    )
+)(sb3)
+app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --out aec.zip"))(sb3_aec)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "ddz train selfplay --out runs/first --minutes 10",
+        "ddz train selfplay --out runs/first --minutes 60 --resume",
+        "ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true",
+        "ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors",
+    )
+)
 def selfplay(
     out: Annotated[
         Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.", callback=output_folder)
@@ -48,10 +71,11 @@ def selfplay(
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
     allow_other_code: OtherCode = False,
     init: Annotated[Path | None, typer.Option(help="Start from these weights, for example those of imitate.")] = None,
-    rules: Annotated[str | None, typer.Option(help="Rules preset (ddz rules); standard by default.")] = None,
+    rules: Annotated[str | None, typer.Option(help=RULES)] = None,
     objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
     threads: Threads = None,
+    tensorboard: TensorBoard = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...)."),
@@ -64,14 +88,14 @@ def selfplay(
     from training.ppo.run import Budget
 
     budget = Budget(updates, minutes)
-    named = {"rules": rules, "objective": objective, "seed": seed}
-    given = {name: value for name, value in named.items() if value is not None} | SelfPlayConfig.read(settings or ())
+    given = SelfPlayConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
-        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget)
+        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard)
 
 
-def _selfplay(run: SelfPlay, out: Path, budget: Budget) -> None:
+def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None) -> None:
     """Train under a bar."""
+    from training.ppo.board import board
     from training.ppo.run import POLICY, train
 
     def describe(line: CurveLine) -> str:
@@ -80,8 +104,8 @@ def _selfplay(run: SelfPlay, out: Path, budget: Budget) -> None:
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    with stopping("resume with --resume") as asked:
-        bar = training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe)
+    with stopping("resume with --resume") as asked, board(tensorboard, run.counters.update) as curves:
+        bar = training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe, curves)
         with bar as (on_update, on_evaluation):
             train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.close()
@@ -109,7 +133,12 @@ def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path 
     return run
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "ddz train imitate --out warm.safetensors --decisions 500000",
+        "ddz train imitate --out warm.safetensors --visits visits.safetensors",
+    )
+)
 def imitate(
     out: Annotated[
         Path, typer.Option(help="File for the weights; start from them with selfplay --init.", callback=output_file())
@@ -122,12 +151,14 @@ def imitate(
     rules: Preset = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
     threads: Threads = None,
+    tensorboard: TensorBoard = None,
 ) -> None:
     """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
     from agents.neural.network import Architecture
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.arena.one_writer import writing
     from training.arena.provenance import Provenance
+    from training.ppo.board import board
     from training.ppo.errors import InvalidTrainingError
     from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits
     from training.ppo.selfplay import SOURCE
@@ -139,7 +170,8 @@ def imitate(
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
     learned = 0
-    with writing(out), stopping("the weights have learned from fewer decisions") as asked:
+    advice = "the weights have learned from fewer decisions"
+    with writing(out), stopping(advice) as asked, board(tensorboard) as curves:
         with share_bar("state") as progress:
             bar = progress.add_task("imitating", total=decisions, state="")
 
@@ -148,6 +180,7 @@ def imitate(
                 learned = now.decisions
                 state = f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
                 progress.update(bar, completed=learned, state=state)
+                curves.add_line(now)
 
             if visits is None:
                 policy = RulesImitation(config, threads).run(on_step, asked)
@@ -160,7 +193,7 @@ def imitate(
         console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(epilog=examples("ddz train record isuct:iterations=2000 --games 50 --out visits.safetensors"))
 def record(
     agent: Annotated[str, typer.Argument(help="A search agent (isuct:iterations=2000).")],
     out: Annotated[
@@ -184,7 +217,12 @@ def record(
     console().print(f"{out}: {len(found.observations)} decisions", markup=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "ddz train curves --out docs/results --plot curves.png",
+        "ddz train curves first=runs/first second=runs/second --out results",
+    )
+)
 def curves(
     runs: Annotated[
         list[str] | None,

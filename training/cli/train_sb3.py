@@ -9,6 +9,7 @@ import typer
 
 from training.cli.console import console, stopping
 from training.cli.experiment import OtherCode
+from training.cli.help import RULES, TENSORBOARD
 from training.cli.outputs import output_file, output_folder
 from training.cli.training_bar import training_bar
 
@@ -28,18 +29,19 @@ def sb3(
         str | None, typer.Option(help="random (default), rules, self (frozen past selves) or any agent (ddz agents).")
     ] = None,
     num_envs: Annotated[int | None, typer.Option(help="Games side by side; 64 by default.")] = None,
-    rules: Annotated[str | None, typer.Option(help="Rules preset (ddz rules); standard by default.")] = None,
+    rules: Annotated[str | None, typer.Option(help=RULES)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
-    eval_every: Annotated[
+    evaluate_every: Annotated[
         int | None, typer.Option(help="Steps between two evaluations, 0 for none; 200,000 by default.")
     ] = None,
-    eval_deals: Annotated[int | None, typer.Option(help="Duplicate deals per baseline; 100 by default.")] = None,
+    evaluate_deals: Annotated[int | None, typer.Option(help="Duplicate deals per baseline; 100 by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the model in --out.")] = False,
     allow_other_code: OtherCode = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="With --resume: allow the model's zip to run the code in it.")
     ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads of the games and of PyTorch.")] = None,
+    tensorboard: Annotated[Path | None, typer.Option(metavar="DIR", help=TENSORBOARD)] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting, name=value (n_steps=256, role=landlord ...).")
     ] = None,
@@ -56,21 +58,22 @@ def sb3(
         "num_envs": num_envs,
         "rules": rules,
         "seed": seed,
-        "evaluate_every": eval_every,
-        "evaluate_deals": eval_deals,
+        "evaluate_every": evaluate_every,
+        "evaluate_deals": evaluate_deals,
     }
-    given = {name: value for name, value in named.items() if value is not None} | Sb3Config.read(settings or ())
+    given = Sb3Config.given(named, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
         if resume:
             run = load_run(out, trust=trust, wanted=given, threads=threads)
         else:
             refuse_to_overwrite(out)
             run = new_run(Sb3Config(**given), threads)
-        _learn(run, out, timesteps)
+        _learn(run, out, timesteps, tensorboard)
 
 
-def _learn(run: Sb3Run, out: Path, timesteps: int) -> None:
+def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None) -> None:
     """Train under a bar."""
+    from training.ppo.board import board
     from training.sb3.checkpoint import MODEL
     from training.sb3.train import train
 
@@ -81,8 +84,8 @@ def _learn(run: Sb3Run, out: Path, timesteps: int) -> None:
     def learned() -> tuple[int, float]:
         return run.timesteps, run.split.total
 
-    with stopping("resume with --resume --trust") as asked:
-        bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe)
+    with stopping("resume with --resume --trust") as asked, board(tensorboard, run.update) as curves:
+        bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe, curves)
         with bar as (on_update, on_evaluation):
             train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.env.close()
@@ -93,7 +96,7 @@ def _learn(run: Sb3Run, out: Path, timesteps: int) -> None:
 def sb3_aec(
     timesteps: Annotated[int, typer.Option(min=1, help="The learner's decisions.")] = 40_000,
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
-    rules: Annotated[str, typer.Option(help="Rules preset (ddz rules).")] = "standard",
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the model (.zip).", callback=output_file())] = None,
 ) -> None:

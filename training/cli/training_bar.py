@@ -11,6 +11,7 @@ from rich.table import Table
 from training.cli.console import share_bar
 
 if TYPE_CHECKING:
+    from training.ppo.board import Board
     from training.ppo.strength import Evaluation
 
 
@@ -36,6 +37,7 @@ def training_bar(
     learned: Callable[[], tuple[int, float]],
     unit: str,
     describe: Callable[[_Line], str],
+    board: Board | None = None,
 ) -> Iterator[tuple[Callable[[_Line], None], Callable[[Sequence[Evaluation]], None]]]:
     """A bar of how much is done, with a line of what the run is doing.
 
@@ -45,6 +47,7 @@ def training_bar(
         learned: What the run has learned from so far, and in how many seconds.
         unit: Of what it learns from.
         describe: What else an update brought.
+        board: Where the curves go, too.
 
     Yields:
         What to call after an update, and after an evaluation.
@@ -59,8 +62,12 @@ def training_bar(
             speed = (now - count) / max(elapsed - seconds, 1e-9)
             state = f"update {line.update} · {line.games:,} games · {speed:,.0f} {unit}/s · {describe(line)}"
             progress.update(bar, completed=done(), state=state)
+            if board is not None:
+                board.add_line(line)
 
         def on_evaluation(found: Sequence[Evaluation]) -> None:
+            if board is not None:
+                board.add_evaluations(found)
             if found:
                 progress.console.print(_evaluation_table(found))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.errors import DouDizhuError
-from training.arena.statistics import AgentResult
 
 
 class InvalidDemonstrationError(DouDizhuError):
@@ -64,11 +63,3 @@ def specifications(entrants: Sequence[Entrant], fresh: Path, milliseconds: float
         entrant.specification.format(fresh=fresh.as_posix(), milliseconds=f"{milliseconds:g}"): entrant.name
         for entrant in entrants
     }
-
-
-def by_name(results: Sequence[AgentResult], names: Mapping[str, str]) -> list[AgentResult]:
-    """Results with names instead of specifications."""
-    return [
-        replace(result, agent=names[result.agent], opponent=names.get(result.opponent, result.opponent))
-        for result in results
-    ]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Any
 
 from agents.exact.agents import (
     CheatingMinimaxAgent,
@@ -157,8 +157,12 @@ def pair_table(saved: Saved[PairResult]) -> Table:
     return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), lines)
 
 
+_ABSENT: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 7, "color": "grey"}
+"""What stands in the place of a bar that there is not."""
+
+
 def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
-    """Figure 3 of the paper: groups by player 2, bars by player 1."""
+    """Figure 3 of the paper: groups by player 2, bars by player 1; a pair without a result is named in its place."""
     figure, axes = new_axes(9.0)
     rates = {(result.player_1, result.player_2): 100 * result.win_rate for result in saved.results}
     groups = [kind for kind in KINDS if any((one, kind) in rates for one in KINDS)]
@@ -168,6 +172,10 @@ def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
             [group + 0.16 * (index - 2) for group, _ in bars], [rate for _, rate in bars], width=0.15, label=one
         )
         axes.bar_label(drawn, fmt="%.0f", fontsize=7)
+        for group, two in enumerate(groups):
+            if (one, two) not in rates:
+                place = group + 0.16 * (index - 2)
+                axes.text(place, 1, "not defined" if one == two == CORRECT else "not played", **_ABSENT)
     axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
     axes.set_ylim(0, 105)
     legend = {"title": "player 1", "loc": "center left", "bbox_to_anchor": (1, 0.5)}

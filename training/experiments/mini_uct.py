@@ -187,7 +187,7 @@ def plot_mini_uct(saved: Saved[DealResult], path: Path) -> None:
     drawn = axes.bar(PLAYERS_1, heights, width=0.5, yerr=errors, color=BLUE)
     axes.bar_label(drawn, fmt="%.1f", padding=2)
     axes.plot(PLAYERS_1, [float(PAPER_RATES[k]) for k in PLAYERS_1], "k+", markersize=12, label="paper")
-    axes.set_ylim(50, 80)
+    axes.set_ylim(0, 100)
     finish_figure(figure, axes, path, "", "player 1 wins, %")
 
 

@@ -9,6 +9,10 @@ class InvalidTrainingError(DouDizhuError):
     """A setting of a training run is out of range, or the run was asked for something that it cannot do."""
 
 
+class MissingTensorBoardError(DouDizhuError, ImportError):
+    """TensorBoard is not installed."""
+
+
 class CheckpointError(DouDizhuError):
     """A checkpoint cannot be read, or a run would overwrite one."""
 

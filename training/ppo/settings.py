@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -51,6 +51,22 @@ class TrainingSettings(Options):
     def check(self) -> None:
         """Refuse an unknown preset."""
         Rules.preset(self.rules)
+
+    @classmethod
+    def given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+        """What a command line changes.
+
+        Args:
+            named: Settings that have an option of their own; None where it was not given.
+            texts: ``name=value`` each, as for :meth:`read`.
+
+        Raises:
+            InvalidTrainingError: If a setting is given both ways, there is no such setting, or a value is not allowed.
+        """
+        chosen, read = {name: value for name, value in named.items() if value is not None}, cls.read(texts)
+        if twice := sorted(chosen.keys() & read.keys()):
+            raise cls.error(f"{twice[0]} is given twice: as --{twice[0].replace('_', '-')} and by --set {twice[0]}=")
+        return chosen | read
 
     def changed(self, settings: Mapping[str, Any]) -> Self:
         """These settings with some changed.

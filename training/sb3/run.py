@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import Logger, configure
+from stable_baselines3.common.logger import Logger
 
 from training.arena.provenance import Provenance
 from training.ppo.selfplay import SOURCE
@@ -158,12 +155,6 @@ def new_run(config: Sb3Config, threads: int | None = None) -> Sb3Run:
     return Sb3Run(config, model, env, past, provenance=provenance_of(config))
 
 
-def make_logger(folder: Path) -> Logger:
-    """SB3's logger: TensorBoard files in the folder if TensorBoard is installed, else nothing.
-
-    SB3's own tables would tear the progress bar; what they hold stands in the curves.
-    """
-    if find_spec("tensorboard") is None:
-        return Logger(folder=None, output_formats=[])
-    logger: Any = configure(str(folder), ["tensorboard"])
-    return logger  # type: ignore[no-any-return]
+def silent_logger() -> Logger:
+    """SB3's logger without an output: its tables would tear the progress bar; what they hold stands in the curves."""
+    return Logger(folder=None, output_formats=[])

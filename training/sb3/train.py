@@ -18,9 +18,7 @@ from training.ppo.errors import InvalidTrainingError
 from training.ppo.run import CURVES, EVALUATIONS
 from training.ppo.strength import Evaluation, measure_strength
 from training.sb3.checkpoint import save_run
-from training.sb3.run import Sb3Run, make_logger
-
-TENSORBOARD = "tensorboard"
+from training.sb3.run import Sb3Run, silent_logger
 
 _LEARNED = {
     "entropy": "entropy_loss",
@@ -212,7 +210,6 @@ class RunCallback(BaseCallback):
         found = [Evaluation.of(run.update, result) for result in results]
         for evaluation in found:
             self._evaluations.append(dataclasses.asdict(evaluation))
-            run.model.logger.record(f"evaluation/wins_against_{evaluation.opponent}", evaluation.wins)
         if self._on_evaluation:
             self._on_evaluation(found)
 
@@ -228,8 +225,8 @@ def train(
 ) -> None:
     """Train until the learner has made so many decisions, those before a resumption included.
 
-    The number is rounded up to whole updates.  The folder gets the model, the past selves, ``curves.csv``,
-    ``evaluations.csv`` and, if TensorBoard is installed, its files.
+    The number is rounded up to whole updates.  The folder gets the model, the past selves, ``curves.csv`` and
+    ``evaluations.csv``.
 
     Args:
         run: The run, new or from :func:`~training.sb3.checkpoint.load_run`.
@@ -250,7 +247,6 @@ def train(
     if left <= 0:
         return
     with writing(folder, folder=True):
-        run.model.set_logger(make_logger(folder / TENSORBOARD))
+        run.model.set_logger(silent_logger())
         callback = RunCallback(run, folder, on_update, on_evaluation, stop)
         run.model.learn(left, callback, reset_num_timesteps=run.timesteps == 0)
-        run.model.logger.dump(run.timesteps)

@@ -1,0 +1,308 @@
+"""What a person meets first: the table of ``ddz play``, help, lists, names in tables, curves for TensorBoard."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from ddz_env import Move, State
+from ddz_env.errors import DouDizhuError, IllegalMoveError
+from ddz_env.registry import agent_names, agent_options
+from training.arena.errors import InvalidArenaError
+from training.arena.round_robin import Arena, run_arena
+from training.arena.statistics import summarize
+from training.cli import app
+from training.cli.dialogue import help_text, moves_by_kind, moves_table, read_move
+from training.cli.tables import results_table, short_names
+
+ROOT = typer.main.get_command(app)
+
+
+def ddz(*arguments: str, width: int = 160) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(width), "NO_COLOR": "1"})
+
+
+def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command of ``ddz`` with the words that lead to it."""
+    yield path, command
+    if hasattr(command, "list_commands"):
+        context = command.context_class(command)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), (*path, name))
+
+
+# --- at the table ----------------------------------------------------------------------------------------------------
+
+
+def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, ...]) -> list[str]:
+    """The lines of a terminal of 80 columns after somebody typed something, which a terminal echoes."""
+    screen, answers = io.StringIO(), iter(typed)
+
+    def answer(prompt: object = "") -> str:
+        text = next(answers, None)
+        screen.write(f"{text}\n")
+        if text is None:
+            raise EOFError
+        return text
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(
+        sys.modules["training.cli.play"], "console", lambda: Console(file=screen, width=80, highlight=False)
+    )
+    result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
+    assert result.exit_code == 0, result.output
+    return screen.getvalue().splitlines()
+
+
+def test_a_person_is_understood_at_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = ("?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
+    lines = played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)
+    told = "\n".join(lines)
+    assert max(map(len, lines)) <= 80
+    for text in (
+        "JJJ+[3456789TQA2]",
+        "solo chain (21)",
+        "pair (7)",
+        "q alone is a queen",
+        "the bids are no bid, ",
+    ):
+        assert text in told
+    assert told.count("the legal moves\n") == 2
+    assert told.count("random would play ") == 2
+    assert "Q♠  solo" in told  # a queen is a queen, in small letters too
+    assert lines[-1] == "goodbye"
+
+
+@pytest.mark.parametrize("leave", [":q", "quit", "EXIT", None])
+def test_the_table_can_be_left(monkeypatch: pytest.MonkeyPatch, leave: str | None) -> None:
+    typed = (leave,) if leave else ()
+    assert played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)[-1] == "goodbye"
+
+
+def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = ("--agents", "random", "--seed", "1", "--seat", "1", "--rules", "bidding,doubling=true")
+    lines = played(monkeypatch, *rules, typed=("?", "h", "3", "?", "h", "double", "quit"))
+    told = "\n".join(lines)
+    for text in ("bid 1  bid 2  bid 3", "type bid 1", "may double", "double (2)", "type double, or no", "×2"):
+        assert text in told
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("stage", "text", "move"),
+    [
+        ("bid", "2", "bid 2"),
+        ("bid", " Bid  2 ", "bid 2"),
+        ("bid", "no", "no bid"),
+        ("bid", "pass", "no bid"),
+        ("double", "yes", "double"),
+        ("double", "no", "no double"),
+        ("double", "pass", "no double"),
+        ("play", "2", "2"),
+        ("play", "q", "Q"),
+        ("play", "10", "T"),
+    ],
+)
+def test_short_answers_mean_what_the_stage_asks(stage: str, text: str, move: str) -> None:
+    state = State.new(5, "bidding,doubling=true")
+    if stage != "bid":
+        state.step("bid 3")
+    if stage == "play":
+        for _ in range(3):
+            state.step("no double")
+    legal = {str(known) for known in state.legal_moves()}
+    if move in legal:
+        assert str(read_move(state, text)) == move
+    else:  # the hand has no such card; the text was understood
+        with pytest.raises(IllegalMoveError, match=f"^{move} is not legal"):
+            read_move(state, text)
+    with pytest.raises(DouDizhuError):
+        read_move(state, "bid 5")
+
+
+def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
+    """248 moves and more fit a screen; every move's body stands in its category, with its kickers."""
+    state = State.from_hands(["333444555666789TJQKA", "7", "8"], check_sizes=False)
+    moves = state.legal_moves()
+    assert len(moves) > 248
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(moves_table(moves))
+    lines = screen.getvalue().splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    kinds = moves_by_kind(moves)
+    numbers = Counter(move.category for move in moves)
+    assert list(kinds) == list(numbers)
+    for kind, number in numbers.items():
+        assert f"{kind} ({number})" in screen.getvalue() or number == 1
+    assert "333444+2×[56789TJQKA]" in kinds["plane+solos"]
+    assert {Move.parse(text) for text in kinds["solo chain"]} == {m for m in moves if m.category == "solo chain"}
+
+
+def test_help_names_what_can_be_typed_at_each_stage() -> None:
+    for stage, word in (("play", "34567"), ("bid", "bid 1"), ("double", "double")):
+        assert word in help_text(stage)
+        assert all(len(line) <= 80 for line in help_text(stage).splitlines())
+
+
+# --- help and lists --------------------------------------------------------------------------------------------------
+
+
+def test_every_help_has_examples_that_can_be_typed() -> None:
+    seen = 0
+    for path, command in commands():
+        result = ddz(*path, "-h", width=80)
+        assert result.exit_code == 0, result.output
+        assert "…" not in result.output, f"{path}: a word is wider than its column"
+        assert "Usage" in result.output
+        assert not re.search(r"`|:\w+:", result.output), path
+        lines = [line.strip() for line in (command.epilog or "").replace("\\[", "[").splitlines() if "ddz" in line]
+        assert lines, f"ddz {' '.join(path)} has no example"
+        for line in lines:
+            seen += 1
+            assert len(line) <= 78
+            assert line in result.output
+            _, *words = shlex.split(line)
+            if not hasattr(command, "list_commands"):
+                assert words[: len(path)] == list(path)
+                command.make_context(path[-1], words[len(path) :])
+    assert seen >= 40
+
+
+def test_the_version_is_shown() -> None:
+    assert ddz("--version").output == ddz("version").output
+    assert ddz("--version").exit_code == 0
+
+
+def test_agents_are_listed_with_all_their_options_and_without_markup() -> None:
+    told = ddz("agents").output
+    assert not re.search(r"`|:\w+:`", told)
+    told = re.sub(r"[│\s]+", " ", told)
+    for name in agent_names():
+        assert name in told
+        assert "`" not in ddz("agents", name).output
+        for option in agent_options(name):
+            assert f"{option.name}={option.written}" in told
+
+
+# --- names in tables -------------------------------------------------------------------------------------------------
+
+
+def test_agents_take_names(tmp_path: Path) -> None:
+    games = tmp_path / "games.csv"
+    names = ("--name", "one", "--name", "two")
+    result = ddz("arena", "random", "random", *names, "--deals", "2", "--processes", "1", "--out", str(games))
+    assert result.exit_code == 0, result.output
+    assert re.search(r"one +two", result.output)
+    assert "random" not in result.output
+    again = ddz("arena", "random", "random", "--deals", "2", "--out", str(games), "--resume")
+    assert again.exit_code == 2  # a file's names belong to its settings
+    for wrong, message in ((["one"], "1 names for 2 agents"), (["one", "one"], "tells no two agents apart")):
+        with pytest.raises(InvalidArenaError, match=message):
+            Arena(("random", "rules"), names=tuple(wrong))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+def test_long_specifications_stay_short_and_different(width: int) -> None:
+    long = [f"mymodule:MyAgent:depth={depth},patience=0.25,temper=choleric,memory=none" for depth in (2, 3)]
+    labels = [*long, "random", "random #2", "x" * 90, "x" * 91]
+    short = short_names(labels, width)
+    assert len(set(short.values())) == len(labels)
+    assert (short["random"], short["random #2"]) == ("random", "random #2")
+    assert [short[label] for label in long] == ["mymodule:MyAgent:…", "mymodule:MyAgent:… 2"]
+    record = summarize(run_arena(Arena(("random", "random-staged"), timing=False), 1))[0]
+    rows = [dataclasses.replace(record, agent=one, opponent=two) for one in labels for two in labels]
+    screen = io.StringIO()
+    Console(file=screen, width=width).print(results_table(rows, "t", width, names=short))
+    lines = screen.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines) <= 3.5 * len(rows)
+
+
+# --- curves for TensorBoard, settings given twice, plots -------------------------------------------------------------
+
+
+def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from training.ppo.board import board
+    from training.ppo.errors import MissingTensorBoardError
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(MissingTensorBoardError, match=r'pip install "ddz-env\[tensorboard\]"'), board(tmp_path / "t"):
+        pass
+    assert not (tmp_path / "t").exists()
+    with board(None) as nowhere:
+        nowhere.add_evaluations([])
+
+
+def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
+    """Of a run that was killed after its checkpoint, what it wrote beyond that is hidden by what comes anew."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from training.ppo.board import board
+    from training.ppo.imitation import ImitationProgress
+    from training.ppo.strength import Evaluation
+
+    found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)
+    with board(tmp_path) as first:
+        for decisions, loss in ((10, 0.5), (20, 0.25), (30, 9.0)):
+            first.add_line(ImitationProgress(decisions, loss, 0.5))
+    with board(tmp_path, done=20) as second:
+        second.add_line(ImitationProgress(30, 0.125, 0.5))
+        second.add_evaluations([found])
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert set(events.Tags()["scalars"]) == {
+        "training/loss", "training/agreement", "evaluation/rules/wins", "evaluation/rules/landlord",
+        "evaluation/rules/peasants",
+    }  # fmt: skip
+    assert [(event.step, event.value) for event in events.Scalars("training/loss")] == [
+        (10, 0.5),
+        (20, 0.25),
+        (30, 0.125),
+    ]
+    assert [(event.step, event.value) for event in events.Scalars("evaluation/rules/wins")] == [(3, 0.75)]
+
+
+@pytest.mark.parametrize("command", ["selfplay", "imitate", "sb3"])
+def test_every_training_takes_tensorboard_and_one_word_for_a_setting(command: str) -> None:
+    told = ddz("train", command, "--help").output
+    assert "--tensorboard" in told
+    assert "--eval-" not in told
+
+
+def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    for command, option in (("selfplay", ("--seed", "3", "--updates", "1")), ("sb3", ("--evaluate-deals", "3"))):
+        name = option[0].removeprefix("--").replace("-", "_")
+        result = ddz("train", command, "--out", str(tmp_path / "run"), "--set", f"{name}=4", *option)
+        assert result.exit_code == 2
+        assert f"{name} is given twice: as {option[0]} and by --set {name}=" in result.output
+
+
+def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from training.experiments import mini_agents, mini_uct
+    from training.experiments.experiment import read_saved
+
+    drawn: list[Any] = []
+    results = Path(__file__).resolve().parent.parent / "docs" / "results"
+    for module, experiment in ((mini_uct, mini_uct.UCT), (mini_agents, mini_agents.AGENTS)):
+        monkeypatch.setattr(module, "finish_figure", lambda figure, axes, *rest, **legend: drawn.append(axes))
+        assert experiment.plot is not None
+        experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
+    assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
+    assert [text.get_text() for text in drawn[1].texts].count("not defined") == 1
+    assert len(drawn[1].patches) == 24

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -144,7 +145,20 @@ CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3"
 """Tables of the settings of trainings, which need PyTorch."""
 
 
-_PAGES = training_curves.PAGES | bench_page.PAGES
+def sabotage_table(results: Path) -> str:
+    """What ``python -m tests.sabotage --out`` counted."""
+    document = json.loads((results / "sabotage.json").read_text(encoding="utf-8"))
+    rows = [
+        (outcome["kind"], outcome["left_out"] or f"{outcome['tried']:,}", outcome["failed"], outcome["promise"])
+        for outcome in document["outcomes"]
+    ]
+    table = markdown_table(("what was tried", "attempts", "did not hold", "what must hold"), rows)
+    machine = document["machine"]
+    where = f"{machine['system']}, Python {machine['python']}, {machine['cores']} cores"
+    return f"{table}\n\n{where}, seed {document['seed']}."
+
+
+_PAGES = training_curves.PAGES | bench_page.PAGES | {"sabotage": sabotage_table}
 
 
 def experiment_tables() -> list[str]:

@@ -1,0 +1,147 @@
+"""Hostile and damaged files wherever a file is read: a named error or a sound run, and no code of theirs runs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typer.testing import CliRunner
+
+from tests.sabotage.outcome import Outcome
+from training.cli import app
+
+Damage = Callable[[bytes, Path], bytes]
+Read = Callable[[Path], list[str]]
+
+
+class Bomb:
+    """A pickle that makes a folder when it is read."""
+
+    def __init__(self, witness: Path) -> None:
+        self.witness = witness
+
+    def __reduce__(self) -> Any:
+        return os.makedirs, (str(self.witness), 0o777, True)
+
+
+def _flipped(share: float) -> Damage:
+    def flip(content: bytes, witness: Path) -> bytes:
+        damaged = bytearray(content)
+        if damaged:
+            damaged[int(share * (len(damaged) - 1))] ^= 0x41
+        return bytes(damaged)
+
+    return flip
+
+
+DAMAGES: dict[str, Damage] = {
+    "empty": lambda content, witness: b"",
+    "one byte": lambda content, witness: b"\x80",
+    "zeros": lambda content, witness: bytes(4_096),
+    "noise": lambda content, witness: np.random.default_rng(0).bytes(4_096),
+    "half": lambda content, witness: content[: len(content) // 2],
+    "without its last byte": lambda content, witness: content[:-1],
+    "twice": lambda content, witness: content * 2,
+    "begins with a byte too many": lambda content, witness: b"\xff" + content,
+    "first byte changed": _flipped(0),
+    "an early byte changed": _flipped(0.01),
+    "a middle byte changed": _flipped(0.5),
+    "last byte changed": _flipped(1),
+    "a pickle bomb": lambda content, witness: pickle.dumps(Bomb(witness)),
+    "a pickle bomb behind it": lambda content, witness: content + pickle.dumps(Bomb(witness)),
+    "nested a hundred thousand deep": lambda content, witness: b"[" * 100_000,
+    "a nested header": lambda content, witness: struct.pack("<Q", 100_000) + b'{"a":' * 20_000,
+    "a header of eight exabytes": lambda content, witness: struct.pack("<Q", 2**63 - 1) + content,
+    "UTF-16": lambda content, witness: "斗地主,deal,1\n".encode("utf-16"),
+    "a million digits": lambda content, witness: b"# " + b"9" * 1_000_000 + b"\n1,2,3\n",
+    "an HTML page": lambda content, witness: b"<!doctype html><title>404</title>",
+}
+
+
+def _run(arguments: list[str], folder: Path) -> tuple[int, str, BaseException | None]:
+    with contextlib.chdir(folder) if hasattr(contextlib, "chdir") else contextlib.nullcontext():
+        result = CliRunner().invoke(app, arguments)
+    return result.exit_code, result.output, result.exception
+
+
+_SMALL_RUN = ("--set", "num_games=16", "--set", "steps=16", "--set", "evaluate_every=0", "--set", "opponents=random")
+_SMALL_RUN += ("--set", "architecture.width=8", "--set", "architecture.critic_width=8", "--threads", "1")
+
+
+def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
+    """A name, a good file, the folder or file that is put back before each attempt, and the command that reads it."""
+    games = ["arena", "random", "random", "--processes", "1", "--no-timing", "--out"]
+    for suffix in ("csv", "jsonl"):
+        path = folder / f"games.{suffix}"
+        _make([*games, str(path), "--deals", "2"], folder)
+        yield f"results ({suffix})", path, path, [*games, str(path), "--deals", "3", "--resume"]
+    run = folder / "run"
+    selfplay = ["train", "selfplay", "--out", str(run)]
+    _make([*selfplay, "--updates", "1", *_SMALL_RUN], folder)
+    for name in ("checkpoint.safetensors", "curves.csv"):
+        yield f"training ({name})", run / name, run, [*selfplay, "--updates", "2", "--resume", "--threads", "1"]
+    weights = folder / "weights.safetensors"
+    shutil.copy(run / "policy.safetensors", weights)
+    arena = ["arena", "random", "--deals", "1", "--processes", "1"]
+    yield "weights (policy)", weights, weights, [*arena, f"policy:path={weights}"]
+    yield (
+        "weights (--init)",
+        weights,
+        weights,
+        [
+            *("train", "selfplay", "--init", str(weights), "--out", str(folder / "next"), "--updates", "1"),
+            *(*_SMALL_RUN[:8], "--threads", "1"),
+        ],
+    )
+    for suffix in ("onnx", "zip"):
+        other = folder / f"weights.{suffix}"
+        shutil.copy(weights, other)
+        yield f"weights ({suffix})", other, other, [*arena, f"policy:path={other}"]
+
+
+def _make(arguments: list[str], folder: Path) -> None:
+    code, output, _ = _run(arguments, folder)
+    if code:
+        raise RuntimeError(f"{' '.join(arguments)}: {output}")
+
+
+def spoil_files(folder: Path) -> Outcome:
+    """Spoil every kind of file in every way, and let the program read it.
+
+    Args:
+        folder: Where the files are made.
+    """
+    outcome = Outcome("hostile files", "a named error or a sound run; code in a file never runs", 100)
+    for name, path, kept, command in _samples(folder):
+        good = folder / "good"
+        (shutil.copytree if kept.is_dir() else shutil.copy)(kept, good)
+        for damage, spoil in DAMAGES.items():
+            witness = folder / "witness"
+            path.write_bytes(spoil(path.read_bytes(), witness))
+            code, output, exception = _run(command, folder)
+            sound = exception is None or isinstance(exception, SystemExit)
+            text = f"{name}, {damage}: exit code {code}, {type(exception).__name__} {str(exception)[:150]}"
+            outcome.check(sound and code in (0, 1, 2) and not witness.exists() and bool(output.strip()), text)
+            _put_back(good, kept)
+            shutil.rmtree(folder / "next", ignore_errors=True)
+        _remove(good)
+    return outcome
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _put_back(good: Path, kept: Path) -> None:
+    _remove(kept)
+    (shutil.copytree if good.is_dir() else shutil.copy)(good, kept)

@@ -1,0 +1,144 @@
+"""Jobs killed again and again with SIGKILL, resumed, and compared with one that ran in peace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.neural.weights import load_weights
+from tests.sabotage.outcome import Outcome
+
+ROOT = Path(__file__).resolve().parents[2]
+_PATIENCE = 600.0
+"""Seconds that a job may take to its next line; more is a hang."""
+_ENDLESS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A long job.
+
+    Attributes:
+        name: What is run.
+        suffix: Of the output's name.
+        command: Arguments of ``ddz`` for an output and a size; the second form resumes.
+        lines: The file, below the output, that gets a line whenever something is done.
+        kills: How often it is killed.
+        per_unit: Lines for one unit of size.
+        head: Lines before the first.
+        same: The content that must be equal, from the output.
+    """
+
+    name: str
+    suffix: str
+    command: Callable[[Path, int, bool], Sequence[str]]
+    lines: Callable[[Path], Path]
+    kills: int
+    per_unit: int
+    head: int
+    same: Callable[[Path], object]
+
+
+def _arena(*agents: str) -> Callable[[Path, int, bool], list[str]]:
+    def command(out: Path, size: int, resume: bool) -> list[str]:
+        again = ["--resume"] if resume else []
+        return ["arena", *agents, "--no-timing", "--seed", "4", "--deals", str(size), "--out", str(out), *again]
+
+    return command
+
+
+_TINY = ("num_games=16", "steps=32", "opponents=random", "evaluate_every=0", "checkpoint_every=2")
+_NARROW = ("architecture.width=8", "architecture.critic_width=8")
+
+
+def _selfplay(out: Path, size: int, resume: bool) -> list[str]:
+    command = ["train", "selfplay", "--threads", "1", "--out", str(out), "--updates", str(size)]
+    settings = [part for setting in (*_TINY, *_NARROW) for part in ("--set", setting)]
+    return [*command, "--resume"] if resume else [*command, *settings]
+
+
+def _learned(out: Path) -> object:
+    """Curves but for the seconds, and the weights but for the hours."""
+    curves = [line.rpartition(",")[0] for line in (out / "curves.csv").read_text().splitlines()]
+    state = load_weights(out / "policy.safetensors").policy.state_dict()
+    return curves, {name: tensor.numpy().tobytes() for name, tensor in state.items()}
+
+
+JOBS = (
+    Job("arena, CSV", ".csv", _arena("random", "random-staged"), Path, 22, 2, 2, Path.read_bytes),
+    Job("arena, JSON lines", ".jsonl", _arena("random", "rules", "--processes=1"), Path, 12, 2, 1, Path.read_bytes),
+    Job(
+        "arena, three agents", ".csv", _arena("random", "rules", "isuct:iterations=5"), Path, 10, 6, 2, Path.read_bytes
+    ),
+    Job("train selfplay", "", _selfplay, lambda out: out / "curves.csv", 16, 1, 1, _learned),
+)
+
+
+def kill_jobs(folder: Path, seed: int, jobs: Sequence[Job] = JOBS) -> Outcome:
+    """Kill every job as often as it says, and let it end.
+
+    Args:
+        folder: Where the jobs write.
+        seed: Seed of the moments at which they are killed.
+        jobs: The jobs.
+    """
+    outcome = Outcome("kills (SIGKILL)", "resumed, the job ends byte for byte as one left alone", 60)
+    rng = np.random.default_rng(seed)
+    for number, job in enumerate(jobs):
+        _kill_job(outcome, job, folder / f"killed{number}{job.suffix}", folder / f"whole{number}{job.suffix}", rng)
+    return outcome
+
+
+def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random.Generator) -> None:
+    done = 0
+    for kill in range(job.kills):
+        process = _start(job.command(out, _ENDLESS, kill > 0))
+        seen = _wait_for_more(process, job, out, done)
+        time.sleep(float(rng.uniform(0, 0.5)))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        _, errors = process.communicate()
+        outcome.check(seen, f"{job.name}, start {kill + 1}: {errors.strip()[-300:]}")
+        done = _count(job, out)
+    size = (done - job.head) // job.per_unit + 2
+    for path, resume in ((out, True), (whole, False)):
+        process = _start(job.command(path, size, resume))
+        _, errors = process.communicate(timeout=_PATIENCE)
+        if process.returncode:
+            outcome.fault(f"{job.name} to its end: {errors.strip()[-300:]}")
+            return
+    outcome.check(job.same(out) == job.same(whole), f"{job.name}: killed {job.kills} times, it ends differently")
+
+
+def _start(arguments: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from training.cli import main; main()", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _count(job: Job, out: Path) -> int:
+    path = job.lines(out)
+    return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+def _wait_for_more(process: subprocess.Popen[str], job: Job, out: Path, done: int) -> bool:
+    """Wait until the job has written more than before; False if it ended or hangs."""
+    deadline = time.monotonic() + _PATIENCE
+    while _count(job, out) <= max(done, job.head):
+        if process.poll() is not None or time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,120 @@
+"""Wrong values of every kind, and mutants of right ones."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import math
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddz_env import PRESETS, Hand, Move, Rules
+
+HUGE = [2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, -(2**63), -(10**30)]
+_SMALL = [0, 1, -1, 2, 3, 4, 5, 13, 14, 15, 16, 17, 20, 53, 54, 378, 379, 393, 394, 399, 400, -2, -54]
+_FLOATS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0, 3.0, 1e300, -1e-300]
+_TEXTS = [
+    *PRESETS,
+    *("33", "333444+56", "3333+KK", "rocket", "pass", "KK5543", "BR", "10", "3-7", "landlord", "stake", "kicker 3"),
+    *("", " ", "\0", "\n", "斗地主", "٣٣٣", "３３", "🂡", "None", "True", "0", "-1", "1e400", "nan", "a" * 5_000),
+    *("../../etc/passwd", "'; DROP TABLE games; --", "%s%n", "{0.__class__}", "$(true)", "random:", "rules:=", ":a=b"),
+]
+_ALPHABET = "3456789TJQKA2BRXDWSHC10+-* ,:=/()[]{}.\t\"'\\\0éß斗x_"
+
+Make = Callable[[np.random.Generator], Any]
+
+
+def _text(rng: np.random.Generator) -> str:
+    """A text from the list, often with some characters changed, dropped, doubled or added."""
+    text = list(_TEXTS[rng.integers(len(_TEXTS))])
+    for _ in range(int(rng.integers(0, 4))):
+        place = int(rng.integers(len(text) + 1))
+        what = rng.integers(3)
+        letter = _ALPHABET[rng.integers(len(_ALPHABET))]
+        text[place : place + int(what > 0)] = [] if what == 2 else [letter]
+    return "".join(text) * int(rng.choice([1, 1, 1, 2]))
+
+
+def _number(rng: np.random.Generator) -> Any:
+    value = [*_SMALL, *HUGE][rng.integers(len(_SMALL) + len(HUGE))]
+    return value if rng.random() < 0.7 else int(rng.integers(-500, 500))
+
+
+def _scalar(rng: np.random.Generator) -> Any:
+    kinds = [np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64, np.bool_, np.str_, np.bytes_, np.complex64]
+    return kinds[rng.integers(len(kinds))](int(rng.integers(0, 100)))
+
+
+def _array(rng: np.random.Generator) -> Any:
+    shape = tuple(rng.integers(0, 5, rng.integers(0, 3)))
+    dtypes = [np.int8, np.int64, np.uint64, np.float64, np.bool_, object, "U3", "S3", "M8[s]", np.complex128]
+    dtype: Any = dtypes[rng.integers(len(dtypes))]
+    return np.full(shape, None) if dtype is object else np.zeros(shape, dtype)
+
+
+def _collection(rng: np.random.Generator) -> Any:
+    items = [value(rng, depth=1) for _ in range(int(rng.integers(0, 5)))]
+    kind = rng.integers(5)
+    if kind == 0:
+        return items
+    if kind == 1:
+        return tuple(items)
+    if kind == 2:
+        return {f"k{i}": item for i, item in enumerate(items)}
+    if kind == 3:
+        return {repr(item) for item in items}
+    return iter(items)
+
+
+_STRANGERS: list[Make] = [
+    lambda rng: None,
+    lambda rng: bool(rng.integers(2)),
+    lambda rng: complex(rng.integers(5), 1),
+    lambda rng: bytes(rng.integers(0, 256, rng.integers(0, 6)).astype(np.uint8)),
+    lambda rng: bytearray(b"33"),
+    lambda rng: object(),
+    lambda rng: object,
+    lambda rng: len,
+    lambda rng: lambda *ignored: None,
+    lambda rng: range(int(rng.integers(0, 20))),
+    lambda rng: slice(1, 2),
+    lambda rng: Ellipsis,
+    lambda rng: NotImplemented,
+    lambda rng: decimal.Decimal("NaN"),
+    lambda rng: fractions.Fraction(3, 2),
+    lambda rng: datetime.date(2024, 2, 29),
+    lambda rng: pathlib.Path("nothing"),
+    lambda rng: memoryview(b"abc"),
+    lambda rng: ValueError("an error as a value"),
+    lambda rng: type("Rules", (), {})(),
+    lambda rng: Hand.parse("33"),
+    lambda rng: Move.parse("33"),
+    lambda rng: Rules(),
+    lambda rng: frozenset({3}),
+    lambda rng: np.ma.masked,
+    lambda rng: np.zeros(2, [("a", "i4")]),
+]
+
+
+def value(rng: np.random.Generator, depth: int = 0) -> Any:
+    """Draw a value of any kind.
+
+    Args:
+        rng: The generator.
+        depth: 1 inside a collection, which then holds no further ones.
+    """
+    kinds: Sequence[Make] = (_text, _number, _scalar, _array, _collection)
+    kind = rng.random()
+    if kind < 0.3:
+        return _text(rng)
+    if kind < 0.5:
+        return _number(rng)
+    if kind < 0.6:
+        return _FLOATS[rng.integers(len(_FLOATS))]
+    if kind < 0.85 and depth == 0:
+        return kinds[rng.integers(2, len(kinds))](rng)
+    return _STRANGERS[rng.integers(len(_STRANGERS))](rng)

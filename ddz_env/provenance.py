@@ -16,7 +16,7 @@ from typing import Any
 from ddz_env import __version__
 from ddz_env.engine.cache import package_root, tree_hash
 from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import agent_names, read_agent
+from ddz_env.registry import read_agent
 
 _DIGITS = 16
 _ROOT = Path(__file__).resolve().parent.parent
@@ -103,9 +103,11 @@ def _source_files(agent: str, factory: Callable[..., Any]) -> Iterator[Path]:
     """The package or, outside any, the module of the agent's class and of the name that it was asked for by."""
     if isinstance(factory, functools.partial):
         factory = factory.func
-    asked, module = agent.strip().partition(":")[0], str(getattr(factory, "__module__", ""))
-    for name in dict.fromkeys((module, *({asked} - set(agent_names())))):
+    module = str(getattr(factory, "__module__", ""))
+    if module.partition(".")[0] in _OURS:
+        return
+    for name in dict.fromkeys((module, agent.strip().partition(":")[0])):
         file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and name.partition(".")[0] not in _OURS:
+        if file is not None:
             path = Path(file).resolve()
             yield package_root(file) if (path.parent / "__init__.py").exists() else path

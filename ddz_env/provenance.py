@@ -16,7 +16,7 @@ from typing import Any
 from ddz_env import __version__
 from ddz_env.engine.cache import import_base
 from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import agent_names, read_agent
+from ddz_env.registry import read_agent
 
 _DIGITS = 16
 _ROOT = Path(__file__).resolve().parent.parent
@@ -113,10 +113,12 @@ def _source_files(agent: str, factory: Callable[..., Any]) -> Iterator[Path]:
     """The package or, outside any, the module of the agent's class and of the name that it was asked for by."""
     if isinstance(factory, functools.partial):
         factory = factory.func
-    asked, module = agent.strip().partition(":")[0], str(getattr(factory, "__module__", ""))
-    for name in dict.fromkeys((module, *({asked} - set(agent_names())))):
+    module = str(getattr(factory, "__module__", ""))
+    if module.partition(".")[0] in _OURS:
+        return
+    for name in dict.fromkeys((module, agent.strip().partition(":")[0])):
         file = getattr(sys.modules.get(name), "__file__", None)
-        if file is not None and name.partition(".")[0] not in _OURS:
+        if file is not None:
             path = Path(file).resolve()
             base = import_base(path)
             yield path if base == path.parent else base / path.relative_to(base).parts[0]

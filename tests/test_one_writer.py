@@ -66,7 +66,6 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
     [
         ("arena", "random", "random-staged", "--out", "games.csv", "--resume"),
         ("reproduce", "mini-census", "--out", "games.csv"),
-        ("train", "selfplay", "--out", "run", "--updates", "1"),
         ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
         ("train", "sb3", "--out", "run", "--timesteps", "1"),
         ("train", "imitate", "--out", "file"),

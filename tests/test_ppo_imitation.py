@@ -19,7 +19,7 @@ from agents.neural.network import (  # noqa: E402
     NetworkPolicy,
     PolicyNetwork,
 )
-from agents.neural.tensor_file import write_tensor_file  # noqa: E402
+from agents.neural.tensor_file import read_tensor_file, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from agents.rule_agent.agent import RulesAgent  # noqa: E402
 from agents.rule_agent.stages import NO_LABEL, RulesTeacher  # noqa: E402
@@ -27,6 +27,10 @@ from ddz_env import Move, State  # noqa: E402
 from ddz_env.agent import StagedAdapter  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import InvalidOptionError  # noqa: E402
+from ddz_env.provenance import code_stamp  # noqa: E402
+from training.arena import provenance  # noqa: E402
+from training.arena.errors import OtherCodeError  # noqa: E402
+from training.arena.provenance import other_code  # noqa: E402
 from training.arena.statistics import Interval  # noqa: E402
 from training.cli import app  # noqa: E402
 from training.ppo import visits as recorded  # noqa: E402
@@ -133,6 +137,18 @@ def test_a_recording_that_was_cut_short_is_completed(tmp_path: Path) -> None:
             assert np.array_equal(array, vars(visits)[name])
     with pytest.raises(InvalidTrainingError, match="holds other games"):
         record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=5)
+
+
+def test_other_code_does_not_complete_a_recording_unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, agent = tmp_path / "visits", "isuct:iterations=20"
+    record_to_file(path, agent, 1, rules="mini", seed=4)
+    monkeypatch.setattr(provenance, "code_stamp", lambda: "0.1.0 other")
+    assert len(record_to_file(path, agent, 1, rules="mini", seed=4).observations), "nothing is to be added"
+    with pytest.raises(OtherCodeError, match=r"this is 0\.1\.0 other"):
+        record_to_file(path, agent, 2, rules="mini", seed=4)
+    with other_code():
+        record_to_file(path, agent, 2, rules="mini", seed=4)
+    assert read_tensor_file(path, recorded.KIND, recorded.VERSION)[1]["code"] == [code_stamp(), "0.1.0 other"]
 
 
 def test_kickers_are_recorded_as_they_were_chosen() -> None:

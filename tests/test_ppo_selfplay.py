@@ -25,7 +25,10 @@ from agents.neural.network import (  # noqa: E402
 from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
 from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402
+from ddz_env.provenance import agent_files, code_stamp  # noqa: E402
 from tests.test_ppo_rollout import SMALL, uniform  # noqa: E402
+from training.arena.errors import AgentChangedError, OtherCodeError  # noqa: E402
+from training.arena.provenance import other_code  # noqa: E402
 from training.ppo import checkpoint, selfplay  # noqa: E402
 from training.ppo.checkpoint import load_checkpoint, restore, save_checkpoint, state  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
@@ -465,3 +468,21 @@ def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
     run.close()
     (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 100)
     assert result.wins.low > 0.8
+
+
+def test_a_run_of_other_code_or_against_other_weights_is_not_resumed_unseen(saved: Path, tmp_path: Path) -> None:
+    file, own = tmp_path / CHECKPOINT, code_stamp("training/ppo")
+    arrays, about = state(load_checkpoint(saved, 1))
+    assert about["code"] == [own]
+    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about | {"code": ["0.1.0 other"]})
+    with pytest.raises(OtherCodeError, match=f"0.1.0 other, this is {own}"):
+        load_checkpoint(file, 1)
+    with other_code():
+        run = load_checkpoint(file, 1)
+    assert state(run)[1]["code"] == run.weights().notes["code"] == ["0.1.0 other", own]
+    arrays, about = state(SelfPlay(small_config(opponents=("policy", "random")), 1))
+    assert about["files"] == {"policy": agent_files("policy")}
+    about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
+    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    with pytest.raises(AgentChangedError, match=r"'policy'.*0123456789abcdef"):
+        load_checkpoint(file, 1)

@@ -20,6 +20,9 @@ import torch
 from agents.neural.sb3_policy import SB3Policy
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.errors import InvalidRulesError
+from ddz_env.provenance import code_stamp
+from training.arena.errors import OtherCodeError
+from training.arena.provenance import other_code
 from training.cli import app
 from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from training.ppo.strength import Evaluation, measure_strength
@@ -222,6 +225,14 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
         refuse_to_overwrite(tmp_path)
     with pytest.raises(CheckpointMismatchError, match="num_envs: the run has 4, not 8"):
         load_run(tmp_path, trust=True, wanted={"num_envs": 8})
+    about = (tmp_path / ABOUT).read_text()
+    own = code_stamp("training/ppo", "training/sb3")
+    (tmp_path / ABOUT).write_text(about.replace(own, "0.1.0 other"))
+    with pytest.raises(OtherCodeError, match=f"0.1.0 other, this is {own}"):
+        load_run(tmp_path, trust=True)
+    with other_code():
+        assert load_run(tmp_path, trust=True).provenance.code == ("0.1.0 other", own)
+    (tmp_path / ABOUT).write_text(about)
     (tmp_path / POOL).write_bytes(b"nothing")
     with pytest.raises(CheckpointMismatchError, match="truncated"):
         load_run(tmp_path, trust=True)

@@ -11,7 +11,6 @@ and Cowling 2011) leaves inference for the full game open, so there is no figure
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, prod
@@ -35,6 +34,7 @@ from ddz_env.registry import make_agent
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Interval, normal_interval
+from training.arena.timing import processor_time
 from training.experiments.experiment import Experiment, Saved, SeedOptions, Table, kept
 from training.experiments.plotting import finish_figure, new_axes
 
@@ -342,11 +342,11 @@ def measure_cost(moments: int = 20, moves: int = 12) -> Cost:
         while not state.is_over and len(state.history) < moves:
             state.step(agent.act(state.view(), rng))
         view = state.view((state.seat + 1) % 3)
-        times = [time.process_time()]
+        times = [processor_time()]
         known = infer(view, rng, rounds=0)
-        times.append(time.process_time())
+        times.append(processor_time())
         infer(view, rng)
-        times.append(time.process_time())
+        times.append(processor_time())
         if game:  # the first look compiles
             plain, look = plain + times[1] - times[0], look + times[2] - times[1]
             asked += len(np.unique(known.hands, axis=0)) * sum(seat != view.seat for seat, _ in view.history)

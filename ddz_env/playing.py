@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ class AgentFaultError(DouDizhuError):
     """
 
     def __init__(self, agent: str, seat: int, phase: str, reason: str) -> None:
-        super().__init__(f"agent {agent!r} on seat {seat}, in {phase}: {reason}")
+        super().__init__(f"agent {agent!r} on seat {seat}: failed in {phase}: {reason}")
         self.agent = agent
         self.seat = seat
         self.phase = phase
@@ -162,6 +163,17 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
         IllegalAgentMoveError: If it is no legal move; the state is unchanged.
     """
     seat = state.seat
-    move = call(agent, seat, "act", plain_move, answer)
+    move = call(agent, seat, "act", read_answer, answer)
     call(agent, seat, "act", state.step, move)
     return move
+
+
+def read_answer(answer: object) -> Move:
+    """What an agent answered as a plain move (:func:`ddz_env.notation.plain_move`).
+
+    Raises:
+        InvalidMoveError: If it is no move.
+    """
+    if not isinstance(answer, Move):
+        raise InvalidMoveError(f"act must return a Move, not {reprlib.repr(answer)}")
+    return plain_move(answer)

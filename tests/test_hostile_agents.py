@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -96,8 +97,8 @@ FAULTS: dict[str, tuple[str, str, Any]] = {
     "raises what cannot be read": ("act", "Speechless: its text", lambda view: _raise(Speechless())),
     "raises lines": ("act", "ValueError: a b", lambda view: _raise(ValueError("a\r\n\x00\ud800b"))),
     "blames another": ("act", "'y' on seat 2", lambda view: _raise(AgentFaultError("y", 2, "act", "not me"))),
-    "answers nothing": ("act", "not NoneType", lambda view: None),
-    "answers text": ("act", "not str", lambda view: "pass"),
+    "answers nothing": ("act", "act must return a Move, not None", lambda view: None),
+    "answers text": ("act", "act must return a Move, not 'pass'", lambda view: "pass"),
     "answers what is not legal": ("act", "not legal", lambda view: Move.parse("BR")),
     "answers an unfinished move": ("act", "AttributeError", lambda view: unread(Move)),
     "answers endless kickers": ("act", "kickers", lambda view: unread(Endless, main=1)),
@@ -185,6 +186,13 @@ def test_what_is_no_method_can_fail_too(kind: type[Any], fault: str) -> None:
     records = match(kind)
     assert [record.fault_by for record in records] == ["a", "a"]
     assert all(fault in record.fault for record in records)
+
+
+@pytest.mark.parametrize("kind", [AgentFaultError, IllegalAgentMoveError])
+def test_faults_travel_between_processes(kind: type[AgentFaultError]) -> None:
+    error = pickle.loads(pickle.dumps(kind("x", 2, "observe", "no idea")))
+    assert (type(error), error.agent, error.seat, error.phase, error.reason) == (kind, "x", 2, "observe", "no idea")
+    assert str(error) == "agent 'x' on seat 2: failed in observe: no idea"
 
 
 def test_an_interrupt_is_the_users() -> None:
@@ -346,7 +354,7 @@ def test_an_agent_that_cannot_be_made_is_named_before_the_first_game(own: str) -
 @pytest.mark.parametrize(("phase", "does"), [("act", lambda view: sys.exit(0)), ("observe", lambda s, m: 1 // 0)])
 def test_an_opponent_in_an_environment_is_named(phase: str, does: Any) -> None:
     env = gym.DouDizhuEnv(opponents=Bad(phase, does), role="peasant_up")
-    with pytest.raises(AgentFaultError, match=f"'honest' on seat 0, in {phase}: "):
+    with pytest.raises(AgentFaultError, match=f"'honest' on seat 0: failed in {phase}: "):
         env.reset(seed=1)
     with pytest.raises(IllegalAgentMoveError, match="'honest' on seat 0"):
         gym.DouDizhuEnv(opponents=Bad("act", lambda view: None), role="peasant_up").reset(seed=1)
@@ -365,11 +373,11 @@ def test_what_does_not_answer_is_ended_and_made_anew(own: str) -> None:
         agent = processes.make(f"{own}:Toy")
         assert play("standard", agent).history == play("standard", import_module(own).Toy()).history
         agent._time_limit = 0.05  # type: ignore[attr-defined]
-        with pytest.raises(AgentFaultError, match=r"in act: no answer within 0.05 s"):
+        with pytest.raises(AgentFaultError, match=r"failed in act: no answer within 0.05 s"):
             play("rlcard", agent)
-        with pytest.raises(AgentFaultError, match=r"in reset: its process ended"):
+        with pytest.raises(AgentFaultError, match=r"failed in reset: its process ended"):
             play("standard", agent)
-        with pytest.raises(AgentFaultError, match=r"in act: its process ended \(exit code 7\)"):
+        with pytest.raises(AgentFaultError, match=r"failed in act: its process ended \(exit code 7\)"):
             play("mini", processes.make(f"{own}:Toy"))
     finally:
         processes.close()

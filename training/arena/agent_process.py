@@ -23,8 +23,7 @@ from ddz_env import Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset
 from ddz_env.errors import DouDizhuError
 from ddz_env.generators import agent_generator
-from ddz_env.notation import plain_move
-from ddz_env.playing import play_one, reason_of
+from ddz_env.playing import play_one, read_answer, reason_of
 from ddz_env.registry import make_agent
 from training.arena.ordered_map import end_with_parent
 
@@ -192,7 +191,7 @@ class _Served:
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
         if rng is not None:
             self._rngs[place, view.seat] = rng
-        move = plain_move(self._agents[place].act(view, self._rngs[place, view.seat]))
+        move = read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
         return move.main, move.kickers
 
     def observe(self, place: int, seat: int, move: Move) -> None:

@@ -180,7 +180,7 @@ def test_a_flipped_bit_is_refused_wherever_it_is(exported: Path, tmp_path: Path)
 
 def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, tmp_path: Path) -> None:
     path, found = tmp_path / "policy.onnx", 0
-    states = positions("standard", 20)
+    states = positions("standard", 3)
     observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
     for number, weight in enumerate(onnx.load(exported).graph.initializer):
         if weight.data_type != onnx.TensorProto.FLOAT or not weight.raw_data:

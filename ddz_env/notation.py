@@ -103,14 +103,22 @@ class Hand:
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if type(self.counts) is not tuple or len(self.counts) != NUM_RANKS:
+            self._convert()
+        for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
+            if type(count) is not int:
+                self._convert()
+                self.__post_init__()
+                return
+            if not 0 <= count <= most:
+                raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
+
+    def _convert(self) -> None:
+        """Take whole numbers of other types, and counts in a list."""
         counts = _integers(self.counts)
         if counts is None or len(counts) != NUM_RANKS:
             raise InvalidHandError(f"a hand is 15 counts, one a rank; got {shown(self.counts)}")
-        if counts is not self.counts:
-            object.__setattr__(self, "counts", counts)
-        for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
-            if not 0 <= count <= most:
-                raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
+        object.__setattr__(self, "counts", counts)
 
     @classmethod
     def parse(cls, text: str) -> Hand:

@@ -19,6 +19,7 @@ from ddz_env.errors import (
     InvalidMoveError,
     InvalidOptionError,
     InvalidRulesError,
+    UnknownAgentError,
     shown,
 )
 from ddz_env.flat import openspiel_action
@@ -136,7 +137,6 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "vector options": lambda value: VECTOR().reset(options=value),
     "vector mask": lambda value: VECTOR().reset(options={"reset_mask": value}),
     "make_agent": make_agent,
-    "agent_options": agent_options,
     "parse_options": parse_options,
     "openspiel_action": openspiel_action,
 }
@@ -180,6 +180,7 @@ def test_nothing_but_named_errors_comes_out(entry: str) -> None:
         (lambda: Hand(None), InvalidHandError, "15 counts"),  # type: ignore[arg-type]
         (lambda: Move(5.0), InvalidMoveError, "main id and kicker ranks"),  # type: ignore[arg-type]
         (lambda: Move.from_words(42, 0), InvalidMoveError, "takes 1 kickers"),
+        (lambda: agent_options(["rules"]), UnknownAgentError, "no agent is called"),  # type: ignore[arg-type]
         (lambda: observe(STATE, 3), InvalidDealError, r"0\.\.2"),
     ],
 )
@@ -193,10 +194,14 @@ def test_an_action_that_is_no_integer_leaves_the_game_unchanged(action: Any) -> 
     env = RAW()
     env.reset(seed=1)
     before = env.game_state()
-    for step in (env.step, dou_dizhu_v0.wrap(env).step):
-        with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
-            step(action)
+    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
+        env.step(action)
     assert env.game_state() == before
+    wrapped = dou_dizhu_v0.env()
+    wrapped.reset(seed=1)
+    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
+        wrapped.step(action)
+    assert wrapped.unwrapped.game_state() == before
     gym = DouDizhuEnv()
     gym.reset(seed=1)
     with pytest.raises(InvalidMoveError, match="an action is an integer"):

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -210,23 +211,38 @@ def test_garbage_where_curves_should_be_is_named(garbage: bytes, tmp_path: Path)
     assert "is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
 
 
+@pytest.fixture
+def imported_anew() -> Iterator[None]:
+    """What the commands import is imported in the test, and is afterwards as it was before."""
+
+    def ours() -> dict[str, Any]:
+        found = {
+            name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("agents", "training")
+        }
+        return {name: module for name, module in found.items() if not name.startswith("training.cli")}
+
+    before = ours()
+    for name in before:
+        del sys.modules[name]
+    yield
+    for name in ours():
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
 @pytest.mark.parametrize(
     ("command", "package"),
     [
         (("train", "selfplay", "--updates", "1"), "torch"),
         (("train", "imitate"), "torch"),
         (("train", "record", "isuct"), "safetensors"),
-        (("train", "sb3"), "sb3_contrib"),
         (("export",), "torch"),
         (("demo",), "torch"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(
-    command: tuple[str, ...], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imported_anew: None
 ) -> None:
-    ours = [name for name in sys.modules if name.partition(".")[0] in ("agents", "training") and ".cli" not in name]
-    for name in ours:
-        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     said = refusal(ddz(*command, "--out", tmp_path / "out"))
     assert "pip install 'ddz-env[train" in said

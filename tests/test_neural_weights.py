@@ -12,10 +12,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from safetensors.numpy import save  # noqa: E402
+
 from agents.neural import heading  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
+from agents.neural.heading import heading as heading_of  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from agents.neural.tensor_file import read_tensor_file, write_tensor_file  # noqa: E402
+from agents.neural.tensor_file import _digest, read_tensor_file, write_tensor_file  # noqa: E402
 from agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights  # noqa: E402
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=8, critic_blocks=0, history=0)
@@ -130,6 +133,50 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(case: str, tmp_p
         del about["rules"]
     write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about)
     with pytest.raises(TensorFileMismatchError, match=r"architecture|does not say"):
+        load_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_not_finite_are_refused_when_they_are_read(value: float, tmp_path: Path) -> None:
+    for name in ("policy.logits.bias", "policy.rest.0.weight", "critic.value.weight"):
+        arrays, about = arrays_and_about()
+        arrays |= module_arrays(Critic(SMALL), "critic.")
+        arrays[name] = arrays[name].copy()
+        arrays[name].flat[-1] = value
+        write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about)
+        with pytest.raises(TensorFileError, match=f"{name} holds numbers that are not finite"):
+            load_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize("about", ["", "no JSON", "[1, 2]", "7", '"text"', "null", "{" * 9, "[" * 100_000, "\x00"])
+def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -> None:
+    arrays, _ = arrays_and_about()
+    metadata = {**heading_of(KIND, VERSION), "about": about, "digest": _digest(arrays, about)}
+    (tmp_path / "w").write_bytes(save(arrays, metadata))
+    with pytest.raises(TensorFileMismatchError, match="does not say"):
+        load_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rules": 5},
+        {"objective": "elo"},
+        {"objective": None},
+        {"notes": [1]},
+        {"values_trained": "no"},
+        {"architecture": 5},
+        {"architecture": SMALL.as_dict() | {"width": "wide"}},
+        {"architecture": SMALL.as_dict() | {"width": 8192, "blocks": 64}},  # 17 GB
+        {"architecture": SMALL.as_dict() | {"width": 2**70}},
+    ],
+)
+def test_a_header_of_other_types_or_sizes_is_refused_before_memory_is_taken(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    arrays, about = arrays_and_about()
+    write_tensor_file(tmp_path / "w", KIND, VERSION, arrays, about | changes)
+    with pytest.raises(TensorFileMismatchError):
         load_weights(tmp_path / "w")
 
 

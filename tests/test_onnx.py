@@ -178,6 +178,40 @@ def test_a_flipped_bit_is_refused_wherever_it_is(exported: Path, tmp_path: Path)
             OnnxPolicy(path)
 
 
+def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, tmp_path: Path) -> None:
+    path, found = tmp_path / "policy.onnx", 0
+    states = positions("standard", 3)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    for number, weight in enumerate(onnx.load(exported).graph.initializer):
+        if weight.data_type != onnx.TensorProto.FLOAT or not weight.raw_data:
+            continue
+        model = onnx.load(exported)
+        numbers = np.frombuffer(weight.raw_data, np.float32).copy()
+        numbers[0] = np.nan
+        model.graph.initializer[number].raw_data = numbers.tobytes()
+        properties = {entry.key: entry.value for entry in model.metadata_props}
+        onnx.helper.set_model_props(model, properties | {"digest": NO_DIGEST})
+        data = model.SerializeToString()
+        path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+        with pytest.raises(TensorFileError, match="not finite"):  # at once, or at the first position that needs it
+            OnnxPolicy(path).evaluate(observations, masks)
+        found += 1
+    assert found > 10
+
+
+@pytest.mark.parametrize(
+    "changes", [{"notes": "no JSON"}, {"notes": "[" * 100_000}, {"objective": "elo"}, {"values_trained": "perhaps"}]
+)
+def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
+    model = onnx.load(exported)
+    properties = {entry.key: entry.value for entry in model.metadata_props}
+    onnx.helper.set_model_props(model, properties | changes | {"digest": NO_DIGEST})
+    data = model.SerializeToString()
+    (tmp_path / "p.onnx").write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    with pytest.raises(TensorFileMismatchError, match="does not say"):
+        OnnxPolicy(tmp_path / "p.onnx")
+
+
 def identity(tmp_path: Path, **metadata: str) -> Path:
     """A sound ONNX file that gives its input back."""
     value = onnx.helper.make_tensor_value_info("observations", onnx.TensorProto.INT8, ["n", 512])

@@ -241,6 +241,16 @@ def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path:
         load_sb3_policy(path, trust_file=True)
 
 
+def test_weights_that_are_not_finite_are_refused_when_they_are_read(tmp_path: Path) -> None:
+    env = MaskedVecEnv(make_games(2, threads=1))
+    broken = MaskablePPO("MlpPolicy", env, n_steps=8, policy_kwargs={"net_arch": [4]}, seed=0, device="cpu")
+    with torch.no_grad():
+        broken.policy.action_net.bias[7] = torch.nan
+    broken.save(tmp_path / "model.zip")
+    with pytest.raises(TensorFileError, match=r"action_net\.bias holds numbers that are not finite"):
+        load_sb3_policy(tmp_path / "model.zip", trust_file=True)
+
+
 def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
     other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
     with pytest.raises(TensorFileMismatchError, match=r"observations of shape \(9,\) and 9 actions"):

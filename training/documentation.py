@@ -97,7 +97,7 @@ def _plain(value: object) -> object:
 
 def option_table() -> str:
     """The fields of :class:`Rules` with their meaning, from its docstring."""
-    lines = ((f"`{name}`", what) for name, what in meanings(Rules).items())
+    lines = ((f"`{option.name}`", option.meaning) for option in Rules.options())
     return markdown_table(("option", "meaning"), _safe(lines))
 
 

@@ -75,9 +75,15 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
     Args:
         kind: Their dataclass.
         rows: Cells by column.
+
+    Raises:
+        ResultsFileError: If a cell is missing or holds something else.
     """
     columns = _columns(kind)
-    return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
+    try:
+        return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
 
 
 class ResultStore(Generic[_Result]):
@@ -289,7 +295,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     try:
         settings = json.loads(lines[0] if is_json else lines[0].partition("# ")[2])
         settings = dict(settings["settings"] if is_json else settings)
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         first = lines[0][:60] if lines else ""
         raise ResultsFileError(f"{path} is no results file: its first line is {first!r}") from error
     if is_json:
@@ -309,7 +315,7 @@ def _csv_row(names: Sequence[str], line: str) -> dict[str, str]:
 def _parsed(path: Path, number: int, line: str, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     try:
         return parse(line)
-    except (ValueError, StopIteration) as error:
+    except (ValueError, StopIteration, RecursionError, csv.Error) as error:
         raise ResultsFileError(f"{path}, line {number} cannot be read: {error}") from error
 
 

@@ -29,6 +29,7 @@ INNER_ROOMS = (
     "ddz_env.flat",
     "ddz_env.notation",
     "ddz_env.observation",
+    "ddz_env.options",
     "ddz_env.rules",
     "ddz_env.state",
     "ddz_env.view",

@@ -35,7 +35,6 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -52,9 +51,7 @@ import numpy as np
 
 from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
+_Options = TypeVar("_Options", bound="Options")
 _Class = TypeVar("_Class", bound=type[Any])
 
 __all__ = [
@@ -231,7 +228,7 @@ class Options:
         return options_of(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
 
     @classmethod
-    def of(cls, *values: Any, **named: Any) -> Self:
+    def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
         """Make the options from what a constructor was given.
 
         Args:
@@ -289,7 +286,7 @@ class Options:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     @classmethod
-    def from_dict(cls, values: Any) -> Self:
+    def from_dict(cls: type[_Options], values: Any) -> _Options:
         """The inverse of :meth:`as_dict`.
 
         Raises:

@@ -36,7 +36,6 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -53,9 +52,7 @@ import numpy as np
 
 from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
+_Options = TypeVar("_Options", bound="Options")
 _Class = TypeVar("_Class", bound=type[Any])
 
 __all__ = [
@@ -241,7 +238,7 @@ class Options:
         return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
 
     @classmethod
-    def of(cls, *values: Any, **named: Any) -> Self:
+    def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
         """Make the options from what a constructor was given.
 
         Args:
@@ -310,7 +307,7 @@ class Options:
         return tuple(found)
 
     @classmethod
-    def from_dict(cls, values: Any) -> Self:
+    def from_dict(cls: type[_Options], values: Any) -> _Options:
         """The inverse of :meth:`as_dict`.
 
         Raises:

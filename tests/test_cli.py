@@ -220,7 +220,7 @@ def test_play_a_game_to_the_end() -> None:
 
 
 def test_play_can_be_left() -> None:
-    result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nq\n")
+    result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nquit\n")
     assert result.exit_code == 0, result.output
     assert "you are in seat 2" in result.output
     assert "goodbye" in result.output

@@ -29,6 +29,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
+from ddz_env.checks import check_choice, check_integer
+from ddz_env.errors import InvalidMoveError
 
 
 @dataclass(frozen=True)
@@ -207,9 +209,10 @@ def segments_of(category: str) -> range:
     """Indexes of a category's segments, the shortest chains first.
 
     Raises:
-        ValueError: If there is no such category.
+        InvalidMoveError: If there is no such category.
     """
-    index = [known.name for known in CATEGORIES].index(category)
+    names = [known.name for known in CATEGORIES]
+    index = names.index(check_choice("category", category, names, InvalidMoveError))
     found = [number for number, segment in enumerate(SEGMENTS) if segment.category == index]
     return range(found[0], found[-1] + 1)
 
@@ -218,10 +221,9 @@ def action_name(action: int) -> str:
     """Return the readable name of an action id, as in the docs.
 
     Raises:
-        ValueError: If there is no such id.
+        InvalidMoveError: If there is no such id.
     """
-    if not 0 <= action < NUM_ACTIONS:
-        raise ValueError(f"action id {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    action = check_integer("action id", action, 0, NUM_ACTIONS - 1, InvalidMoveError)
     if action < KICKER_BASE:
         return MAIN_GROUPS[action].name
     if action < BID_BASE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ddz_env.checks import check_integer
-from ddz_env.errors import InvalidHandError
+from ddz_env.errors import InvalidHandError, shown
 
 RANK_NAMES: str = "3456789TJQKA2BR"
 """One letter a rank, in playing order."""
@@ -61,9 +61,13 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
     Raises:
         InvalidHandError: If an id does not exist or is named twice.
     """
+    try:
+        ids = list(cards)
+    except TypeError as error:
+        raise InvalidHandError(f"card ids are whole numbers in a list, not {shown(cards)}") from error
     counts = [0] * NUM_RANKS
     seen: set[int] = set()
-    for card in cards:
+    for card in ids:
         rank = card_rank(card)
         if card in seen:
             raise InvalidHandError(f"card id {card} ({card_name(card)}) is named twice")

@@ -136,11 +136,7 @@ class Hand:
         Raises:
             InvalidHandError: If an id does not exist or stands twice.
         """
-        try:
-            ids = list(cards)
-        except TypeError as error:
-            raise InvalidHandError(f"card ids are whole numbers in a list, not {shown(cards)}") from error
-        return cls(tuple(cards_to_counts(ids)))
+        return cls(tuple(cards_to_counts(cards)))
 
     @classmethod
     def from_word(cls, word: int) -> Hand:
@@ -378,7 +374,13 @@ def plain_move(move: object) -> Move:
 
 
 def readings_of(cards: Hand, rules: Rules) -> list[Move]:
-    """Every move that bare cards can be, fewest kickers first, then lowest body."""
+    """Every move that bare cards can be, fewest kickers first, then lowest body.
+
+    Raises:
+        InvalidHandError: If ``cards`` is no :class:`Hand`.
+    """
+    if not isinstance(cards, Hand):
+        raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
     readings = []
     for group in MAIN_GROUPS[1:]:
         rest = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))

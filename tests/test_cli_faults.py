@@ -281,7 +281,11 @@ def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
 
 
 def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:
-    """Run a program, send it a signal when it says that it is ready, and return its exit code and what it said."""
+    """Run a program, send it a signal when it says that it is ready, and return its exit code and what it said.
+
+    The program hears Ctrl-C even where this test runs in the background of a shell, which has it ignored.
+    """
+    source = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{source}"
     process = subprocess.Popen(
         [sys.executable, "-c", source], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False
     )

@@ -240,7 +240,7 @@ def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     from training.ppo.errors import MissingTensorBoardError
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(MissingTensorBoardError, match=r'pip install "ddz-env\[tensorboard\]"'), board(tmp_path / "t"):
+    with pytest.raises(MissingTensorBoardError, match=r"pip install 'ddz-env\[tensorboard\]'"), board(tmp_path / "t"):
         pass
     assert not (tmp_path / "t").exists()
     with board(None) as nowhere:

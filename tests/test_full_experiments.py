@@ -467,7 +467,7 @@ def test_commands_play_save_and_print(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["landlord", "--options", "wings=2"], "InvalidAgentOptionError"),
+        (["landlord", "--options", "wings=2"], "there is no option 'wings'"),
         (["exploration", "--at", "0.3"], "not among"),
     ],
 )

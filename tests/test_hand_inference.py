@@ -102,7 +102,7 @@ def test_particles_are_consistent_with_everything_public(preset: str) -> None:
                 assert hands[seat] == view.hand
                 assert tuple(map(len, hands[: state.rules.players])) == view.hand_sizes
                 cards = np.sum([hand.counts for hand in hands], axis=0)
-                played = np.sum([view.played(other).counts for other in range(3)], axis=0)
+                played = np.sum([view.played(other).counts for other in range(state.rules.players)], axis=0)
                 assert (cards + played == state.rules.deck).all()
                 if view.landlord is not None:
                     assert (np.array(hands[view.landlord].counts) >= view.known_cards.counts).all()

@@ -333,7 +333,7 @@ def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code
     )
     assert stopped.exit_code == 2
     assert "1 duplicate deals" in stopped.output or "2 duplicate deals" in stopped.output or "3 dup" in stopped.output
-    assert "AgentFailedError" in stopped.output
+    assert "Late' failed in seat" in stopped.output
     assert "in reset: SystemExit: 0" in stopped.output
 
 

@@ -163,7 +163,7 @@ def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPoli
 
 def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "agents.neural.network", None)
-    with pytest.raises(MissingTorchError, match=r"pip install \"ddz-env\[train\]\""):
+    with pytest.raises(MissingTorchError, match=r"pip install 'ddz-env\[train\]'"):
         PolicyAgent(tmp_path / "policy.safetensors")
 
 

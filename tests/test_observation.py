@@ -223,7 +223,7 @@ def test_observe_refuses_what_it_cannot_know() -> None:
     state = State.new(1)
     with pytest.raises(ValueError, match="view of seat 0"):
         observe(state.view(0), 1)
-    with pytest.raises(ValueError, match="seat 3 does not exist"):
+    with pytest.raises(ValueError, match=r"seat=3 must be an integer in 0\.\.2"):
         observe(state, 3)
     with pytest.raises(ValueError, match="seat 2 does not exist"):
         observe(State.new(1, "mini"), 2)

@@ -227,7 +227,7 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     assert (code, "goes with --visits" in output) == (2, True)
     for command in (("imitate",), ("record", "isuct")):  # said at once, not after an hour
         code, output = ddz(*command, "--out", tmp_path)
-        assert (code, "it is a folder; name a file" in output) == (2, True)
+        assert (code, "is a folder: name a file in it" in output) == (2, True)
 
 
 def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:

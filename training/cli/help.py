@@ -7,7 +7,7 @@ import re
 from rich.markup import escape
 
 TENSORBOARD = "Write the curves for TensorBoard into this folder, too (needs the extra tensorboard)."
-RULES = "Rules: a preset (ddz rules), with options if wanted, as in bidding,doubling=true."
+RULES = "Rules: a preset, with options behind it if wanted (ddz rules --help)."
 
 
 def unmarked(text: str) -> str:

@@ -6,6 +6,7 @@ Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers sepa
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import re
@@ -373,6 +374,12 @@ def plain_move(move: object) -> Move:
         raise InvalidMoveError(f"a move's main id and kickers are integers: {error}") from None
 
 
+@functools.cache
+def _groups_of(cards: int) -> tuple[MainGroup, ...]:
+    """The main groups of moves of so many cards, kickers included."""
+    return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
+
+
 def readings_of(cards: Hand, rules: Rules) -> list[Move]:
     """Every move that bare cards can be, fewest kickers first, then lowest body.
 
@@ -382,9 +389,9 @@ def readings_of(cards: Hand, rules: Rules) -> list[Move]:
     if not isinstance(cards, Hand):
         raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
     readings = []
-    for group in MAIN_GROUPS[1:]:
+    for group in _groups_of(len(cards)):
         rest = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
-        if group.cards == len(cards) and min(rest) >= 0:
+        if min(rest) >= 0:
             move = _complete(group, rest, rules)
             if move is not None:
                 readings.append(move)

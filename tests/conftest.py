@@ -17,17 +17,8 @@ settings.register_profile("ddz", derandomize=True, deadline=None)
 settings.load_profile("ddz")
 
 _TOPICS = {
-    "searches": (
-        "mcts",
-        "whole_moves",
-        "redetermined",
-        "rollouts",
-        "search_options",
-        "tree_reuse",
-        "worlds",
-        "hand_inf",
-    ),
-    "learning": ("neural", "ppo", "sb3", "learned_inference", "policy_strength", "search_gains", "demo"),
+    "searches": "mcts whole_moves redetermined rollouts search_options tree_reuse worlds hand_inf full agents".split(),
+    "learning": "neural ppo sb3 learned_inference policy_strength search_gains demo bench_training".split(),
 }
 """Tests that call the same kernels, by the beginning of their files' names."""
 
@@ -38,5 +29,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if next(item.iter_markers("xdist_group"), None) is None:
             name = item.path.stem.removeprefix("test_")
-            topics = (topic for topic, files in _TOPICS.items() if name.startswith(files))
+            topics = (topic for topic, files in _TOPICS.items() if name.startswith(tuple(files)))
             item.add_marker(pytest.mark.xdist_group(next(topics, name)))

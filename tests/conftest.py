@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 # Before anything imports pygame: draw without a display.
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -17,8 +18,8 @@ settings.register_profile("ddz", derandomize=True, deadline=None)
 settings.load_profile("ddz")
 
 _TOPICS = {
-    "searches": "mcts whole_moves redetermined rollouts search_options tree_reuse worlds hand_inf full agents".split(),
-    "learning": "neural ppo sb3 learned_inference policy_strength search_gains demo bench_training".split(),
+    "searches": r"mcts|whole_moves|redetermined|rollouts|search_options|tree_reuse|worlds|hand_inf|full|agents",
+    "learning": r"neural|ppo|sb3|learned_inference|policy_strength|search_gains|demo|bench_training",
 }
 """Tests that call the same kernels, by the beginning of their files' names."""
 
@@ -29,5 +30,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if next(item.iter_markers("xdist_group"), None) is None:
             name = item.path.stem.removeprefix("test_")
-            topics = (topic for topic, files in _TOPICS.items() if name.startswith(tuple(files)))
+            topics = (topic for topic, files in _TOPICS.items() if re.match(files, name))
             item.add_marker(pytest.mark.xdist_group(next(topics, name)))

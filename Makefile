@@ -2,7 +2,7 @@
 #
 #   PYTHON   the interpreter that .venv is made from            (default: python3)
 #   JOBS     worker processes of the test run                   (default: 2)
-#   ARGS     passed on by test, test-long, sabotage, demo and bench       (default: none)
+#   ARGS     passed on by test, test-long, sabotage, demo and bench (default: none)
 
 PYTHON ?= python3
 JOBS ?= 2

@@ -280,6 +280,11 @@ def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     assert found == [False]
 
 
+needs_posix_signals = pytest.mark.skipif(
+    os.name != "posix", reason="Windows sends other signals, and the thread is for POSIX"
+)
+
+
 def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:
     """Run a program, send it a signal when it says that it is ready, and return its exit code and what it said.
 
@@ -297,7 +302,7 @@ def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") 
     return process.returncode, errors.decode()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@needs_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_while_modules_are_imported_there_is_no_traceback(number: signal.Signals) -> None:
     source = """
@@ -315,7 +320,7 @@ main()
     assert interrupted(source, number) == (EXIT_INTERRUPTED, "interrupted\n")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@needs_posix
 def test_compiled_code_that_never_returns_is_ended_too() -> None:
     source = """
 import ctypes

@@ -26,6 +26,22 @@ _LARGEST = 2_000
 """Valid counts are drawn no larger: a batch of a billion games would be refused by the memory, not by us."""
 
 
+def _unchanged(call: Entry, look: Callable[[], Any], renew: Callable[[], object]) -> Entry:
+    """A call that must leave what one sees as it was when it refuses a value, and that begins anew after a success."""
+
+    def entry(wrong: Any) -> None:
+        before = look()
+        try:
+            call(wrong)
+        except DouDizhuError:
+            if not np.array_equal(before, look()):
+                raise AssertionError("a refused value changed the game") from None
+            raise
+        renew()
+
+    return entry
+
+
 def _rules() -> dict[str, Entry]:
     found: dict[str, Entry] = {
         f"Rules({field.name}=)": lambda wrong, name=field.name: Rules(**{name: wrong}) for field in fields(Rules)
@@ -62,19 +78,11 @@ def _state() -> dict[str, Entry]:
     state = State.new(seed=7)
     game = state.copy()
 
+    def renew() -> None:
+        game.__setstate__(state.copy().__getstate__())
+
     def unchanged(call: Entry) -> Entry:
-        """The call on one game, which must be the same after a refusal and is renewed after a success."""
-
-        def entry(wrong: Any) -> None:
-            try:
-                call(wrong)
-            except DouDizhuError:
-                if game != state:
-                    raise AssertionError("a refused value changed the game") from None
-                raise
-            game.__setstate__(state.copy().__getstate__())
-
-        return entry
+        return _unchanged(call, lambda: game.row.copy(), renew)
 
     return {
         "State.new(seed=)": lambda wrong: State.new(seed=wrong),
@@ -110,16 +118,7 @@ def _over() -> State:
 def _aec() -> dict[str, Entry]:
     game = dou_dizhu_v0.raw_env()
     game.reset(seed=3)
-    before = game.row.copy()
-
-    def step(wrong: Any) -> None:
-        try:
-            game.step(wrong)
-        except DouDizhuError:
-            if not np.array_equal(before, game.row):
-                raise AssertionError("a refused action changed the game") from None
-            raise
-        game.reset(seed=3)
+    step = _unchanged(game.step, lambda: game.row.copy(), lambda: game.reset(seed=3))
 
     return {
         "raw_env(rules=)": lambda wrong: dou_dizhu_v0.raw_env(rules=wrong),
@@ -176,16 +175,7 @@ def _vector() -> dict[str, Entry]:
 
 def _batch() -> dict[str, Entry]:
     batch = SelfPlayBatch(3, seed=1)
-    rows = batch.rows.copy()
-
-    def step(wrong: Any) -> None:
-        try:
-            batch.step(wrong)
-        except DouDizhuError:
-            if not np.array_equal(rows, batch.rows):
-                raise AssertionError("refused actions changed a game") from None
-            raise
-        batch.reset(1)
+    step = _unchanged(batch.step, batch.rows.copy, lambda: batch.reset(1))
 
     def load(wrong: Any) -> None:
         batch.load_state_dict(wrong)

@@ -280,9 +280,7 @@ def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     assert found == [False]
 
 
-needs_posix_signals = pytest.mark.skipif(
-    os.name != "posix", reason="Windows sends other signals, and the thread is for POSIX"
-)
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals between processes are those of POSIX")
 
 
 def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from pettingzoo.utils.env_logger import EnvLogger
 
-import ddz_env
+from ddz_env import dou_dizhu_v0
 from training.arena.statistics import Interval, wilson_interval
 
 Act = Callable[[npt.NDArray[Any], npt.NDArray[np.bool_]], Any]
@@ -88,7 +88,7 @@ def speed(play_some: Play) -> float:
 
 def aec(**options: Any) -> Play:
     """Our AEC environment without a library around it."""
-    games, rng = ddz_env.dou_dizhu_v0.env(**options), np.random.default_rng(0)
+    games, rng = dou_dizhu_v0.env(**options), np.random.default_rng(0)
 
     def some(decisions: int) -> int:
         done = 0

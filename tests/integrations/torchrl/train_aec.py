@@ -5,7 +5,7 @@ import torch
 from tests.integrations.judge import aec, judge
 
 torch.manual_seed(0)
-FRAMES = 40_000
+FRAMES = 20_000
 
 # [shown
 from tensordict.nn import TensorDictModule
@@ -13,7 +13,6 @@ from torchrl.collectors import Collector
 from torchrl.envs import MarlGroupMapType, PettingZooWrapper
 from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
-from torchrl.objectives.value import GAE
 
 from ddz_env import dou_dizhu_v0
 

@@ -5,7 +5,7 @@ import torch
 from tests.integrations.judge import aec, judge
 
 torch.manual_seed(0)
-FRAMES = 20_000
+FRAMES = 12_000
 
 # [shown
 from tensordict.nn import TensorDictModule
@@ -43,7 +43,7 @@ loss.set_keys(value=key("state_value"), sample_log_prob=key("action_log_prob"), 
 loss.make_value_estimator(gamma=1.0, lmbda=0.95)
 optimizer = torch.optim.Adam(loss.parameters(), 1e-3)
 
-for batch in Collector(make_env, actor, frames_per_batch=2000, total_frames=FRAMES):
+for batch in Collector(make_env, actor, frames_per_batch=1000, total_frames=FRAMES):
     for _ in range(4):
         with torch.no_grad():
             loss.value_estimator(batch)

@@ -5,7 +5,7 @@ import torch
 from tests.integrations.judge import aec, judge
 
 torch.manual_seed(0)
-FRAMES = 40_000
+FRAMES = 12_000
 
 # [shown
 from tensordict.nn import TensorDictModule
@@ -13,7 +13,6 @@ from torchrl.collectors import Collector
 from torchrl.envs import MarlGroupMapType, PettingZooWrapper
 from torchrl.modules import MLP, MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
-from torchrl.objectives.value import GAE
 
 from ddz_env import dou_dizhu_v0
 
@@ -44,7 +43,7 @@ loss.set_keys(value=key("state_value"), sample_log_prob=key("action_log_prob"), 
 loss.make_value_estimator(gamma=1.0, lmbda=0.95)
 optimizer = torch.optim.Adam(loss.parameters(), 1e-3)
 
-for batch in Collector(make_env, actor, frames_per_batch=2000, total_frames=FRAMES):
+for batch in Collector(make_env, actor, frames_per_batch=1000, total_frames=FRAMES):
     for _ in range(4):
         with torch.no_grad():
             loss.value_estimator(batch)

@@ -135,6 +135,10 @@ def vector(num_envs: int) -> Callable[..., Play]:
     return make
 
 
+def _rounded(rate: Interval) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in dataclasses.asdict(rate).items()}
+
+
 def judge(
     library: str,
     act: Act,
@@ -175,8 +179,8 @@ def judge(
         "games": policy.games,
         "decisions": policy.decisions,
         "illegal": policy.illegal + in_training,
-        "wins": dataclasses.asdict(policy.rate),
-        "random": dataclasses.asdict(chance.rate),
+        "wins": _rounded(policy.rate),
+        "random": _rounded(chance.rate),
         "beats": policy.rate.low > chance.rate.high,
         "through": round(speed(through)),
         "ours": round(speed(ours(rules=rules, **seat, **forms))),

@@ -24,7 +24,7 @@ register_env("dou_dizhu", make_env)
 module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [128, 128]})
 config = (
     PPOConfig()
-    .environment("dou_dizhu")
+    .environment("dou_dizhu", disable_env_checking=True)
     .env_runners(num_env_runners=0, batch_mode="complete_episodes")
     .multi_agent(policies={"player"}, policy_mapping_fn=lambda agent, episode: "player")
     .rl_module(rl_module_spec=module)

@@ -15,9 +15,9 @@ from tests.integrations.cleanrl.train import through
 from tests.integrations.judge import judge, vector
 
 # [shown
-NUM_ENVS, STEPS = 16, 81_920
+NUM_ENVS, STEPS = 16, 61_440
 
-envs = gymnasium.make_vec("ddz_env/DouDizhu-v0", NUM_ENVS, rules="mini", dtype="float32")
+envs = gymnasium.make_vec("ddz_env/DouDizhu-v0", NUM_ENVS, rules="mini", dtype="float32", illegal_action="raise")
 agent = PPO(
     envs.single_observation_space,
     envs.single_action_space,
@@ -34,7 +34,7 @@ if __name__ == "__main__":
     torch.manual_seed(1)
     torch.set_num_threads(1)
     # [shown
-    train_on_policy(envs, "DouDizhu-v0", "PPO", [agent], max_steps=STEPS, evo_steps=STEPS // 4)
+    train_on_policy(envs, "DouDizhu-v0", "PPO", [agent], max_steps=STEPS, evo_steps=STEPS // 3)
     # shown]
     agent.set_training_mode(False)
 

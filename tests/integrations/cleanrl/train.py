@@ -15,7 +15,7 @@ import ddz_env  # noqa: F401  # registers the environment
 from tests.integrations.judge import judge, vector
 
 # [shown
-NUM_ENVS, NUM_STEPS, ITERATIONS = 16, 128, 40
+NUM_ENVS, NUM_STEPS, ITERATIONS = 16, 128, 24
 LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCHES = 0.95, 0.2, 0.01, 4, 4
 
 
@@ -116,7 +116,7 @@ if __name__ == "__main__":
     torch.manual_seed(1)
     torch.set_num_threads(1)
     # [shown
-    envs = gymnasium.make_vec("ddz_env/DouDizhu-v0", NUM_ENVS, rules="mini")
+    envs = gymnasium.make_vec("ddz_env/DouDizhu-v0", NUM_ENVS, rules="mini", illegal_action="raise")
     agent = train(envs)
     # shown]
     judge(

@@ -15,7 +15,7 @@ from tests.integrations.cleanrl.train import Agent, greedy, update
 from tests.integrations.judge import aec, judge
 
 # [shown
-GAMES, STEPS, ITERATIONS = 8, 128, 50
+GAMES, STEPS, ITERATIONS = 8, 128, 30
 
 
 def make():

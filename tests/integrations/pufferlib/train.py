@@ -20,7 +20,7 @@ from tests.integrations.pufferlib.play import through
 game = {
     "env_creator": gymnasium.make,
     "env_args": ["ddz_env/DouDizhu-v0"],
-    "env_kwargs": {"rules": "mini", "observation": "dict"},
+    "env_kwargs": {"rules": "mini", "observation": "dict", "illegal_action": "raise"},
 }
 envs = make(GymnasiumPufferEnv, env_kwargs=game, backend=Serial, num_envs=NUM_ENVS)
 packed = nativize_dtype(envs.emulated)

@@ -14,11 +14,11 @@ import torch
 from tests.integrations.judge import judge, single
 
 # [shown
-STEPS = 60_000
+STEPS = 40_000
 
 
 def make():
-    options = {"rules": "mini", "dtype": "float32"}
+    options = {"rules": "mini", "dtype": "float32", "illegal_action": "raise"}
     games = make_vec_env("ddz_env:ddz_env/DouDizhu-v0", 8, seed=1, env_kwargs=options, vec_env_cls=SubprocVecEnv)
     return VecNormalize(games, norm_obs=False, gamma=1.0)
 

@@ -16,7 +16,7 @@ from tests.integrations.cleanrl.train import ITERATIONS, NUM_ENVS, NUM_STEPS, gr
 from tests.integrations.judge import judge
 
 # [shown
-game = gymnasium.make("ddz_env/DouDizhu-v0", rules="mini")
+game = gymnasium.make("ddz_env/DouDizhu-v0", rules="mini", illegal_action="raise")
 envs = gym_vec_env_v0(normalize_obs_v0(dtype_v0(game, np.dtype("float32"))), NUM_ENVS)
 # shown]
 

@@ -32,7 +32,7 @@ Play = Callable[[int], int]
 
 VECTOR = "ddz_env/DouDizhu-v0"
 TABLES, GAMES, LEAST_DECISIONS = 100, 4000, 10_000
-SPEED_DECISIONS, SPEED_REPEATS = 1500, 5
+SPEED_DECISIONS, SPEED_REPEATS = 1000, 3
 
 
 class Played(NamedTuple):

@@ -4,7 +4,7 @@ import torch
 
 from tests.integrations.judge import judge, single
 
-ITERATIONS = 10
+ITERATIONS = 5
 
 # [shown
 import gymnasium

@@ -4,7 +4,7 @@ import torch
 
 from tests.integrations.judge import aec, judge
 
-ITERATIONS = 10
+ITERATIONS = 5
 
 # [shown
 from ray.rllib.algorithms.ppo import PPOConfig

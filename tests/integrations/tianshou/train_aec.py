@@ -7,7 +7,7 @@ from tests.integrations.judge import aec, judge
 
 np.random.seed(0)  # noqa: NPY002  # Tianshou explores with it
 torch.manual_seed(0)
-STEPS = 20_000
+STEPS = 10_000
 
 # [shown
 from tianshou.algorithm import DQN

@@ -81,7 +81,7 @@ def train(envs, read=from_infos):
             rows.append((seen, legal, action, policy.log_prob(action), reward, done, value))
         with torch.no_grad():
             _, last = agent(*read(observation, infos))
-        update(agent, optimizer, *(torch.stack(part) for part in zip(*rows)), last)
+        update(agent, optimizer, *(torch.stack(part) for part in zip(*rows, strict=True)), last)
     return agent
 
 
@@ -119,6 +119,4 @@ if __name__ == "__main__":
     envs = gymnasium.make_vec("ddz_env/DouDizhu-v0", NUM_ENVS, rules="mini", illegal_action="raise")
     agent = train(envs)
     # shown]
-    judge(
-        "torch", greedy(agent), steps=NUM_ENVS * NUM_STEPS * ITERATIONS, through=through(envs), ours=vector(NUM_ENVS)
-    )
+    judge("torch", greedy(agent), steps=NUM_ENVS * NUM_STEPS * ITERATIONS, through=through(envs), ours=vector(NUM_ENVS))

@@ -32,7 +32,7 @@ def stack(seen):
 
 def step(game, actions):
     """Play one decision, and deal again when the game is over."""
-    seen, rewards, ended, *_ = game.step(dict(zip(game.possible_agents, actions)))
+    seen, rewards, ended, *_ = game.step(dict(zip(game.possible_agents, actions, strict=True)))
     paid = [(rewards[seat], float(ended[seat])) for seat in game.possible_agents]
     return (seen if game.agents else game.reset()[0]), paid
 
@@ -49,12 +49,12 @@ def train(games):
             with torch.no_grad():
                 policy, values = agent(observations, masks)
             actions = policy.sample()
-            seen, paid = zip(*map(step, games, actions.view(-1, seats).tolist()))
+            seen, paid = zip(*map(step, games, actions.view(-1, seats).tolist()), strict=True)
             rewards, dones = torch.tensor(paid).flatten(0, 1).T
             rows.append((observations, masks, actions, policy.log_prob(actions), rewards, dones, values))
         with torch.no_grad():
             _, last = agent(*stack(seen))
-        update(agent, optimizer, *(torch.stack(part) for part in zip(*rows)), last)
+        update(agent, optimizer, *(torch.stack(part) for part in zip(*rows, strict=True)), last)
     return agent
 
 

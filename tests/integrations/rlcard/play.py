@@ -11,7 +11,7 @@ def greedy(agent, read):
 
     def act(observations, masks):
         print()  # RLCard leaves its last line of progress open
-        states = ({"observation": seen, "action_mask": mask} for seen, mask in zip(observations, masks))
+        states = ({"observation": seen, "action_mask": mask} for seen, mask in zip(observations, masks, strict=True))
         return np.array([agent.eval_step(read(state))[0] for state in states])
 
     return act

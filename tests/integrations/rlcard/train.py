@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import torch
+
+from tests.integrations.judge import judge
+from tests.integrations.rlcard.play import greedy, through
+
+torch.set_num_threads(1)
+
 # [shown
 import gymnasium
 import numpy as np
@@ -9,13 +16,6 @@ from rlcard.agents import DQNAgent
 
 import ddz_env  # noqa: F401  # registers the environment
 
-# shown]
-import torch
-
-from tests.integrations.judge import judge
-from tests.integrations.rlcard.play import greedy, through
-
-# [shown
 STEPS = 24_000
 
 agent = DQNAgent(
@@ -54,9 +54,9 @@ def train(game, new_game=lambda: None):
 if __name__ == "__main__":
     np.random.seed(1)  # noqa: NPY002  # RLCard's generator
     torch.manual_seed(1)
-    torch.set_num_threads(1)
     # [shown
-    game = gymnasium.make("ddz_env/DouDizhu-v0", rules="mini", observation="dict", dtype="float32", illegal_action="raise")
+    form = {"observation": "dict", "dtype": "float32"}
+    game = gymnasium.make("ddz_env/DouDizhu-v0", rules="mini", illegal_action="raise", **form)
     train(game)
     # shown]
     judge("rlcard", greedy(agent, rlcards), steps=STEPS, through=through(game, rlcards), dtype="float32")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import torch
+
+from tests.integrations.judge import aec, judge
+from tests.integrations.rlcard.play import greedy
+
+torch.set_num_threads(1)
+
 # [shown
 import numpy as np
 from rlcard.agents import NFSPAgent
 
 from ddz_env import dou_dizhu_v0
 
-# shown]
-import torch
-
-from tests.integrations.judge import aec, judge
-from tests.integrations.rlcard.play import greedy
-
-# [shown
 GAMES = 2_000
 
 
@@ -84,7 +84,6 @@ def through(game, agent):
 if __name__ == "__main__":
     np.random.seed(1)  # noqa: NPY002  # RLCard's generator
     torch.manual_seed(1)
-    torch.set_num_threads(1)
     # [shown
     agent = new_agent()
     game = dou_dizhu_v0.env(rules="mini", dtype="float32")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
+import numpy as np
+import torch
+
+from tests.integrations.judge import judge
+
+torch.set_num_threads(1)
+
 # [shown
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecNormalize
 
-# shown]
-import numpy as np
-import torch
-
-from tests.integrations.judge import judge, single
-
-# [shown
 STEPS = 40_000
 
 
@@ -47,7 +49,6 @@ def through(games):
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     # [shown
     games = make()
     model = train(games)
@@ -56,4 +57,11 @@ if __name__ == "__main__":
     def act(observations, masks):
         return model.predict(observations, action_masks=masks, deterministic=True)[0]
 
-    judge("stable-baselines3", act, steps=model.num_timesteps, through=through(games), ours=single, dtype="float32")
+    judge(
+        "stable-baselines3",
+        act,
+        steps=model.num_timesteps,
+        through=through(games),
+        dtype="float32",
+        clock=time.perf_counter,
+    )

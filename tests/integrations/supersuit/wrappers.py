@@ -83,7 +83,7 @@ def main():
         (lambda: supersuit.observation_lambda_v0(dou_dizhu_v0.env(**options), flat, flat_space), play_aec),
         (lambda: gymnasium.make("ddz_env/DouDizhu-v0", **options), play_gymnasium),
     )
-    print("| wrapper | AEC | AEC, flattened by `observation_lambda_v0` | Gymnasium, `observation=\"vector\"` |")
+    print('| wrapper | AEC | AEC, flattened by `observation_lambda_v0` | Gymnasium, `observation="vector"` |')
     print("| --- | --- | --- | --- |")
     for name, wrap in WRAPPERS.items():
         print(f"| `{name}` | " + " | ".join(outcome(wrap, make, play) for make, play in makers) + " |")

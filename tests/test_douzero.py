@@ -86,18 +86,19 @@ def theirs(folder: Path) -> Theirs:
     return Theirs(folder)
 
 
-def compare(theirs: Theirs, agent: DouZeroAgent, peer: Any, state: State) -> int:
-    """Compare a decision; return the role, or -1 where nothing was to be chosen."""
+def compare(theirs: Theirs, agent: DouZeroAgent, peer: Any, state: State) -> tuple[Move, int]:
+    """Compare a decision; return ours, and the role or -1 where nothing was to be chosen."""
     from tests.test_peers_douzero import move_cards
 
     infoset, view = peer.env.game_infoset, state.view()
     actions = [tuple(sorted(action)) for action in infoset.legal_actions]
-    chosen = move_cards(agent.act(view, np.random.default_rng(0)))
+    move = agent.act(view, np.random.default_rng(0))
+    chosen = move_cards(move)
     role = view.seat
     assert infoset.player_position == NAMES[role]
     if len(actions) == 1:
         assert chosen == actions[0]
-        return -1
+        return move, -1
     seen, observation = theirs.features(infoset), observe(view)[None]
     candidates = Candidates(*all_moves(view.row, view.rule_words))
     assert roles_of(observation).tolist() == [role]
@@ -113,7 +114,7 @@ def compare(theirs: Theirs, agent: DouZeroAgent, peer: Any, state: State) -> int
         assert best == tuple(sorted(theirs.agents[NAMES[role]].act(infoset)))
     # Which of two moves is better when they differ by rounding alone is nobody's to say.
     assert chosen == best or expected.max() - expected[actions.index(chosen)] < NOISE
-    return role
+    return move, role
 
 
 def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -> None:
@@ -126,11 +127,11 @@ def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -
         deal = random_deal(rules, rng)
         peer, state = Peer(deal), State(row_of(deal, rules), rules)
         while not state.is_over:
-            counts[compare(theirs, agent, peer, state)] += 1
-            moves = state.legal_moves()
-            move = moves[int(rng.integers(len(moves)))]
+            move, role = compare(theirs, agent, peer, state)
+            counts[role] += 1
             if rng.random() < 0.5:
-                move = agent.act(state.view(), rng)
+                moves = state.legal_moves()
+                move = moves[int(rng.integers(len(moves)))]
             peer.play(move_cards(move))
             state.step(move)
     assert (counts[:3] > number // 5).all()
@@ -151,7 +152,7 @@ def compare_rare(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) ->
 
 
 def test_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
-    compare_games(theirs, agent, 180, seed=1)
+    compare_games(theirs, agent, 100, seed=1)
 
 
 @pytest.mark.long
@@ -170,8 +171,7 @@ def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Th
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "mini"])
 def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
-    for game in range(2):
-        assert play_game(State.new(5, preset, game), [agent] * 3, seat_generators([5, game], 3)).is_over
+    assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over
 
 
 def test_games_of_two_are_refused_by_name(agent: DouZeroAgent) -> None:
@@ -297,8 +297,10 @@ def test_tensors_of_a_gpu_are_read_on_the_cpu(
 
 def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     """The same files, that of the landlord changed."""
-    for name, state in weights(folder).items():
-        torch.save(change(state) if name == "landlord" else state, tmp_path / f"{name}.ckpt")
+    for name in NAMES[1:]:
+        if not (tmp_path / f"{name}.ckpt").exists():
+            (tmp_path / f"{name}.ckpt").symlink_to(folder / f"{name}.ckpt")
+    torch.save(change(torch.load(folder / "landlord.ckpt", weights_only=True)), tmp_path / "landlord.ckpt")
     return tmp_path
 
 

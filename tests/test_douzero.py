@@ -25,7 +25,7 @@ from agents.external.douzero.features import (  # noqa: E402
 )
 from agents.external.douzero.network import new_networks  # noqa: E402
 from agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError  # noqa: E402
-from ddz_env import PRESETS, Move, Rules, State  # noqa: E402
+from ddz_env import PRESETS, Move, Rules, State, View  # noqa: E402
 from ddz_env.agent import StagedAdapter  # noqa: E402
 from ddz_env.engine.layout import MOVES  # noqa: E402
 from ddz_env.engine.moves import all_moves  # noqa: E402
@@ -35,6 +35,7 @@ from ddz_env.playing import play_game, seat_generators  # noqa: E402
 from ddz_env.provenance import agent_files  # noqa: E402
 from ddz_env.registry import make_agent  # noqa: E402
 from tests.positions import random_deal, rare_positions, row_of  # noqa: E402
+from training.bench import douzero as bench  # noqa: E402
 
 NAMES = tuple(position.name for position in POSITIONS)
 NOISE = 1e-5
@@ -86,11 +87,10 @@ def theirs(folder: Path) -> Theirs:
     return Theirs(folder)
 
 
-def compare(theirs: Theirs, agent: DouZeroAgent, peer: Any, state: State) -> tuple[Move, int]:
+def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tuple[Move, int]:
     """Compare a decision; return ours, and the role or -1 where nothing was to be chosen."""
     from tests.test_peers_douzero import move_cards
 
-    infoset, view = peer.env.game_infoset, state.view()
     actions = [tuple(sorted(action)) for action in infoset.legal_actions]
     move = agent.act(view, np.random.default_rng(0))
     chosen = move_cards(move)
@@ -110,7 +110,7 @@ def compare(theirs: Theirs, agent: DouZeroAgent, peer: Any, state: State) -> tup
     expected, own = theirs.values(NAMES[role], seen), agent.evaluate(observation, [candidates])[0]
     assert np.abs(own[places] - expected).max() < NOISE
     best = actions[int(expected.argmax())]
-    if state.row[MOVES] % 8 == 0:  # the same once more, by their agent itself
+    if view.row[MOVES] % 8 == 0:  # the same once more, by their agent itself
         assert best == tuple(sorted(theirs.agents[NAMES[role]].act(infoset)))
     # Which of two moves is better when they differ by rounding alone is nobody's to say.
     assert chosen == best or expected.max() - expected[actions.index(chosen)] < NOISE
@@ -127,7 +127,7 @@ def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -
         deal = random_deal(rules, rng)
         peer, state = Peer(deal), State(row_of(deal, rules), rules)
         while not state.is_over:
-            move, role = compare(theirs, agent, peer, state)
+            move, role = compare(theirs, agent, peer.env.game_infoset, state.view())
             counts[role] += 1
             if rng.random() < 0.5:
                 moves = state.legal_moves()
@@ -148,11 +148,16 @@ def compare_rare(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) ->
         for move in position.moves:
             peer.play(move_cards(Move(*move)))
             state.step(Move(*move))
-        compare(theirs, agent, peer, state)
+        compare(theirs, agent, peer.env.game_infoset, state.view())
 
 
 def test_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
     compare_games(theirs, agent, 100, seed=1)
+
+
+def test_the_benchmark_asks_both_the_same(theirs: Theirs, agent: DouZeroAgent) -> None:
+    for view in bench.decisions()[:: bench.DECISIONS // 16]:
+        compare(theirs, agent, bench.infoset(view, list(NAMES)), view)
 
 
 @pytest.mark.long

@@ -30,12 +30,14 @@ _NUMBERS = (*range(3, 15), 17, 20, 30)
 
 
 @functools.cache
-def _views() -> tuple[View, ...]:
+def decisions() -> tuple[View, ...]:
+    """What is decided."""
     import numpy as np
 
     from ddz_env import State
 
-    rng, views, game = np.random.default_rng(0), [], 0
+    rng, game = np.random.default_rng(0), 0
+    views: list[View] = []
     while len(views) < DECISIONS:
         state = State.new(0, "douzero", game)
         while not state.is_over:
@@ -80,7 +82,7 @@ def ours(together: int) -> Prepare:
 
         def work() -> int:
             for first in range(0, DECISIONS, together):
-                agent.act_batch(_views()[first : first + together], rngs)
+                agent.act_batch(decisions()[first : first + together], rngs)
             return DECISIONS
 
         return rate_of(work, seconds)
@@ -97,18 +99,23 @@ def theirs(seconds: float) -> Repeat:
     names = dict(zip(ROLES, ("landlord", "landlord_down", "landlord_up"), strict=True))
     with _checkpoints() as folder:
         agents = {name: agent_of(name, str(folder / f"{name}.ckpt")) for name in names.values()}
-    decisions = [(agents[names[view.role or ""]], _infoset(view, list(names.values()))) for view in _views()]
+    asked = [(agents[names[view.role or ""]], infoset(view, list(names.values()))) for view in decisions()]
 
     def work() -> int:
-        for agent, infoset in decisions:
-            agent.act(infoset)
+        for agent, seen in asked:
+            agent.act(seen)
         return DECISIONS
 
     return rate_of(work, seconds)
 
 
-def _infoset(view: View, names: list[str]) -> Any:
-    """What DouZero's agent reads of a decision; seat 0 is the landlord."""
+def infoset(view: View, names: list[str]) -> Any:
+    """What DouZero's agent reads of a decision.
+
+    Args:
+        view: What the seat to act sees; seat 0 is the landlord.
+        names: DouZero's names of the seats.
+    """
     moves = [move for _, move in view.history]
     last = {
         name: next((move for seat, move in reversed(view.history) if seat == place), None)

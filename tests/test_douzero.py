@@ -346,7 +346,9 @@ def test_damaged_files_and_files_with_code_are_refused(
         DouZeroAgent(tmp_path)
     assert "runs code" not in capsys.readouterr().out
     data = (folder / "landlord.ckpt").read_bytes()
-    for junk in (b"", b"junk", data[: len(data) // 2], data[:100], b"\x80\x02}q\x00."):
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 1
+    for junk in (bytes(flipped), b"", b"junk", data[: len(data) // 2], data[:100], b"\x80\x02}q\x00."):
         path.write_bytes(junk)
         with pytest.raises(TensorFileError, match=r"landlord.ckpt"):
             DouZeroAgent(tmp_path)

@@ -30,8 +30,6 @@ _SUITED = 13
 _COPIES = 4
 _MOST_BOMBS = 15
 _LANDLORD_HAND, _PEASANT_HAND = 20, 17
-_IN_PLAY = 3
-"""The highest ``actor`` of a move of cards; beyond it stand bids and answers to doubling."""
 
 
 class Position(NamedTuple):
@@ -129,7 +127,7 @@ def _one_hot(values: Bytes, size: int) -> Floats:
 
 
 def history_columns(observations: Bytes) -> Floats:
-    """The last fifteen moves, the oldest first, three a step; zero where there were fewer.  Bids are no moves.
+    """The last fifteen moves, the oldest first, three a step; zero where there were fewer; bids have no cards.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -138,9 +136,7 @@ def history_columns(observations: Bytes) -> Floats:
         Shape ``[n, 5, 162]``, float32.
     """
     moves = observations[:, _HISTORY:_ROLE].reshape(len(observations), HISTORY, NUM_RANKS + 1)[:, ::-1]
-    columns = card_columns(moves[..., :NUM_RANKS])
-    columns[moves[..., NUM_RANKS] > _IN_PLAY] = 0
-    return columns.reshape(len(observations), ROUNDS, ROUND_COLUMNS)
+    return card_columns(moves[..., :NUM_RANKS]).reshape(len(observations), ROUNDS, ROUND_COLUMNS)
 
 
 def move_columns(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64]) -> Floats:

@@ -103,7 +103,7 @@ class Terms(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
-        rules: The rules array, shape ``[16]``, uint64.
+        rules: The rules array, shape ``[17]``, uint64.
         seed: The batch's seed, uint64.
         scoring: The engine's number of the scoring.
         peasant_reward: See :class:`~ddz_env.Rules`.

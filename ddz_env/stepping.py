@@ -197,7 +197,7 @@ class Game:
 
     Attributes:
         rules: The rules.
-        rule_words: The rules array, shape ``[16]``, uint64.
+        rule_words: The rules array, shape ``[17]``, uint64.
         row: The engine's row, shape ``[32]``, uint64.
         ring: The recent moves, shape ``[16, 2]``, uint64.
         observation: What the seat to act sees, shape ``[OBSERVATION_SIZE]``, int8; written anew by every step.

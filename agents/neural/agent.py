@@ -40,12 +40,6 @@ class PolicyFile(Options):
     threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
     trust_file: bool = False
 
-    def __post_init__(self) -> None:
-        path: Any = self.path
-        if isinstance(path, (int, float)):  # a file's name may look like a number
-            object.__setattr__(self, "path", str(path))
-        super().__post_init__()
-
     def files(self) -> tuple[Path, ...]:
         """The policy's file, the shipped one included."""
         return (shipped_policy_path() if self.path is None else Path(self.path),)

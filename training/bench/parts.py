@@ -8,7 +8,7 @@ import random
 import time
 from typing import Any
 
-from training.bench import fresh_process, training
+from training.bench import douzero, fresh_process, training
 from training.bench.benchmark import Contender, Part, Prepare, Repeat, rate_of
 
 # --- Random games, engine only, one thread ----------------------------------------------------------------------------
@@ -307,6 +307,7 @@ PARTS: dict[str, Part] = {
         Part("learner", "a learner's vector environment, two threads, 1,024 games", "decisions/s", LEARNER),
         fresh_process.START,
         fresh_process.MEMORY,
+        douzero.PART,
         training.PART,
     )
 }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,20 +26,46 @@ from ddz_env.actions import NUM_ACTIONS
 from ddz_env.errors import install_hint
 from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 
-KIND = "ddz-policy-onnx"
-VERSION = 1
-
 NO_DIGEST = "0" * 64
 """What stands in the digest's place while it is computed."""
 
-INPUTS = {
-    "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
-    "masks": ("tensor(int8)", [NUM_ACTIONS]),
-    "prospects": ("tensor(float)", [PROSPECTS]),
-    "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
-}
-OUTPUTS = {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])}
-"""Types and sizes behind the batch, in the order in which the network takes and gives them."""
+
+class Format(NamedTuple):
+    """A kind of ONNX file.
+
+    Attributes:
+        kind: Its name.
+        version: Its version.
+        inputs: Types, and sizes behind the batch, in the order in which the network takes them.
+        outputs: Those of what it gives.
+    """
+
+    kind: str
+    version: int
+    inputs: dict[str, tuple[str, list[int]]]
+    outputs: dict[str, tuple[str, list[int]]]
+
+
+FULL = Format(
+    "ddz-policy-onnx",
+    1,
+    {
+        "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
+        "masks": ("tensor(int8)", [NUM_ACTIONS]),
+        "prospects": ("tensor(float)", [PROSPECTS]),
+        "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
+    },
+    {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])},
+)
+"""A policy as it was trained: somebody has to compute the prospects."""
+
+STANDALONE = Format(
+    "ddz-standalone-onnx",
+    1,
+    {"observation": ("tensor(int8)", [OBSERVATION_SIZE]), "action_mask": ("tensor(int8)", [NUM_ACTIONS])},
+    {"logits": ("tensor(float)", [NUM_ACTIONS])},
+)
+"""A distilled policy, which needs nothing of this package."""
 
 
 def digest_of(data: bytes, digest: str) -> str:
@@ -76,12 +102,12 @@ class OnnxPolicy:
         data = _read(Path(path))
         self._session = _session(path, data, threads)
         metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
-        check_heading(path, metadata, KIND, VERSION)
+        check_heading(path, metadata, FULL.kind, FULL.version)
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
-        _check_nodes(path, "inputs", self._session.get_inputs(), INPUTS)
-        _check_nodes(path, "outputs", self._session.get_outputs(), OUTPUTS)
+        _check_nodes(path, "inputs", self._session.get_inputs(), FULL.inputs)
+        _check_nodes(path, "outputs", self._session.get_outputs(), FULL.outputs)
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.objective: Any = metadata.get("objective")
@@ -102,7 +128,7 @@ class OnnxPolicy:
         check_batch(observations, masks)
         given = (observations, masks, *describe_prospects(observations, masks))
         log_probabilities: Floats
-        log_probabilities, values = self._session.run(list(OUTPUTS), dict(zip(INPUTS, given, strict=True)))
+        log_probabilities, values = self._session.run(list(FULL.outputs), dict(zip(FULL.inputs, given, strict=True)))
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
             raise TensorFileError(f"{self._path} answers with numbers that are not finite")
         return log_probabilities, values

@@ -10,7 +10,7 @@ for the logarithm and the exponential, on the processor.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -127,8 +127,8 @@ class Desk(NamedTuple):
 def new_desk(columns: int, width: int, rest_width: int, rest_features: int) -> Desk:
     """Memory for a network of that size."""
     sizes = columns, width, width, width, REST_COLUMNS, rest_width, rest_width, rest_features
-    arrays = (np.zeros(size, np.float32) for size in sizes)
-    return Desk(new_mind(), *arrays, np.zeros(max(sizes), np.int64), np.zeros(NUM_RANKS, np.int8))
+    arrays: Any = (np.zeros(size, np.float32) for size in sizes)
+    return Desk(new_mind(), *arrays, places=np.zeros(max(sizes), np.int64), hand=np.zeros(NUM_RANKS, np.int8))
 
 
 @pure_kernel

@@ -264,8 +264,6 @@ def learning(opponents: str) -> Prepare:
 
         import ddz_env  # noqa: F401  # registers the environment
 
-        if opponents == "policy":
-            import safetensors.torch  # noqa: F401  # without it there is no policy to play against
         threads = min(THREADS, os.cpu_count() or 1)
         kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
         games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)

@@ -53,7 +53,9 @@ class Distillation:
         self._objective = str(getattr(teacher, "objective", "win"))
         self._draws = np.random.default_rng([config.seed, 4])
         student = random_policy(StandalonePolicy, config)
-        self.imitation = Imitation(config, student, policy_teacher(teacher, self._draws), threads)
+        self.imitation: Imitation[StandalonePolicy] = Imitation(
+            config, student, policy_teacher(teacher, self._draws), threads
+        )
         self.provenance = Provenance.of((), *SOURCE).reading("policy", policy or shipped_policy_path())
 
     @property

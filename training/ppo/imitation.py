@@ -115,8 +115,8 @@ class Student(Generic[_Policy]):
     def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
         self._config = config
         self._threads = Threads(threads)
-        self.policy = policy.train()
-        self._weights = list(self.policy.parameters())
+        self.policy: _Policy = policy
+        self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
         self.decisions = 0
 
@@ -201,7 +201,7 @@ class Imitation(Generic[_Policy]):
 
     def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
         self._config, self._teacher = config, teacher
-        self.student = Student(config, policy, threads)
+        self.student: Student[_Policy] = Student(config, policy, threads)
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)

@@ -102,7 +102,10 @@ def load_standalone(path: str | Path) -> StandaloneWeights:
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    arrays, about = read_tensor_file(path, KIND, VERSION)
+    try:
+        arrays, about = read_tensor_file(path, KIND, VERSION)
+    except TensorFileMismatchError as error:
+        raise TensorFileMismatchError(f"{error}; a policy is distilled by: ddz train distil {path}") from error
     try:
         architecture = Architecture.from_dict(about["architecture"])
         rules, objective, notes = about["rules"], about["objective"], about["notes"]

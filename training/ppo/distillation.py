@@ -20,7 +20,7 @@ from agents.neural.standalone import KIND, VERSION, StandalonePolicy, load_stand
 from agents.neural.stored_policy import POLICY
 from agents.neural.tensor_file import read_tensor_file, write_tensor_file
 from agents.neural.weights import load_module, module_arrays
-from ddz_env.errors import DouDizhuError
+from ddz_env.errors import DouDizhuError, shown
 from training.arena.provenance import Provenance
 from training.ppo.checkpoint import behind, optimizer_arrays, restore_optimizer
 from training.ppo.errors import CheckpointMismatchError
@@ -115,7 +115,7 @@ class Distillation:
 
         Args:
             path: The file.
-            config: The settings, which must be those of the file.
+            config: The settings, which must be those of the file; only ``decisions`` may be others.
             policy: The teacher's file, which must be the one that taught so far.
             threads: Threads; None for one a core.
 
@@ -127,8 +127,9 @@ class Distillation:
         """
         load_standalone(path)  # says what is wrong with it
         arrays, about = read_tensor_file(path, KIND, VERSION)
-        if about.get("config") != config.as_dict():
-            raise CheckpointMismatchError(f"{path} was written under other settings: {about.get('config')}")
+        saved = about.get("config")
+        if not isinstance(saved, dict) or {**saved, "decisions": config.decisions} != config.as_dict():
+            raise CheckpointMismatchError(f"{path} was written under other settings: {shown(saved)}")
         run = cls(config, policy, threads)
         try:
             run.provenance = run.provenance.resuming(Provenance.take(about["notes"]), path)

@@ -128,12 +128,18 @@ def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint
 
 
 @pure_kernel
-def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
-    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
+def seat_role(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> np.int64:
+    """The role of a seat: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
     if row[LANDLORD] == _NO_SEAT:
         return np.int64(NO_ROLE)
-    turns = row[SEAT] + rules[R_PLAYERS] - row[LANDLORD]
+    turns = seat + rules[R_PLAYERS] - row[LANDLORD]
     return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])
+
+
+@pure_kernel
+def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
+    """The role of the seat to act, likewise."""
+    return seat_role(row, row[SEAT], rules)
 
 
 @pure_kernel

@@ -303,14 +303,6 @@ class Game:
         write_observation(self.row, self.ring, self.rule_words, np.uint64(seat), out)
         return out.view(np.int8)
 
-    def last_move(self) -> tuple[int, str] | None:
-        """Seat and notation of the last completed move, None before the first."""
-        moves = int(self.row[MOVES])
-        if moves == 0:
-            return None
-        cards, packed = self.ring[(moves - 1) % HISTORY_MOVES].tolist()
-        return packed >> 16, move_text(packed & _MAIN, cards)
-
     def state(self) -> State:
         """A state of its own; changing it does not change the game."""
         return restore_state(self.row, self.ring, self._log, self.rules)

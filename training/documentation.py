@@ -28,6 +28,7 @@ from ddz_env.actions import (
 )
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError, UnknownAgentError
+from ddz_env.infos import INFOS
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
@@ -78,6 +79,12 @@ def _layout_table(layout: Layout) -> str:
         older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
         rows.insert(place, older)
     return markdown_table(("bytes", "feature", "range", "meaning"), rows)
+
+
+def info_table() -> str:
+    """What every info holds, as numbers and as text."""
+    rows = [(f"`{info.key}`", info.numbers, f"`{info.text_key}`", info.text, info.meaning) for info in INFOS]
+    return markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
 
 
 def preset_table() -> str:
@@ -136,6 +143,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
     "observation": lambda: _layout_table(OBSERVATION),
     "state": lambda: _layout_table(STATE),
+    "infos": info_table,
     "presets": preset_table,
     "options": option_table,
 }

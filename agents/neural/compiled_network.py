@@ -1,7 +1,7 @@
 """The networks of :mod:`agents.neural.network` as compiled code: what they compute for one row at a time.
 
 Most columns are thresholds and therefore zero, an action that is not legal needs no logit, and a hand that an action
-leaves is weighed without its features ever being written down: so one row takes a quarter of the multiplications that
+leaves is weighed without its features ever being written down: so one row takes a third of the multiplications that
 matrices take, and no batch is needed to be fast.  A row is computed alike whatever stands beside it, in float32 and in
 a fixed order without fused or reordered operations: the answers depend on neither the batch nor the threads, nor, but
 for the logarithm and the exponential, on the processor.
@@ -10,7 +10,7 @@ for the logarithm and the exponential, on the processor.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,9 +126,19 @@ class Desk(NamedTuple):
 
 def new_desk(columns: int, width: int, rest_width: int, rest_features: int) -> Desk:
     """Memory for a network of that size."""
-    sizes = columns, width, width, width, REST_COLUMNS, rest_width, rest_width, rest_features
-    arrays: Any = (np.zeros(size, np.float32) for size in sizes)
-    return Desk(new_mind(), *arrays, places=np.zeros(max(sizes), np.int64), hand=np.zeros(NUM_RANKS, np.int8))
+    return Desk(
+        mind=new_mind(),
+        columns=np.zeros(columns, np.float32),
+        state=np.zeros(width, np.float32),
+        normal=np.zeros(width, np.float32),
+        added=np.zeros(width, np.float32),
+        rest=np.zeros(REST_COLUMNS, np.float32),
+        seen=np.zeros(rest_width, np.float32),
+        scales=np.zeros(rest_width, np.float32),
+        features=np.zeros(rest_features, np.float32),
+        places=np.zeros(max(columns, width, REST_COLUMNS, rest_width, rest_features), np.int64),
+        hand=np.zeros(NUM_RANKS, np.int8),
+    )
 
 
 @pure_kernel

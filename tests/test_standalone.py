@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from agents.neural.shipped import shipped_policy_path, shipped_standalone_path  
 from agents.neural.standalone import ILLEGAL, StandalonePolicy, StandaloneWeights, load_standalone  # noqa: E402
 from agents.neural.stored_policy import read_policy  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_env import dou_dizhu_v0  # noqa: E402
 from ddz_env.registry import make_agent  # noqa: E402
 from tests.test_compiled_policy import decisions  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
@@ -30,6 +33,7 @@ from training.ppo.distillation import Distillation  # noqa: E402
 from training.ppo.errors import CheckpointMismatchError  # noqa: E402
 from training.ppo.imitation import ImitationConfig  # noqa: E402
 
+LEARNING = Path(__file__).resolve().parent.parent / "docs" / "learning.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
 ALONE = """
 import sys
@@ -104,6 +108,19 @@ def test_the_shipped_one_is_written_without_any_extra_and_agrees_with_the_policy
     choices = [one.model.evaluate(observations, masks)[0].argmax(axis=1) for one in (agent, teacher)]  # type: ignore[attr-defined]
     assert (choices[0] == choices[1]).mean() > 0.7
     assert (alone(out, observations, masks, tmp_path).argmax(axis=1) == choices[0]).all()
+
+
+def test_the_example_of_the_docs_plays_a_game() -> None:
+    pytest.importorskip("onnxruntime")
+    [source] = re.findall(r"```python\n(def load.*?)```", LEARNING.read_text(encoding="utf-8"), re.DOTALL)
+    given: dict[str, Any] = {}
+    exec(source, given)
+    choose, env = given["load"](str(shipped_standalone_path())), dou_dizhu_v0.env()
+    env.reset(seed=1)
+    for _ in env.agent_iter():
+        observation, reward, termination, truncation, _ = env.last()
+        env.step(None if termination or truncation else choose(observation))
+    assert reward != 0
 
 
 def test_a_student_comes_to_agree_and_a_run_continues_to_the_bit(tmp_path: Path) -> None:

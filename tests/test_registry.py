@@ -22,8 +22,6 @@ from training.cli import app
 
 @pytest.mark.parametrize("name", [name for name in agent_names() if name not in ("rlcard-rule", "douzero")])
 def test_every_built_in_name_makes_an_agent(name: str) -> None:
-    if name in ("policy", "neural-ismcts"):
-        pytest.importorskip("torch")
     agent = make_agent(name)
     assert isinstance(agent, Agent)
     assert agent.name

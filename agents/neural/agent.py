@@ -31,7 +31,7 @@ class PolicyFile(Options):
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one.
-        threads: Threads of every evaluation, for the whole process; none for one per core.
+        threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
     """
 
@@ -215,8 +215,8 @@ class PolicyAgent(ModelAgent):
 
     Raises:
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingTorchError: If PyTorch or safetensors is needed and not installed.
-        MissingOnnxError: If ONNX Runtime is.
+        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
+        MissingOnnxError: If it is an ONNX file and ONNX Runtime is not installed.
         MissingSb3Error: If sb3-contrib is.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If an option's value is not allowed.

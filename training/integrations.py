@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def _code(program: Path) -> Callable[[Path], str]:
     return lambda _: f"```py\n{shown(program)}\n```"
 
 
-def pages(results: Path) -> Mapping[str, Callable[[Path], str]]:
+def pages(results: Path) -> dict[str, Callable[[Path], str]]:
     """The generated blocks: the table, and ``code-NAME`` for every program."""
     found = programs(_folder(results))
     return {"integrations": _table, **{f"code-{name}": _code(program) for name, program in found.items()}}

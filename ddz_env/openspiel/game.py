@@ -19,7 +19,6 @@ from ddz_env.openspiel.observers import (
     ObservationObserver,
     half_built,
     opener_of,
-    whole_hand,
 )
 from ddz_env.openspiel.resampling import resampled_hands
 from ddz_env.rules import Rules
@@ -103,7 +102,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
     @property
     def rules(self) -> Rules:
-        """The rules.  (A copy that OpenSpiel makes has parameters, but no attributes of Python.)"""
+        """The rules, read from the parameters: a copy that OpenSpiel makes has no attributes of Python."""
         params = self.get_parameters()
         return rules_of(params["rules"], params["scoring"])
 
@@ -206,19 +205,21 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
 
     def __str__(self) -> str:
         """The deal, then every completed move, then a half-built one."""
-        dealt = ["-".join(map(str, split)) for split in self.deal.splits]
+        dealt = ["-".join(map(str, split)) for split in self.deal.splits if any(split)]
         if self.game is None:
-            return " ".join(dealt) if any(self.deal.splits) else "before the deal"
+            return " ".join(dealt) or "before the deal"
         moves = [f"{seat}:{move}" for seat, move in self.game.history]
-        stages = [f"{self.game.seat}:{action_name(action)}..." for action in half_built_actions(self.game, self.game.seat)]
+        stages = [
+            f"{self.game.seat}:{action_name(action)}..." for action in half_built_actions(self.game, self.game.seat)
+        ]
         return f"{' '.join(dealt)} | seat {opener_of(self.game)}, " + ", ".join((*moves, *stages))
 
 
 def started(deal: PartialDeal, opener: int) -> State:
     """The game of a finished deal with the seat that moves first."""
-    hands = deal.hands()
-    rules, seats, bottom = deal.rules, hands[: deal.rules.players], hands[deal.rules.players] if deal.rules.bottom else ""
-    return State.from_hands(seats, bottom, rules, seed=_opening_seed(rules, opener))
+    rules, hands = deal.rules, deal.hands()
+    bottom = hands[rules.players] if rules.bottom else ""
+    return State.from_hands(hands[: rules.players], bottom, rules, seed=_opening_seed(rules, opener))
 
 
 @functools.cache

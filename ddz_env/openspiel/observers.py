@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ddz_env.actions import BID_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.engine.layout import BIDS, CHOSEN, HANDS, PENDING, PLAYED, STAGE, STAGE_KICKER
+from ddz_env.engine.layout import BIDS, BOTTOM, CHOSEN, HANDS, LANDLORD, NO_SEAT, PENDING, PLAYED, STAGE, STAGE_KICKER
 from ddz_env.engine.words import add_hand
 from ddz_env.notation import Hand, Move, word_to_counts
 from ddz_env.observation import OBSERVATION, observe
@@ -28,7 +28,15 @@ _COPIES = 4.0
 """Numbers of cards of a rank are divided by it."""
 _HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
 
-_text = functools.lru_cache(maxsize=2**16)(str)
+
+@functools.lru_cache(maxsize=2**16)
+def _hand_text(word: int) -> str:
+    return str(Hand.from_word(word))
+
+
+@functools.lru_cache(maxsize=2**16)
+def _move_text(move: Move) -> str:
+    return str(move)
 
 
 class HasGame(Protocol):
@@ -43,9 +51,17 @@ def opener_of(state: State) -> int:
     return (int(state.row[BIDS]) >> 16) & 15
 
 
+def _whole_hand(state: State, seat: int) -> int:
+    return int(add_hand(state.row[HANDS + seat], state.row[PLAYED + seat]))
+
+
 def whole_hand(state: State, seat: int) -> Hand:
     """Every card that a seat has held so far, the landlord cards included once it has them."""
-    return Hand.from_word(int(add_hand(state.row[HANDS + seat], state.row[PLAYED + seat])))
+    return Hand.from_word(_whole_hand(state, seat))
+
+
+def _has_landlord(state: State) -> bool:
+    return int(state.row[LANDLORD]) != NO_SEAT
 
 
 def half_built(state: State, seat: int) -> tuple[int, int]:
@@ -118,7 +134,7 @@ class InformationStateObserver(_Tensor):
             return
         for seat in self._seen(player):
             self.dict["hands"][seat] = np.divide(whole_hand(state, seat).counts, _COPIES)
-        if state.role(player) is not None:
+        if _has_landlord(state):
             self.dict["landlord_cards"][:] = np.divide(state.bottom.counts, _COPIES)
         self.dict["opener"][opener_of(state)] = 1
         for number, (seat, move) in enumerate(state.history):
@@ -140,9 +156,9 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return f"player {player}"
-        hands = " ".join(_text(whole_hand(state, seat)) for seat in self._seen(player))
-        shown = [f"player {player}", hands, _text(state.bottom) if state.role(player) is not None else ""]
-        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_text(move)}" for seat, move in state.history)]
+        hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(player))
+        shown = [f"player {player}", hands, _hand_text(int(state.row[BOTTOM])) if _has_landlord(state) else ""]
+        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_move_text(move)}" for seat, move in state.history)]
         main, chosen = half_built(state, player)
         if main:
             moves.append(f"{player}:{action_name(main)}{Hand.from_word(chosen)}...")

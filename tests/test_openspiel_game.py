@@ -14,17 +14,18 @@ import pytest
 from agents.exact.information_set import shares
 from ddz_env.engine.layout import HIDDEN, MOVES
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidOptionError, InvalidRulesError
-from ddz_env.notation import Hand
+from ddz_env.notation import Hand, Move
 from ddz_env.observation import OBSERVATION, observe
 from ddz_env.registry import make_agent
 from ddz_env.rules import PRESETS, Rules
 from ddz_env.state import State
+from ddz_env.view import View
 
 pyspiel = pytest.importorskip("pyspiel")
 
 from ddz_env.openspiel.dealing import PartialDeal  # noqa: E402
 from ddz_env.openspiel.game import DouDizhuGame, DouDizhuState, rules_of  # noqa: E402
-from ddz_env.openspiel.policies import information_states, tabular_policy  # noqa: E402
+from ddz_env.openspiel.policies import Situation, information_states, tabular_policy  # noqa: E402
 
 TINY = "micro,hand_size=2"
 """Micro with two cards each: small enough to be solved in a test."""
@@ -301,9 +302,9 @@ def test_cfr_solves_micro() -> None:
 def test_the_table_of_an_agent_plays_as_the_agent(name: str) -> None:
     """Its return against random play as player 1, over all deals: by OpenSpiel and by walking through our game."""
     game, agent = load(TINY), make_agent(name)
-    states = information_states(game)
-    table = tabular_policy(states, agent, samples=2)
-    assert set(table.policy_table()) == set(states)
+    situations = information_states(game)
+    table = tabular_policy(situations, agent, samples=2)
+    assert set(table.policy_table()) == set(situations)
     uniform = pyspiel.UniformRandomPolicy(game)
     expected = pyspiel.expected_returns(game.new_initial_state(), [table, uniform], -1, False)[0]
 
@@ -320,20 +321,30 @@ def test_the_table_of_an_agent_plays_as_the_agent(name: str) -> None:
     assert expected == pytest.approx(ours)
 
 
+class Choosing:
+    """Plays the first two of some moves in the ratio of one to two."""
+
+    name, cheats = "choosing", False
+
+    def __init__(self, moves: Sequence[Move]) -> None:
+        self._moves = itertools.cycle((moves[0], moves[1], moves[1]))
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return next(self._moves)
+
+
 def test_kickers_have_their_share_among_the_moves_with_the_same_body() -> None:
-    """At a lead with a trio the random agent, uniform over whole moves, chooses each kicker equally often."""
     state = next(random_states(load("standard"), seed=next(trio_seeds())))
     assert state.game is not None
-    main = next(move for move in state.game.legal_moves() if move.category == "trio+solo").main
-    kickers = state.child(main)
-    states = {s.information_state_string(): s for s in (state, kickers)}
-    table = tabular_policy(states, make_agent("random"), samples=3_000).policy_table()
-    moves = state.game.legal_moves()
-    wanted = sum(move.main == main for move in moves) / len(moves)
-    assert dict(table[state.information_state_string()])[main] == pytest.approx(wanted, abs=0.05)
-    shares_of_kickers = [share for _, share in table[kickers.information_state_string()]]
-    assert sum(shares_of_kickers) == pytest.approx(1)
-    assert max(shares_of_kickers) < 1
+    moves = [move for move in state.game.legal_moves() if move.category == "trio+solo"][:2]
+    kickers = state.child(moves[0].main)
+    assert moves[0].main == moves[1].main
+    before = state.information_state_string(), moves[0].main
+    situations = {before[0]: Situation(state, None), kickers.information_state_string(): Situation(kickers, before)}
+    table = tabular_policy(situations, Choosing(moves), samples=3).policy_table()
+    assert {action: share for action, share in table[before[0]] if share} == {moves[0].main: 1}
+    told = {action: share for action, share in table[kickers.information_state_string()] if share}
+    assert told == pytest.approx({moves[0].actions[1]: 1 / 3, moves[1].actions[1]: 2 / 3})
 
 
 def trio_seeds() -> Iterator[int]:

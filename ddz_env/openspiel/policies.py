@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pyspiel
@@ -20,30 +21,46 @@ from ddz_env.openspiel.game import DouDizhuGame, DouDizhuState
 _MOST_SAMPLES = 2**31
 
 
-def information_states(game: DouDizhuGame) -> dict[str, DouDizhuState]:
-    """A state of every information state in which a player acts, in the order of the tree."""
-    found: dict[str, DouDizhuState] = {}
-    waiting = [game.new_initial_state()]
+class Situation(NamedTuple):
+    """An information state in which a player acts.
+
+    Attributes:
+        state: A state of it.
+        before: The player's last information state and action before it; None at the first.
+    """
+
+    state: DouDizhuState
+    before: tuple[str, int] | None
+
+
+def information_states(game: DouDizhuGame) -> dict[str, Situation]:
+    """Every information state in which a player acts; each stands behind the one before it."""
+    found: dict[str, Situation] = {}
+    nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
+    waiting = [(game.new_initial_state(), nothing)]
     while waiting:
-        state = waiting.pop()
-        if state.is_terminal():
-            continue
-        if not state.is_chance_node():
-            found.setdefault(state.information_state_string(), state)
-        waiting += [state.child(action) for action in reversed(state.legal_actions())]
+        state, before = waiting.pop()
+        player, key = state.current_player(), ""
+        if player >= 0:
+            key = state.information_state_string()
+            found.setdefault(key, Situation(state, before[player]))
+        for action in reversed(state.legal_actions()):
+            own = (*before[:player], (key, action), *before[player + 1 :]) if player >= 0 else before
+            waiting.append((state.child(action), own))
     return found
 
 
 def tabular_policy(
-    states: Mapping[str, DouDizhuState], agent: Agent, samples: int = 1, seed: int = 0
+    situations: Mapping[str, Situation], agent: Agent, samples: int = 1, seed: int = 0
 ) -> pyspiel.TabularPolicy:
     """How often an agent chooses each action.
 
     The agent is asked for whole moves, as in every game of ours.  A kicker has the share that it has among the moves
-    with the same stages before it; stages that the agent never began are uniform (it never comes there).
+    with the same stages before it.  Where the agent never comes, because it never chose what leads there, it is not
+    asked, and the policy is uniform: that changes no return, whatever the others do.
 
     Args:
-        states: Those of :func:`information_states`.
+        situations: Those of :func:`information_states`.
         agent: The agent; before each question it is told the game so far, as in a game.
         samples: Questions in each information state, each with a generator of its own; 1 suffices where nothing is
             random.
@@ -61,14 +78,17 @@ def tabular_policy(
         raise InvalidOptionError(f"{agent.name} looks at the whole state: it has no policy on information states")
     samples, seed = check_integer("samples", samples, 1, _MOST_SAMPLES, InvalidOptionError), check_seed(seed)
     chosen: dict[str, Counter[int]] = defaultdict(Counter)
-    for number, state in enumerate(states.values()):
+    for number, (state, before) in enumerate(situations.values()):
+        if before is not None and not chosen[before[0]][before[1]]:
+            continue
         for move, times in _answers(state, agent, samples, (seed, number)).items():
             stage = state
             for action in move.actions:
                 chosen[stage.information_state_string()][action] += times
                 stage = stage.child(action)
-    table = {key: _shares(state.legal_actions(), chosen[key]) for key, state in states.items()}
-    return pyspiel.TabularPolicy(table)
+    return pyspiel.TabularPolicy(
+        {key: _shares(situation.state.legal_actions(), chosen[key]) for key, situation in situations.items()}
+    )
 
 
 def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:

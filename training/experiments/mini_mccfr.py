@@ -21,7 +21,7 @@ from training.arena.statistics import wilson_interval
 from training.experiments.experiment import Experiment, Saved, SeedOptions, Table, kept
 
 GAME = "python_ddz(rules=mini)"
-ITERATIONS = (0, 1_000, 5_000, 20_000)
+ITERATIONS = (0, 1_000, 10_000, 100_000)
 """After how many iterations the average policy is tried; after none it is uniform."""
 
 
@@ -112,16 +112,18 @@ def run_mini_mccfr(
 def mini_mccfr_table(saved: Saved[MccfrResult]) -> Table:
     """The rates of wins against random play."""
     lines = [
-        (
-            f"{result.iterations:,}",
-            *(wilson_interval(wins, result.games).text() for wins in (result.wins_1, result.wins_2)),
-        )
+        (f"{result.iterations:,}", *(_rate(wins, result.games) for wins in (result.wins_1, result.wins_2)))
         for result in saved.results
     ]
     header = ("iterations", "wins as player 1, %", "as player 2, %")
-    games = max(result.games for result in saved.results)
-    note = f"{games:,} games a seat against random play, 95 % intervals (Wilson), {saved.name}."
+    games = saved.settings["games"]
+    note = f"{games:,} games a seat against random play, 95 % intervals (Wilson); computed from {saved.name}."
     return Table("Outcome-sampling MCCFR on Mini", header, lines, note)
+
+
+def _rate(wins: int, games: int) -> str:
+    interval = wilson_interval(wins, games)
+    return f"{interval.text()} ({interval.span(to='–')})"
 
 
 MINI_MCCFR = Experiment(

@@ -2,7 +2,7 @@
 #
 #   PYTHON   the interpreter that .venv is made from            (default: python3)
 #   JOBS     worker processes of the test run                   (default: 2)
-#   ARGS     passed on by test, test-long, sabotage, demo and bench (default: none)
+#   ARGS     passed on by test, test-long, test-integrations, sabotage, demo and bench (default: none)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -21,10 +21,10 @@ FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-long sabotage bench docs lint format dist clean
+.PHONY: help setup demo test check test-long test-integrations sabotage bench docs lint format dist clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(FULL)  ## create .venv with the package (editable) and everything that tests and training need
 
@@ -42,6 +42,9 @@ test-long: $(FULL)  ## run the long suite (more positions and games; tens of min
 
 sabotage: $(FULL)  ## try to break everything: kills, wrong values, hostile files and agents, full disks (20 minutes)
 	$(BIN)/python -m tests.sabotage $(ARGS)
+
+test-integrations: $(FULL)  ## train with other libraries, each in its own environment under .integrations (an hour, gigabytes)
+	$(BIN)/python -m tests.integrations $(ARGS)
 
 bench: $(FULL)  ## measure the speeds, beside the peers
 	$(BIN)/ddz bench $(ARGS)

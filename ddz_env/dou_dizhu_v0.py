@@ -19,7 +19,7 @@ There is no ``parallel_env``: exactly one player decides at a time, and the next
 chooses kickers moves on), so there is nothing to do in parallel.  For throughput step many games at once with
 :class:`ddz_env.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
 
-Version history: v0, the first release.
+Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
 """
 
 from __future__ import annotations
@@ -36,20 +36,21 @@ from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.checks import as_integer, check_number, check_seed
-from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.engine.layout import STAGE_OVER
 from ddz_env.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
+from ddz_env.forms import ObservationForm
+from ddz_env.infos import STAGE_COLUMN, as_infos, check_infos
 from ddz_env.observation import OBSERVATION, STATE, full_state
 from ddz_env.rules import Rules
 from ddz_env.screen import RENDER_MODES, Screen
 from ddz_env.stepping import Game, random_seed
-from ddz_env.view import STAGE_NAMES, role_of
 
 if TYPE_CHECKING:
     from ddz_env.state import State
 
 __all__ = ["env", "raw_env"]
 
-Observation = dict[str, npt.NDArray[np.int8]]
+Observation = dict[str, npt.NDArray[Any]]
 
 ILLEGAL_REWARD = -1.0
 
@@ -59,6 +60,10 @@ def env(
     rules: str | Rules = "standard",
     render_mode: str | None = None,
     scoring: str | None = None,
+    dtype: str = "int8",
+    observation_key: str = "observation",
+    mask_key: str = "action_mask",
+    infos: str = "numbers",
     illegal_reward: float = ILLEGAL_REWARD,
 ) -> AECEnv[str, Observation, int | None]:
     """Make the environment with PettingZoo's usual wrappers.
@@ -70,13 +75,26 @@ def env(
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
+        observation_key: Where the vector stands in an observation.
+        mask_key: Where the mask of legal actions stands.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
         illegal_reward: Reward for an illegal action.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
-        InvalidOptionError: If the render mode is unknown, or the reward is no finite number.
+        InvalidOptionError: If another option is unknown, or the reward is no finite number.
     """
-    return wrap(raw_env(rules=rules, render_mode=render_mode, scoring=scoring), illegal_reward)
+    game = raw_env(
+        rules=rules,
+        render_mode=render_mode,
+        scoring=scoring,
+        dtype=dtype,
+        observation_key=observation_key,
+        mask_key=mask_key,
+        infos=infos,
+    )
+    return wrap(game, illegal_reward)
 
 
 def wrap(
@@ -104,17 +122,20 @@ class raw_env(AECEnv):  # type: ignore[misc]
     ``OBSERVATION`` of :mod:`ddz_env.observation`, and ``"action_mask"``, shape ``[400]``, int8: all zero unless it is
     the agent's turn.  ``state()`` is the whole game by the table ``STATE``.
 
-    ``infos[agent]`` holds ``role``, ``stage`` (``play``, ``kicker``, ``bid``, ``double`` or ``over``), ``last_move``
-    (notation, None before the first) and ``last_player``.
+    ``infos[agent]`` holds what the table ``INFOS`` of :mod:`ddz_env.infos` says, an ``np.int64`` under each key.
 
     Args:
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
+        observation_key: Where the vector stands in an observation.
+        mask_key: Where the mask of legal actions stands.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
-        InvalidOptionError: If the render mode is unknown.
+        InvalidOptionError: If another option is unknown.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -125,27 +146,29 @@ class raw_env(AECEnv):  # type: ignore[misc]
     }
 
     def __init__(
-        self, *, rules: str | Rules = "standard", render_mode: str | None = None, scoring: str | None = None
+        self,
+        *,
+        rules: str | Rules = "standard",
+        render_mode: str | None = None,
+        scoring: str | None = None,
+        dtype: str = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
     ) -> None:
         super().__init__()
         self.rules = Rules.preset(rules)
         self.render_mode, self._screen = render_mode, Screen(render_mode)
+        self.form = ObservationForm("dict", dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
         self._game = Game(self.rules, scoring)
         self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": spaces.Box(OBSERVATION.low, OBSERVATION.high, dtype=np.int8),
-                    "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
+        self.observation_spaces = {agent: self.form.space(OBSERVATION, NUM_ACTIONS) for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
-        self.state_space = spaces.Box(STATE.low, STATE.high, dtype=np.int8)
+        self.state_space = self.form.box(STATE)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The observation space of an agent (always the same object).
@@ -185,8 +208,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection: str | None = None
-        self._find_roles()
-        self._after_step()
+        self._show()
         if self.render_mode == "human":
             self.render()
 
@@ -207,11 +229,9 @@ class raw_env(AECEnv):  # type: ignore[misc]
             return
         self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
         self._cumulative_rewards[agent] = 0.0
-        if self._game.over:
+        self._show()
+        if self._over:
             self._finish()
-        elif None in self._roles:
-            self._find_roles()
-        self._after_step()
         if self.render_mode == "human":
             self.render()
 
@@ -225,17 +245,20 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidOptionError: If there is no such agent.
         """
         game = self._game
-        seat = None if agent is self.agent_selection and not game.over else self._seat(agent)
-        if seat is not None and (agent != self.agent_selection or game.over):
-            return {"observation": game.observe(seat), "action_mask": np.zeros(NUM_ACTIONS, np.int8)}
+        seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
+        if seat is not None and (agent != self.agent_selection or self._over):
+            return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
         mask = game.mask.copy()
         if self.terminations.get(agent, True):  # ended by an illegal action
             mask[:] = 0
-        return {"observation": game.observation.copy(), "action_mask": mask}
+        return self._formed(game.observation, mask)
 
-    def state(self) -> npt.NDArray[np.int8]:
-        """The whole game, shape ``[STATE_SIZE]``, int8, by the table ``STATE`` of :mod:`ddz_env.observation`."""
-        return full_state(self._game)
+    def _formed(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Observation:
+        return self.form.of(self.form.vector(observed, OBSERVATION), mask)  # type: ignore[no-any-return]
+
+    def state(self) -> npt.NDArray[Any]:
+        """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.observation`."""
+        return self.form.vector(full_state(self._game), STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
@@ -260,9 +283,6 @@ class raw_env(AECEnv):  # type: ignore[misc]
         except (KeyError, TypeError):
             raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
 
-    def _find_roles(self) -> None:
-        self._roles = [role_of(self._game.row, seat, self.rules.players) for seat in range(self.rules.players)]
-
     def _finish(self) -> None:
         """The game has ended: everybody's return, once."""
         for agent, value in zip(self.agents, self._game.returns(), strict=True):
@@ -270,25 +290,13 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.terminations[agent] = True
         self._accumulate_rewards()
 
-    def _after_step(self) -> None:
-        """Select the seat to act and write the infos."""
-        row = self._game.row
-        selected, stage = int(row[SEAT]), int(row[STAGE])
-        self.agent_selection = self.possible_agents[selected]
-        last = self._game.last_move()
-        player, move = (None, None) if last is None else (self.possible_agents[last[0]], last[1])
-        # The half-built move of another seat is not on the table yet.
-        public = STAGE_NAMES[0] if stage == STAGE_KICKER else STAGE_NAMES[stage]
-        own = STAGE_NAMES[stage] if stage != STAGE_OVER else public
-        self.infos = {
-            agent: {
-                "role": self._roles[seat],
-                "stage": own if seat == selected else public,
-                "last_move": move,
-                "last_player": player,
-            }
-            for seat, agent in enumerate(self.possible_agents)
-        }
+    def _show(self) -> None:
+        """Select the seat to act and make the infos."""
+        game, agents = self._game, self.possible_agents
+        written = game.infos.tolist()
+        self._over = written[0][STAGE_COLUMN] == STAGE_OVER
+        self.agent_selection = agents[game.seat]
+        self.infos = dict(zip(agents, as_infos(written, text=self._text), strict=True))
 
 
 class _OfGame:
@@ -322,7 +330,13 @@ class _Shortcuts:
 
 
 class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
-    pass
+    """Finds the mask under the key that the environment was given."""
+
+    def observe(self, agent: str) -> Observation:
+        observed: Observation = self.env.observe(agent)
+        if agent == self.agent_selection:
+            self._prev_obs = {"action_mask": observed[self.game.form.mask_key]}
+        return observed
 
 
 class _AssertOutOfBounds(_Shortcuts, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped

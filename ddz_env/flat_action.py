@@ -37,6 +37,7 @@ from ddz_env.errors import (
 )
 from ddz_env.flat import rlcard_actions
 from ddz_env.notation import Move, counts_to_word
+from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
@@ -76,30 +77,24 @@ def check_covered(rules: Rules) -> None:
         raise InvalidRulesError(f"RLCard's flat actions lack moves of the {rules.name} rules: {', '.join(lacking)}")
 
 
-def raw_env(
-    *, rules: str | Rules = "rlcard", render_mode: str | None = None, scoring: str | None = None
-) -> FlatActionWrapper:
+def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapper:
     """The flat environment in which illegal actions raise.  Arguments as :class:`ddz_env.dou_dizhu_v0.raw_env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
     """
-    return FlatActionWrapper(dou_dizhu_v0.raw_env(rules=rules, render_mode=render_mode, scoring=scoring))
+    return FlatActionWrapper(dou_dizhu_v0.raw_env(rules=rules, **options))
 
 
 def env(
-    *,
-    rules: str | Rules = "rlcard",
-    render_mode: str | None = None,
-    scoring: str | None = None,
-    illegal_reward: float = ILLEGAL_REWARD,
+    *, rules: str | Rules = "rlcard", illegal_reward: float = ILLEGAL_REWARD, **options: Any
 ) -> AECEnv[str, Observation, int | None]:
     """The flat environment with PettingZoo's usual wrappers.  Arguments as :func:`ddz_env.dou_dizhu_v0.env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
     """
-    return dou_dizhu_v0.wrap(raw_env(rules=rules, render_mode=render_mode, scoring=scoring), illegal_reward)
+    return dou_dizhu_v0.wrap(raw_env(rules=rules, **options), illegal_reward)
 
 
 class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
@@ -123,15 +118,7 @@ class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZ
         self.inner = env
         moves = len(flat_moves())
         self._rule_words = env.rules.words()
-        self._spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": env.observation_space(agent)["observation"],  # type: ignore[index]  # a Dict space
-                    "action_mask": spaces.Box(0, 1, (moves,), np.int8),
-                }
-            )
-            for agent in env.possible_agents
-        }
+        self._spaces = {agent: env.form.space(OBSERVATION, moves) for agent in env.possible_agents}
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -144,11 +131,11 @@ class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZ
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now, with the mask of the flat actions."""
-        inner = self.inner.observe(agent)
+        observed, key = self.inner.observe(agent), self.inner.form.mask_key
         mask = np.zeros(len(flat_moves()), np.int8)
-        if inner["action_mask"].any():
+        if observed[key].any():
             mask[self._legal_ids()] = 1
-        return {"observation": inner["observation"], "action_mask": mask}
+        return observed | {key: mask}
 
     def step(self, action: int | None) -> None:
         """Play a whole move.

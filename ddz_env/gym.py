@@ -7,10 +7,13 @@
     (dtype('int8'), True)
 
 The observation is a plain ``Box`` (int8, by the table ``OBSERVATION`` of :mod:`ddz_env.observation`).  Legal actions
-come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``.  The reward
-comes at the end of the game.
+come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``;
+``observation="dict"`` puts them beside the observation.  The reward comes at the end of the game.
 
-Version history: v0, the first release.
+A game that is over offers action 0 and no other, so that a distribution over its mask exists.  If opponents end a game
+before the learner could act (possible in the half-deck game), that action ends the episode and brings the reward.
+
+Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
 """
 
 from __future__ import annotations
@@ -28,25 +31,22 @@ from gymnasium.vector.utils import batch_space
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import check_count
 from ddz_env.checks import as_array, as_integer, check_choice, check_flag, check_seed, described
-from ddz_env.engine.layout import STAGE
 from ddz_env.errors import InvalidMoveError, InvalidOptionError, shown
+from ddz_env.forms import ObservationForm
+from ddz_env.infos import KEYS, TEXT_KEYS, as_infos, check_infos
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
 from ddz_env.screen import RENDER_MODES, Screen
 from ddz_env.threads import usable_threads
-from ddz_env.view import STAGE_NAMES, View, role_of
+from ddz_env.view import View
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
 ILLEGAL_ACTIONS = ("terminate", "raise")
 
 
-def _observation_space() -> Any:
-    return spaces.Box(OBSERVATION.low, OBSERVATION.high, dtype=np.int8)
-
-
-class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
+class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
     """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
 
     A move with kickers is several steps: the main group, then each kicker.
@@ -61,6 +61,11 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         illegal_action: ``"terminate"``: an illegal action ends the game with reward -1 and ``info["illegal"]``;
             ``"raise"``: it raises and leaves the game unchanged.
         render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
+        observation: ``"vector"``, or ``"dict"``: the vector and the mask of legal actions beside it.
+        dtype: ``"int8"``, or ``"float32"``: scaled to 0..1.
+        observation_key: Where the vector stands in the dict.
+        mask_key: Where the mask stands in the dict.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
@@ -78,18 +83,23 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         scoring: str | None = None,
         illegal_action: str = "terminate",
         render_mode: str | None = None,
+        observation: str = "vector",
+        dtype: str = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
     ) -> None:
         check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         self.render_mode, self._screen = render_mode, Screen(render_mode)
-        self.observation_space = _observation_space()
+        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
+        self.observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._refuse = illegal_action == "raise"
-        self._games = LearnerGames(1, rules, opponents, role, scoring, log=True)
+        self._games = LearnerGames(1, rules, opponents, role, scoring, log=render_mode is not None)
         self._all = np.ones(1, np.bool_)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.int8], dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Deal, and let the opponents play until the learner must decide.
 
         Args:
@@ -97,7 +107,7 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
             options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards.
 
         Returns:
-            The observation, shape ``[OBSERVATION_SIZE]``, int8, and the info.
+            The observation, shape ``[OBSERVATION_SIZE]``, and the info.
 
         Raises:
             InvalidOptionError: If a deal has unknown fields.
@@ -108,9 +118,9 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         self._games.begin(self._all, [seed], options)
         if self.render_mode == "human":
             self.render()
-        return self._games.observations[0].copy(), self._info()
+        return self._seen()
 
-    def step(self, action: np.int64 | int) -> tuple[npt.NDArray[np.int8], SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Play one stage of the learner's move, and the opponents' replies.
 
         Returns:
@@ -128,26 +138,19 @@ class DouDizhuEnv(gymnasium.Env[npt.NDArray[np.int8], "np.int64"]):
         tables = self._games.tables
         if self.render_mode == "human":
             self.render()
-        over = bool(tables.status[0] == FINISHED)
-        return self._games.observations[0].copy(), float(tables.rewards[0]), over, False, self._info()
+        observed, info = self._seen()
+        return observed, float(tables.rewards[0]), bool(tables.status[0] == FINISHED), False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Legal actions, shape ``[400]``, bool; all False when the game is over."""
+        """Legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
         return np.asarray(self._games.masks[0], np.bool_)
 
-    def _info(self) -> dict[str, Any]:
-        row, seat = self._games.tables.rows[0], int(self._games.tables.learners[0])
-        history = self._games.state(0).history
-        info: dict[str, Any] = {
-            "seat": seat,
-            "role": role_of(row, seat, self._games.rules.players),
-            "stage": STAGE_NAMES[int(row[STAGE])],
-            "last_move": str(history[-1][1]) if history else None,
-            "action_mask": self._games.masks[0].copy(),
-        }
-        if self._games.tables.illegal[0]:
-            info["illegal"] = True
-        return info
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        """The learner's observation and info, all of the caller's own."""
+        tables, mask = self._games.tables, self._games.masks[0]
+        (info,) = as_infos(tables.infos.tolist(), text=self._text)
+        info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
+        return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask.copy()), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
@@ -164,7 +167,7 @@ def _position(games: LearnerGames, index: int) -> View:
     return games.state(index).view(int(games.tables.learners[index]))
 
 
-class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], npt.NDArray[Any]]):
+class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Many games for one learner; games, opponents and observations are stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
@@ -182,7 +185,8 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
       anything (possible in the half-deck game) is passed over.
     - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.
 
-    ``infos`` holds ``action_mask``, shape ``[num_envs, 400]``, int8, and ``illegal``, shape ``[num_envs]``, bool.
+    ``infos`` holds what those of :class:`DouDizhuEnv` hold, stacked: shape ``[num_envs]``, of the mask
+    ``[num_envs, 400]``.
 
     Args:
         num_envs: How many games.
@@ -192,6 +196,11 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         scoring: As :class:`DouDizhuEnv`.
         illegal_action: As :class:`DouDizhuEnv`.
         render_mode: ``"ansi"`` or ``"rgb_array"``.
+        observation: As :class:`DouDizhuEnv`.
+        dtype: As :class:`DouDizhuEnv`.
+        observation_key: As :class:`DouDizhuEnv`.
+        mask_key: As :class:`DouDizhuEnv`.
+        infos: As :class:`DouDizhuEnv`.
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
         threads: How many threads step; None for one a core.  Results do not depend on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
@@ -211,6 +220,11 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         scoring: str | None = None,
         illegal_action: str = "terminate",
         render_mode: str | None = None,
+        observation: str = "vector",
+        dtype: str = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         threads: int | None = None,
@@ -223,7 +237,9 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": list(RENDER_MODES[:2]), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = _observation_space()
+        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
+        self.single_observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -243,7 +259,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[npt.NDArray[np.int8], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Deal all games, or those of ``options["reset_mask"]``.
 
         Args:
@@ -251,7 +267,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
             options: ``{"reset_mask": ...}``, shape ``[num_envs]``, bool; a deal as for :class:`DouDizhuEnv`.
 
         Returns:
-            Observations, shape ``[num_envs, OBSERVATION_SIZE]``, int8, and infos.
+            Observations, shape ``[num_envs, OBSERVATION_SIZE]``, and infos.
 
         Raises:
             InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
@@ -262,7 +278,7 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
         chosen, rest = self._reset_mask(options)
         self._games.begin(chosen, seeds, rest)
         self._ended[chosen] = False
-        return self._observations(), self._infos()
+        return self._seen()
 
     def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
         if not isinstance(options, (Mapping, type(None))):
@@ -289,14 +305,14 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
 
     def step(
         self, actions: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         """Play one action in every game.
 
         Args:
             actions: Action ids, shape ``[num_envs]``, any integer type.
 
         Returns:
-            Observations ``[num_envs, OBSERVATION_SIZE]`` int8, rewards ``[num_envs]`` float64, terminations and
+            Observations ``[num_envs, OBSERVATION_SIZE]``, rewards ``[num_envs]`` float64, terminations and
             truncations ``[num_envs]`` bool, infos.
 
         Raises:
@@ -311,35 +327,58 @@ class DouDizhuVectorEnv(VectorEnv[npt.NDArray[np.int8], npt.NDArray[np.int64], n
             self._games.begin(renewed)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
-        infos = self._infos(illegal)
+        observed, infos = self._seen()
         if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
             infos |= self._final(ended, illegal)
         self._ended = ended.copy()  # the caller may keep the other
-        return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+        return observed, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Legal actions, shape ``[num_envs, 400]``, bool; all False where the game is over."""
+        """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
         return np.asarray(self._games.masks, np.bool_)
 
-    def _observations(self) -> npt.NDArray[np.int8]:
-        return self._games.observations.copy() if self._copy else self._games.observations
+    def _own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array.copy() if self._copy else array
 
-    def _infos(self, illegal: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
-        present = np.ones(self.num_envs, np.bool_)
-        return {
-            "action_mask": self._games.masks.copy() if self._copy else self._games.masks,
-            "_action_mask": present,
-            "illegal": np.zeros(self.num_envs, np.bool_) if illegal is None else illegal,
-            "_illegal": present.copy(),
-        }
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        """Observations and infos of all games."""
+        games, values = self._games, self._games.observations
+        if self._copy or self.form.scaled:
+            values = self.form.vector(values, OBSERVATION)
+        present, tables = np.ones(self.num_envs, np.bool_), games.tables
+        infos = self._stacked(present, tables.infos, tables.illegal, self._own(games.masks))
+        return self.form.of(values, self._own(games.masks)), infos
+
+    def _stacked(
+        self,
+        present: npt.NDArray[np.bool_],
+        written: npt.NDArray[np.int64],
+        illegal: npt.NDArray[np.bool_],
+        masks: npt.NDArray[np.int8],
+    ) -> dict[str, Any]:
+        """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
+        columns: dict[str, Any] = dict(zip(KEYS, np.where(present, written.T, 0), strict=False))
+        if self._text:
+            told = as_infos(written.tolist(), text=True)
+            columns = {KEYS[0]: columns[KEYS[0]]}
+            for key in TEXT_KEYS[1:]:
+                columns[key] = np.array([info[key] for info in told], object)
+                columns[key][~present] = None
+        columns |= {"illegal": (illegal & present).astype(np.int64), "action_mask": masks}
+        return columns | {f"_{key}": present.copy() for key in columns}
 
     def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What the games that have just ended showed last, in Gymnasium's form."""
-        observations, roles = np.full(self.num_envs, None, dtype=object), np.full(self.num_envs, None, dtype=object)
-        roles[ended] = self._games.endings.roles[ended]
+        endings = self._games.endings
+        observations, masks = (
+            np.full(self.num_envs, None, dtype=object),
+            np.zeros((self.num_envs, NUM_ACTIONS), np.int8),
+        )
+        masks[ended, 0] = 1
         for index in np.flatnonzero(ended).tolist():
-            observations[index] = self._games.endings.observations[index].copy()
-        info = {"role": roles, "_role": ended.copy(), "illegal": illegal & ended, "_illegal": ended.copy()}
+            values = self.form.vector(endings.observations[index], OBSERVATION)
+            observations[index] = self.form.of(values, masks[index].copy())
+        info = self._stacked(ended, endings.infos, illegal, masks)
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
     def render(self) -> tuple[Any, ...] | None:

@@ -19,8 +19,9 @@ from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEA
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import U0
+from ddz_env.engine.words import U0, U1
 from ddz_env.errors import GameOverError, InvalidRulesError
+from ddz_env.infos import WIDTH, write_info
 from ddz_env.observation import (
     MASK_BYTE_WORDS,
     OBSERVATION_SIZE,
@@ -34,7 +35,7 @@ from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State
 from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
 from ddz_env.threads import run_chunks
-from ddz_env.view import ROLES, role_of
+from ddz_env.view import ROLES
 
 LEARNER_TURN, OPPONENT_TURN, FINISHED = 0, 1, 2
 """What a game waits for: the learner, an opponent who is asked, a new deal."""
@@ -65,6 +66,7 @@ class Tables(NamedTuple):
         bits: Masks as bits, shape ``[n, 7]``, uint64.
         masks: Masks as bytes, shape ``[n, 50]``, uint64.
         observations: Shape ``[n, OBSERVATION_WORDS]``, uint64.
+        infos: By the table ``INFOS`` of :mod:`ddz_env.infos`, shape ``[n, WIDTH]``, int64.
         rewards: The learner's reward of the last step, shape ``[n]``, float64.
         illegal: Whether the last action was illegal, shape ``[n]``, bool.
     """
@@ -80,6 +82,7 @@ class Tables(NamedTuple):
     bits: Any
     masks: Any
     observations: Any
+    infos: Any
     rewards: Any
     illegal: Any
 
@@ -98,6 +101,7 @@ class Tables(NamedTuple):
             bits=np.zeros((n, MASK_WORDS), np.uint64),
             masks=np.zeros((n, MASK_BYTE_WORDS), np.uint64),
             observations=np.zeros((n, OBSERVATION_WORDS), np.uint64),
+            infos=np.zeros((n, WIDTH), np.int64),
             rewards=np.zeros(n, np.float64),
             illegal=np.zeros(n, np.bool_),
         )
@@ -107,7 +111,7 @@ class LearnerTerms(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
-        rules: The rules array, shape ``[16]``, uint64.
+        rules: The rules array, shape ``[17]``, uint64.
         kinds: How each role's opponent is played (``ASKED``, ``UNIFORM``, ``STAGED``), shape ``[players]``, int64.
         role: The learner's role 0..2, or ``RANDOM_ROLE``.
         scoring: The engine's number of the scoring.
@@ -140,13 +144,19 @@ def seat_learner(index: int, tables: Tables, setting: LearnerTerms) -> None:
 
 @pure_kernel
 def show(index: int, tables: Tables, setting: LearnerTerms) -> None:
-    """Write what the learner sees, or the opponent who is asked; the mask is all zero when the game is over."""
+    """Write what the learner sees, or the opponent who is asked.
+
+    A game that is over offers action 0, which changes nothing: a distribution over no actions at all does not exist,
+    and policies are asked about such a game before it is dealt anew.
+    """
     row, status = tables.rows[index], tables.status[index]
     seat = row[SEAT] if status == OPPONENT_TURN else np.uint64(tables.learners[index])
     write_observation(row, tables.rings[index], setting.rules, seat, tables.observations[index])
+    write_info(row, tables.rings[index], setting.rules, seat, tables.infos[index])
     if status == FINISHED:
         tables.bits[index][:] = U0
         tables.masks[index][:] = U0
+        tables.bits[index][0] = tables.masks[index][0] = U1
     else:
         write_mask(row, setting.rules, tables.bits[index], tables.masks[index])
 
@@ -248,14 +258,14 @@ class Endings(NamedTuple):
         ended: Whether the game ended.
         rewards: The learners' rewards.
         illegal: Whether the learner's last action was illegal.
-        roles: The learners' roles, texts.
+        infos: The last infos, shape ``[n, WIDTH]``, int64.
         observations: What the learners saw last, shape ``[n, OBSERVATION_SIZE]``, int8.
     """
 
     ended: Any
     rewards: Any
     illegal: Any
-    roles: Any
+    infos: Any
     observations: Any
 
     @classmethod
@@ -265,7 +275,7 @@ class Endings(NamedTuple):
             ended=np.zeros(n, np.bool_),
             rewards=np.zeros(n, np.float64),
             illegal=np.zeros(n, np.bool_),
-            roles=np.full(n, None, dtype=object),
+            infos=np.zeros((n, WIDTH), np.int64),
             observations=np.zeros((n, OBSERVATION_SIZE), np.int8),
         )
 
@@ -286,7 +296,7 @@ class LearnerGames:
 
     Attributes:
         observations: What each learner sees, shape ``[n, OBSERVATION_SIZE]``, int8, overwritten by every step.
-        masks: Legal actions, shape ``[n, 400]``, int8, likewise; all zero when the game is over.
+        masks: Legal actions, shape ``[n, 400]``, int8, likewise; action 0 alone when the game is over.
         tables: All arrays.
         endings: With ``renew``: how the games ended that the last step ended.
 
@@ -400,10 +410,11 @@ class LearnerGames:
         Raises:
             InvalidMoveError: If they are not integers of that shape.
             IllegalMoveError: If one is illegal and ``refuse`` is set.  No game has changed.
-            GameOverError: If a chosen game is over.
+            GameOverError: If a chosen game is over.  One that ended before its learner could act is not: a step must
+                tell its reward.
         """
         checked = check_actions(actions, self.count)
-        over = np.flatnonzero(chosen & (self.tables.status == FINISHED))
+        over = np.flatnonzero(chosen & (self.tables.status == FINISHED) & (self._decided | ~self._seeded))
         if len(over):
             raise GameOverError(f"game {over[0]} is over: call reset")
         if refuse:
@@ -415,18 +426,22 @@ class LearnerGames:
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> None:
-        """Play checked actions in the chosen games, and the opponents' replies."""
+        """Play checked actions in the chosen games, and the opponents' replies.
+
+        In a game that ended before its learner could act any action plays nothing and brings the reward.
+        """
         self._actions = actions
         self._decided |= chosen
         for array in self.endings[:3]:
             array[:] = 0
-        self._run(np.where(chosen, ACT, WAIT))
+        self._run(np.where(chosen & (self.tables.status != FINISHED), ACT, WAIT))
 
     def outcome(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
         if self._renew:
             return self.endings.ended.copy(), self.endings.rewards.copy(), self.endings.illegal.copy()
-        return self.tables.status == FINISHED, self.tables.rewards.copy(), self.tables.illegal.copy()
+        ended = (self.tables.status == FINISHED) & self._decided
+        return ended, np.where(ended, self.tables.rewards, 0.0), self.tables.illegal.copy()
 
     def _run(self, orders: npt.NDArray[Any] | None) -> None:
         """Carry out orders, then deal games anew and ask opponents until every game waits for its learner."""
@@ -466,8 +481,7 @@ class LearnerGames:
         endings.rewards[ended] = tables.rewards[ended]
         endings.illegal[ended] = tables.illegal[ended]
         endings.observations[ended] = self.observations[ended]
-        for index in np.flatnonzero(ended).tolist():
-            endings.roles[index] = role_of(tables.rows[index], int(tables.learners[index]), self.rules.players)
+        endings.infos[ended] = tables.infos[ended]
         self._number(over)
         return np.where(over, DEAL, WAIT)
 

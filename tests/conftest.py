@@ -17,6 +17,9 @@ from hypothesis import settings
 settings.register_profile("ddz", derandomize=True, deadline=None)
 settings.load_profile("ddz")
 
+# Programs that train with other libraries, on import.
+collect_ignore_glob = ["integrations/*/*.py"]
+
 _TOPICS = {
     "searches": r"mcts|whole_moves|redetermined|rollouts|search_options|tree_reuse|worlds|hand_inf|full|agents",
     "learning": r"neural|ppo|sb3|learned_inference|policy_strength|search_gains|demo|bench_training",

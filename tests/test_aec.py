@@ -24,7 +24,8 @@ from ddz_env.errors import (
     InvalidOptionError,
     InvalidRulesError,
 )
-from ddz_env.observation import full_state, observe
+from ddz_env.observation import OBSERVATION, STATE, full_state, observe
+from ddz_env.view import ROLES, STAGE_NAMES
 
 QUIET = [
     "ignore:Observation is not a NumPy array",
@@ -48,8 +49,16 @@ def play(env: Any, rng: np.random.Generator, *, max_steps: int = 10_000) -> dict
     return rewards
 
 
+def scaled_env() -> Any:
+    return dou_dizhu_v0.env(dtype="float32")
+
+
 @pytest.mark.filterwarnings("error", *QUIET)
-@pytest.mark.parametrize("make", [dou_dizhu_v0.env, dou_dizhu_v0.raw_env, flat_action.env], ids=["env", "raw", "flat"])
+@pytest.mark.parametrize(
+    "make",
+    [dou_dizhu_v0.env, dou_dizhu_v0.raw_env, flat_action.env, scaled_env],
+    ids=["env", "raw", "flat", "scaled"],
+)
 def test_pettingzoo_api(make: Any, capsys: pytest.CaptureFixture[str]) -> None:
     api_test(make(), num_cycles=200)
     assert "Passed" in capsys.readouterr().out
@@ -87,7 +96,7 @@ def test_registered_with_pettingzoo() -> None:
 
 @pytest.mark.parametrize("rules", PRESETS)
 def test_environment_equals_the_state(rules: str) -> None:
-    env: Any = dou_dizhu_v0.raw_env(rules=rules)
+    env: Any = dou_dizhu_v0.raw_env(rules=rules, infos="text")
     rng = np.random.default_rng(1)
     for number in range(3):
         env.reset(seed=5 if number == 0 else None)
@@ -103,11 +112,14 @@ def test_environment_equals_the_state(rules: str) -> None:
                 assert np.flatnonzero(seen["action_mask"]).tolist() == legal
                 assert env.observation_space(agent).contains(seen)
                 info = env.infos[agent]
-                assert info["role"] == state.role(seat)
-                assert info["stage"] == state.view(seat).stage
-                last = state.history[-1] if state.history else None
-                assert info["last_move"] == (str(last[1]) if last else None)
-                assert info["last_player"] == (f"player_{last[0]}" if last else None)
+                mover, move = state.history[-1] if state.history else (None, "")
+                assert info == {
+                    "seat": seat,
+                    "role": state.role(seat) or "",
+                    "stage": state.view(seat).stage,
+                    "last_move": str(move),
+                    "last_player": "" if mover is None else f"player_{mover}",
+                }
             action = int(rng.choice(state.legal_actions()))
             env.step(action)
             state.step_action(action)
@@ -131,8 +143,59 @@ def test_each_return_is_seen_once(make: Any, rules: str) -> None:
             assert not any(rewards[agent][:-1])
 
 
+@pytest.mark.parametrize("rules", PRESETS)
+def test_infos_are_numbers_under_the_same_keys(rules: str) -> None:
+    env, rng = dou_dizhu_v0.raw_env(rules=rules), np.random.default_rng(1)
+    env.reset(seed=5)
+    while env.agents and not any(env.terminations.values()):
+        state = env.game_state()
+        mover, move = state.history[-1] if state.history else (-1, None)
+        for seat, agent in enumerate(env.agents):
+            info, role = env.infos[agent], state.role(seat)
+            assert {type(value) for value in info.values()} == {np.int64}
+            assert info == {
+                "seat": seat,
+                "role": 3 if role is None else ROLES.index(role),
+                "stage": STAGE_NAMES.index(state.view(seat).stage),
+                "last_action": -1 if move is None else move.main,
+                "last_player": mover,
+            }
+        env.step(int(rng.choice(state.legal_actions())))
+
+
+def test_forms_of_observations() -> None:
+    plain, scaled = dou_dizhu_v0.env(), dou_dizhu_v0.env(dtype="float32", observation_key="obs", mask_key="mask")
+    for env in (plain, scaled):
+        env.reset(seed=3)
+    rng = np.random.default_rng(1)
+    while not any(plain.terminations.values()):
+        for agent in plain.possible_agents:
+            one, other = plain.observe(agent), scaled.observe(agent)
+            assert other in scaled.observation_space(agent)
+            assert other.keys() == {"obs", "mask"}
+            assert other["obs"].dtype == np.float32
+            assert (np.rint(other["obs"] * OBSERVATION.high) == one["observation"]).all()
+            assert (other["mask"] == one["action_mask"]).all()
+        assert scaled.state().dtype == np.float32
+        assert scaled.state() in scaled.state_space
+        assert (np.rint(scaled.state() * STATE.high) == plain.state()).all()
+        action = int(rng.choice(np.flatnonzero(plain.last()[0]["action_mask"])))
+        plain.step(action)
+        scaled.step(action)
+    scaled.reset(seed=3)
+    scaled.step(0)  # the wrapper finds the mask under its key, and the lead cannot pass
+    assert scaled.rewards == {"player_0": -1.0, "player_1": 0, "player_2": 0}
+    flat = flat_action.env(dtype="float32", mask_key="mask")
+    flat.reset(seed=3)
+    assert flat.last()[0] in flat.observation_space("player_0")
+    assert flat.last()[0]["mask"].any()
+    for wrong in ({"dtype": "int16"}, {"infos": "json"}, {"mask_key": ""}, {"mask_key": "observation"}):
+        with pytest.raises(InvalidOptionError):
+            dou_dizhu_v0.env(**wrong)
+
+
 def test_between_main_group_and_kickers() -> None:
-    env = dou_dizhu_v0.raw_env()
+    env = dou_dizhu_v0.raw_env(infos="text")
     env.reset(options={"hands": ["333456", "778899", "TTJJQQ"], "check_sizes": False})
     trio = next(g.id for g in MAIN_GROUPS if g.name == "trio+solo 333+")
     env._cumulative_rewards = {"player_0": 5.0, "player_1": 6.0, "player_2": 7.0}  # as if earned before

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
-pytest.importorskip("safetensors")
 
 from gymnasium import spaces
 from pettingzoo import AECEnv
@@ -19,6 +18,7 @@ from stable_baselines3.common.env_checker import check_env
 
 from agents.neural.sb3_policy import Purpose, load_sb3_policy, read_purpose
 from ddz_env import dou_dizhu_v0
+from ddz_env.view import STAGE_NAMES
 from training.sb3.aec_tutorial import LearnerSeat, run_tutorial
 
 BLUNDER, SOUND = 0, 1
@@ -165,7 +165,7 @@ def test_in_dou_dizhu_the_learner_gets_its_seats_return_and_its_seat_rotates() -
             observation, reward, terminated, truncated, _ = env.step(rng.choice(np.flatnonzero(env.action_masks())))
             assert observation.shape == (512,)
             assert not truncated
-            if raw.infos[env.learner]["stage"] == "kicker":
+            if raw.infos[env.learner]["stage"] == STAGE_NAMES.index("kicker"):
                 twice += 1
                 assert reward == 0
             total += float(reward)

@@ -14,6 +14,7 @@ from ddz_env import Move, View
 from ddz_env.agent import answers_in_batches
 from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.observation import OBSERVATION
 from ddz_env.registry import make_agent
 
 N = 7
@@ -25,6 +26,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "mini": {"rules": "mini", "role": "peasant_down"},
     "half-deck": {"rules": "half-deck", "scoring": "botzone"},
     "python": {"opponents": RandomAgent(), "role": "peasant_up"},
+    "dict": {"observation": "dict", "observation_key": "obs", "mask_key": "mask", "role": "landlord"},
+    "scaled": {"dtype": "float32", "infos": "text", "rules": "bidding"},
+    "scaled dict": {"dtype": "float32", "observation": "dict", "rules": "mini"},
     "mixed": {
         "opponents": {"landlord": "random", "peasant_down": RandomAgent()},
         "role": "peasant_up",
@@ -34,14 +38,24 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def choose(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A random legal action for each game; any id where the game is over."""
-    return np.array([int(rng.choice(np.flatnonzero(mask))) if mask.any() else 0 for mask in masks])
+    """A random legal action for each game."""
+    return np.array([int(rng.choice(np.flatnonzero(mask))) for mask in masks])
 
 
 def assert_same(ours: Any, theirs: Any) -> None:
+    """Equal arrays, or dicts and lists of them, to the key and the dtype."""
+    if isinstance(ours, dict):
+        assert ours.keys() == theirs.keys()
+        ours, theirs = ours.values(), [theirs[key] for key in ours]
+    elif isinstance(ours, np.ndarray) and ours.dtype != object:
+        assert ours.dtype == theirs.dtype
+        assert (ours == theirs).all()
+        return
+    elif not isinstance(ours, (list, tuple, np.ndarray)):
+        assert ours == theirs
+        return
     for one, other in zip(ours, theirs, strict=True):
-        assert one.dtype == other.dtype
-        assert (one == other).all()
+        assert_same(one, other)
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=lambda mode: mode.value)
@@ -54,7 +68,8 @@ def test_equals_gymnasium_s_vector_of_single_environments(setting: dict[str, Any
     assert vector.action_space == singles.action_space
     ours, our_infos = vector.reset(seed=3)
     theirs, their_infos = singles.reset(seed=3)
-    assert_same([ours, our_infos["action_mask"]], [theirs, their_infos["action_mask"]])
+    assert ours in vector.observation_space
+    assert_same([ours, our_infos], [theirs, their_infos])
     rng = np.random.default_rng(5)
     ended = 0
     for _ in range(250):
@@ -64,16 +79,47 @@ def test_equals_gymnasium_s_vector_of_single_environments(setting: dict[str, Any
             actions[index] = 399  # illegal in play
         *ours, our_infos = vector.step(actions)
         *theirs, their_infos = singles.step(actions)
-        assert_same(ours, theirs)
+        assert_same([*ours, our_infos], [*theirs, their_infos])
         ended += int(ours[2].sum())
-        assert (our_infos["action_mask"] == their_infos["action_mask"]).all()
-        if mode == AutoresetMode.SAME_STEP and ours[2].any():
-            for index in np.flatnonzero(ours[2]):
-                assert (our_infos["final_obs"][index] == their_infos["final_obs"][index]).all()
-                assert our_infos["final_info"]["role"][index] == their_infos["final_info"]["role"][index]
-            assert (our_infos["_final_obs"] == their_infos["_final_obs"]).all()
-            assert (our_infos["_final_info"] == their_infos["_final_info"]).all()
     assert ended > 2 * N
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
+def test_infos_hold_the_same_numbers_from_the_first_step_on(mode: AutoresetMode) -> None:
+    vector = DouDizhuVectorEnv(N, rules="mini", autoreset_mode=mode)
+    _, infos = vector.reset(seed=1)
+    shapes = {key: (value.shape, value.dtype) for key, value in infos.items()}
+    rng, finals = np.random.default_rng(1), 0
+    for _ in range(60):
+        _, _, ended, _, infos = vector.step(choose(infos["action_mask"], rng))
+        if "final_info" in infos:
+            finals += 1
+            assert {key: (value.shape, value.dtype) for key, value in infos.pop("final_info").items()} == shapes
+            for key in ("final_obs", "_final_obs", "_final_info"):
+                del infos[key]
+        assert {key: (value.shape, value.dtype) for key, value in infos.items()} == shapes
+        assert infos["action_mask"].any(axis=1).all()  # a distribution over the legal actions always exists
+        if mode == AutoresetMode.DISABLED and ended.any():
+            _, infos = vector.reset(options={"reset_mask": ended})
+    assert (finals > 0) == (mode == AutoresetMode.SAME_STEP)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "Disabled"])
+def test_a_game_that_ends_before_the_learner_may_act_is_an_episode_of_one_step(mode: str) -> None:
+    deal = {"hands": ["33", "4", "5"], "check_sizes": False}  # the landlord goes out at once
+    settings: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
+    single = DouDizhuEnv(**settings)
+    _, info = single.reset(options=deal)
+    assert np.flatnonzero(info["action_mask"]).tolist() == [0]
+    assert single.step(0)[1:3] == (-0.5, True)
+    with pytest.raises(GameOverError, match="call reset"):
+        single.step(0)
+    vector = DouDizhuVectorEnv(2, **settings, autoreset_mode=mode)
+    vector.reset(options=deal)
+    _, rewards, ended, _, infos = vector.step(np.array([0, 399]))
+    assert rewards.tolist() == [-0.5, -0.5]
+    assert ended.tolist() == [True, True]
+    assert infos["illegal"].tolist() == [0, 0]  # whatever is chosen for a finished game is ignored
 
 
 def test_threads_and_numbers_of_games_do_not_matter() -> None:
@@ -211,8 +257,6 @@ class OneByOne:
 def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
     agent: str, rules: str, role: str, mode: str
 ) -> None:
-    if agent != "rules":
-        pytest.importorskip("safetensors")
     asked = OneByOne(make_agent(agent))
     settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
     ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)
@@ -227,9 +271,7 @@ def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
         (one, *our_rest, our_infos), (other, *their_rest, their_infos) = ours.step(actions), theirs.step(actions)
         assert_same(our_rest, their_rest)
         ended += int(our_rest[1].sum())
-        for index in np.flatnonzero(our_rest[1]) if mode == "SameStep" else ():
-            assert (our_infos["final_obs"][index] == their_infos["final_obs"][index]).all()
-            assert our_infos["final_info"]["role"][index] == their_infos["final_info"]["role"][index]
+        assert_same(our_infos, their_infos)
     assert ended > N
     assert (ours.reset()[0] == theirs.reset()[0]).all()
 
@@ -264,10 +306,10 @@ def test_the_same_step_passes_over_games_that_end_before_the_learner_may_act() -
     settings: dict[str, Any] = {"opponents": "rules", "role": "peasant_up"}
     waiting = DouDizhuVectorEnv(3, **settings, autoreset_mode="Disabled")
     waiting.reset(seed=3, options=deal)
-    assert not waiting.action_masks().any()
+    assert (waiting.action_masks().sum(axis=1) == 1).all()
     vector = DouDizhuVectorEnv(3, **settings, autoreset_mode="SameStep")
     observations, _ = vector.reset(seed=3, options=deal)
-    assert vector.action_masks().any(axis=1).all()
+    assert not any(OBSERVATION.split(observation)["over"].any() for observation in observations)
     assert (observations == waiting.reset()[0]).all()  # the next game of the seed
 
 

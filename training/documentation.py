@@ -28,11 +28,13 @@ from ddz_env.actions import (
 )
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError, UnknownAgentError
+from ddz_env.infos import INFOS
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
 from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
+from training import integrations
 from training.bench import page as bench_page
 from training.experiments import training_curves
 from training.experiments.experiment import markdown_table
@@ -78,6 +80,12 @@ def _layout_table(layout: Layout) -> str:
         older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
         rows.insert(place, older)
     return markdown_table(("bytes", "feature", "range", "meaning"), rows)
+
+
+def info_table() -> str:
+    """What every info holds, as numbers and as text."""
+    rows = [(f"`{info.key}`", info.numbers, f"`{info.text_key}`", info.text, info.meaning) for info in INFOS]
+    return markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
 
 
 def preset_table() -> str:
@@ -136,6 +144,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
     "observation": lambda: _layout_table(OBSERVATION),
     "state": lambda: _layout_table(STATE),
+    "infos": info_table,
     "presets": preset_table,
     "options": option_table,
 }
@@ -161,10 +170,10 @@ def sabotage_table(results: Path) -> str:
 _PAGES = training_curves.PAGES | bench_page.PAGES | {"sabotage": sabotage_table}
 
 
-def experiment_tables() -> list[str]:
-    """The names of the blocks that are computed from results."""
+def experiment_tables(results: Path = Path("docs/results")) -> list[str]:
+    """The names of the blocks that are computed from results, and of the programs that are shown beside them."""
     every = [name for experiment in load_experiments() for name in (*experiment.tables, *experiment.pages)]
-    return [*every, *_PAGES]
+    return [*every, *_PAGES, *integrations.pages(results)]
 
 
 def block(name: str, results: Path) -> str:
@@ -188,15 +197,15 @@ def block(name: str, results: Path) -> str:
         except UnknownAgentError as error:
             raise StaleDocsError(f"no table is called {name!r}: {error}") from error
     try:
-        if name in _PAGES:
-            return _PAGES[name](results)
+        if make_page := (_PAGES | integrations.pages(results)).get(name):
+            return make_page(results)
         for experiment in load_experiments():
             if make := experiment.block(name, results):
                 return make()
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables()))
+    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 

@@ -1,0 +1,69 @@
+"""Tianshou, self-play on the AEC environment through its PettingZooEnv: a DQN with masked actions for each seat."""
+
+import numpy as np
+import torch
+
+from tests.integrations.judge import aec, judge
+
+np.random.seed(0)  # noqa: NPY002  # Tianshou explores with it
+torch.manual_seed(0)
+STEPS = 10_000
+
+# [shown
+from tianshou.algorithm import DQN
+from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+from tianshou.algorithm.multiagent.marl import MultiAgentOffPolicyAlgorithm
+from tianshou.algorithm.optim import AdamOptimizerFactory
+from tianshou.data import Batch, Collector, VectorReplayBuffer
+from tianshou.env import DummyVectorEnv, PettingZooEnv
+from tianshou.trainer import OffPolicyTrainerParams
+from tianshou.utils.net.common import Net
+
+from ddz_env import dou_dizhu_v0
+
+
+def make_env():
+    return PettingZooEnv(dou_dizhu_v0.env(rules="mini", dtype="float32"))
+
+
+def make_learner():
+    network = Net(state_shape=512, action_shape=400, hidden_sizes=[128, 128])
+    policy = DiscreteQLearningPolicy(model=network, action_space=make_env().action_space, eps_training=0.2)
+    # 30 steps reach the end of every game: the reward of one agent comes at the turn of another.
+    return DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), gamma=1.0, n_step_return_horizon=30)
+
+
+games = DummyVectorEnv([make_env] * 16)
+learners = MultiAgentOffPolicyAlgorithm(algorithms=[make_learner(), make_learner()], env=make_env())
+collector = Collector(learners, games, VectorReplayBuffer(20_000, buffer_num=16), exploration_noise=True)
+learners.run_training(
+    OffPolicyTrainerParams(
+        training_collector=collector,
+        max_epochs=1,
+        epoch_num_steps=STEPS,
+        collection_step_num_env_steps=320,
+        update_step_num_gradient_steps_per_sample=0.05,
+        batch_size=256,
+        multi_agent_return_reduction=lambda returns: returns[:, 0],
+        show_progress=False,
+    )
+)
+# shown]
+
+landlord = learners.get_algorithm("player_0").policy
+random_play = Collector(learners, DummyVectorEnv([make_env] * 16), exploration_noise=True)
+random_play.reset()
+
+
+def act(observations, masks):
+    with torch.no_grad():
+        return landlord(Batch(obs=Batch(obs=observations, mask=masks), info=Batch())).act
+
+
+def through(decisions):
+    for seat in ("player_0", "player_1"):
+        learners.get_algorithm(seat).policy.set_eps_inference(1.0)
+    return random_play.collect(n_step=decisions).n_collected_steps
+
+
+judge("tianshou", act, steps=STEPS, through=through, ours=aec, role="landlord", dtype="float32")

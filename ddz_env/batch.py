@@ -23,7 +23,7 @@ from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.checks import as_array, check_flag, check_integer, check_seed, described
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.deal import new_game
-from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.score import write_returns
@@ -40,19 +40,16 @@ from ddz_env.observation import (
     write_concealed,
     write_observation,
 )
-from ddz_env.rules import R_PLAYERS, Rules
+from ddz_env.rules import Rules
 from ddz_env.state import State
 from ddz_env.stepping import choose_scoring, marked
 from ddz_env.threads import run_chunks, usable_threads
-
-NO_ROLE = 3
-"""Role of a seat before there is a landlord; 0 landlord, 1 peasant down, 2 peasant up."""
+from ddz_env.view import seat_role
 
 MOST_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""
 
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
-_NO_SEAT = np.uint64(NO_SEAT)
 
 
 class Slots(NamedTuple):
@@ -106,7 +103,7 @@ class Terms(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
-        rules: The rules array, shape ``[16]``, uint64.
+        rules: The rules array, shape ``[17]``, uint64.
         seed: The batch's seed, uint64.
         scoring: The engine's number of the scoring.
         peasant_reward: See :class:`~ddz_env.Rules`.
@@ -128,17 +125,8 @@ def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint
 
 
 @pure_kernel
-def seat_role(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> np.int64:
-    """The role of a seat: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
-    if row[LANDLORD] == _NO_SEAT:
-        return np.int64(NO_ROLE)
-    turns = seat + rules[R_PLAYERS] - row[LANDLORD]
-    return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])
-
-
-@pure_kernel
 def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
-    """The role of the seat to act, likewise."""
+    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
     return seat_role(row, row[SEAT], rules)
 
 

@@ -36,9 +36,10 @@ from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.checks import as_integer, check_number, check_seed
+from ddz_env.engine.layout import STAGE_OVER
 from ddz_env.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
 from ddz_env.forms import ObservationForm
-from ddz_env.infos import WIDTH, as_info, check_infos, write_infos
+from ddz_env.infos import STAGE_COLUMN, as_infos, check_infos
 from ddz_env.observation import OBSERVATION, STATE, full_state
 from ddz_env.rules import Rules
 from ddz_env.screen import RENDER_MODES, Screen
@@ -161,7 +162,6 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.form = ObservationForm("dict", dtype, observation_key, mask_key)
         self._text = check_infos(infos)
         self._game = Game(self.rules, scoring)
-        self._numbers = np.zeros((self.rules.players, WIDTH), np.int64)
         self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
@@ -208,7 +208,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection: str | None = None
-        self._after_step()
+        self._show()
         if self.render_mode == "human":
             self.render()
 
@@ -229,9 +229,9 @@ class raw_env(AECEnv):  # type: ignore[misc]
             return
         self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
         self._cumulative_rewards[agent] = 0.0
-        if self._game.over:
+        self._show()
+        if self._over:
             self._finish()
-        self._after_step()
         if self.render_mode == "human":
             self.render()
 
@@ -245,8 +245,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidOptionError: If there is no such agent.
         """
         game = self._game
-        seat = None if agent is self.agent_selection and not game.over else self._seat(agent)
-        if seat is not None and (agent != self.agent_selection or game.over):
+        seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
+        if seat is not None and (agent != self.agent_selection or self._over):
             return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
         mask = game.mask.copy()
         if self.terminations.get(agent, True):  # ended by an illegal action
@@ -290,15 +290,13 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.terminations[agent] = True
         self._accumulate_rewards()
 
-    def _after_step(self) -> None:
-        """Select the seat to act and write the infos."""
-        game = self._game
-        self.agent_selection = self.possible_agents[game.seat]
-        write_infos(game.row, game.ring, game.rule_words, self._numbers)
-        self.infos = {
-            agent: as_info(written, text=self._text)
-            for agent, written in zip(self.possible_agents, self._numbers, strict=True)
-        }
+    def _show(self) -> None:
+        """Select the seat to act and make the infos."""
+        game, agents = self._game, self.possible_agents
+        written = game.infos.tolist()
+        self._over = written[0][STAGE_COLUMN] == STAGE_OVER
+        self.agent_selection = agents[game.seat]
+        self.infos = dict(zip(agents, as_infos(written, text=self._text), strict=True))
 
 
 class _OfGame:
@@ -335,7 +333,7 @@ class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: 
     """Finds the mask under the key that the environment was given."""
 
     def observe(self, agent: str) -> Observation:
-        observed: Observation = super().observe(agent)
+        observed: Observation = self.env.observe(agent)
         if agent == self.agent_selection:
             self._prev_obs = {"action_mask": observed[self.game.form.mask_key]}
         return observed

@@ -33,7 +33,7 @@ from ddz_env.batch import check_count
 from ddz_env.checks import as_array, as_integer, check_choice, check_flag, check_seed, described
 from ddz_env.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.forms import ObservationForm
-from ddz_env.infos import KEYS, TEXT_KEYS, as_info, check_infos
+from ddz_env.infos import KEYS, TEXT_KEYS, as_infos, check_infos
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
 from ddz_env.rules import Rules
@@ -148,7 +148,7 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
     def _seen(self) -> tuple[Any, dict[str, Any]]:
         """The learner's observation and info, all of the caller's own."""
         tables, mask = self._games.tables, self._games.masks[0]
-        info = as_info(tables.infos[0], text=self._text)
+        (info,) = as_infos(tables.infos.tolist(), text=self._text)
         info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
         return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask.copy()), info
 
@@ -359,9 +359,11 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(KEYS, np.where(present, written.T, 0), strict=False))
         if self._text:
-            told = [as_info(one, text=True) if there else {} for there, one in zip(present, written, strict=True)]
-            words = {key: np.array([info.get(key) for info in told], object) for key in TEXT_KEYS[1:]}
-            columns = {KEYS[0]: columns[KEYS[0]]} | words
+            told = as_infos(written.tolist(), text=True)
+            columns = {KEYS[0]: columns[KEYS[0]]}
+            for key in TEXT_KEYS[1:]:
+                columns[key] = np.array([info[key] for info in told], object)
+                columns[key][~present] = None
         columns |= {"illegal": (illegal & present).astype(np.int64), "action_mask": masks}
         return columns | {f"_{key}": present.copy() for key in columns}
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ddz_env.batch import seat_role
+from ddz_env.actions import NUM_ACTIONS
 from ddz_env.checks import check_choice
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.engine.words import U0, U1, U16
+from ddz_env.notation import move_text
 from ddz_env.rules import R_PLAYERS
-from ddz_env.stepping import move_text
-from ddz_env.view import ROLES, STAGE_NAMES
+from ddz_env.view import ROLES, STAGE_NAMES, seat_role
 
 KINDS = ("numbers", "text")
+
+_NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
+"""Every number that an info can hold at its own index (-1 is the last): making one takes longer than finding it."""
 
 _MAIN_BITS = np.uint64(0xFFFF)
 _RING_SLOTS = np.uint64(HISTORY_MOVES)
@@ -57,6 +59,7 @@ INFOS = (
 """What every info holds, in the order of the arrays below; the docs page is generated from it."""
 
 KEYS = tuple(info.key for info in INFOS)
+STAGE_COLUMN = KEYS.index("stage")
 TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 WIDTH = len(KEYS) + 1
@@ -104,18 +107,31 @@ def check_infos(infos: str) -> bool:
     return check_choice("infos", infos, KINDS) == "text"
 
 
-def as_info(written: npt.NDArray[np.int64], *, text: bool) -> dict[str, Any]:
-    """The info of one seat as environments return it.
+def as_infos(written: list[list[int]], *, text: bool) -> list[dict[str, Any]]:
+    """Infos as environments return them.
 
     Args:
-        written: What :func:`write_info` wrote, shape ``[WIDTH]``, int64.
-        text: Whether to put it into words.
+        written: What :func:`write_info` wrote, one list each.
+        text: Whether to put them into words.
 
     Returns:
-        An ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
+        For each an ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
     """
-    if not text:
-        return dict(zip(KEYS, written, strict=False))
-    seat, role, stage, action, player, cards = written.tolist()
+    if text:
+        return [_in_words(*one) for one in written]
+    # Spelled out, because it is done for every seat at every step.
+    return [
+        {
+            "seat": _NUMBERS[seat],
+            "role": _NUMBERS[role],
+            "stage": _NUMBERS[stage],
+            "last_action": _NUMBERS[action],
+            "last_player": _NUMBERS[player],
+        }
+        for seat, role, stage, action, player, _ in written
+    ]
+
+
+def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:
     move, mover = ("", "") if player < 0 else (move_text(action, cards), f"player_{player}")
     return dict(zip(TEXT_KEYS, (seat, (*ROLES, "")[role], STAGE_NAMES[stage], move, mover), strict=True))

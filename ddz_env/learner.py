@@ -111,7 +111,7 @@ class LearnerTerms(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
-        rules: The rules array, shape ``[16]``, uint64.
+        rules: The rules array, shape ``[17]``, uint64.
         kinds: How each role's opponent is played (``ASKED``, ``UNIFORM``, ``STAGED``), shape ``[players]``, int64.
         role: The learner's role 0..2, or ``RANDOM_ROLE``.
         scoring: The engine's number of the scoring.

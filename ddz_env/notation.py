@@ -420,3 +420,24 @@ def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | Non
         if any(rest[rank] >= 3 for rank in neighbours):
             return None
     return Move(group.id, tuple(rank for rank in range(NUM_RANKS) for _ in range(rest[rank] // size)))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def recorded_move(main: int, cards: int) -> Move:
+    """The move that a slot of a ring or a log stands for.
+
+    Args:
+        main: Its main id (a bid or an answer to doubling keeps its action id).
+        cards: All its cards as a hand word.
+    """
+    if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count:
+        return Move(main)
+    group = MAIN_GROUPS[main]
+    rest = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
+    return Move(main, tuple(rank for rank, n in enumerate(rest) for _ in range(n // group.kicker_size)))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def move_text(main: int, cards: int) -> str:
+    """The notation of :func:`recorded_move`."""
+    return str(recorded_move(main, cards))

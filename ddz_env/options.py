@@ -167,6 +167,8 @@ class Option(NamedTuple):
             number = self._number(value)
             if number is not None:
                 return number
+            if Path in self.kinds:  # a file's name may look like a number
+                return str(value)
         elif isinstance(value, (list, tuple)) and tuple in self.kinds:
             return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
         elif isinstance(value, self._others):

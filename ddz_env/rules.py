@@ -42,8 +42,8 @@ _LARGEST_SMALL_HAND = 3
 # Words of the rules array that kernels read.
 R_PLAYERS, R_SEGMENTS, R_KICKER_REPEAT, R_TWO_JOKERS, R_TRIO_KICKERS, R_CHAIN_FROM_QUAD = range(6)
 R_BOMBS, R_BIDDING, R_DECLINE, R_DOUBLING, R_HALF_DECK, R_HAND_SIZE = range(6, 12)
-R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET = range(12, 16)
-RULE_WORDS = 16
+R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET, R_SPRING = range(12, 17)
+RULE_WORDS = 17
 
 KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
 BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED = 0, 1, 2
@@ -81,6 +81,7 @@ class Rules(Options):
             ``"ask"`` raises; ``"longest"`` takes the reading with the fewest kickers, then the lowest body, as the
             peers do.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``.
+        spring: Whether spring and anti-spring double the stake (DouZero has neither).
         peasant_reward: A winning peasant's reward under ``"win"``: 0.5 makes the game zero-sum, 1 is the usual
             learning signal.
 
@@ -109,6 +110,7 @@ class Rules(Options):
     open_hands: bool = False
     ambiguous_cards: Literal["ask", "longest"] = "ask"
     scoring: Literal["win", "stake", "botzone"] = "win"
+    spring: bool = True
     peasant_reward: float = 0.5
 
     def check(self) -> None:
@@ -146,7 +148,7 @@ class Rules(Options):
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
-        """Return the rules as the array that kernels read, shape ``[16]``, uint64."""
+        """Return the rules as the array that kernels read, shape ``[17]``, uint64."""
         words = np.zeros(RULE_WORDS, np.uint64)
         allowed = 0
         for index, segment in enumerate(SEGMENTS):
@@ -172,6 +174,7 @@ class Rules(Options):
             R_OPEN_HANDS: self.open_hands,
             R_DECK: deck,
             R_BOMBS_BEAT_ROCKET: self.bombs_beat_rocket,
+            R_SPRING: self.spring,
         }
         for index, value in values.items():
             words[index] = int(value)
@@ -210,7 +213,14 @@ PRESETS: dict[str, Rules] = {
         Rules("bidding", bidding="once", scoring="stake"),
         Rules("botzone", categories=BOTZONE_CATEGORIES, two_jokers=True, scoring="botzone"),
         Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent", ambiguous_cards="longest"),
-        Rules("douzero", kicker_repeat=4, two_jokers=True, kicker_trios="merge", ambiguous_cards="longest"),
+        Rules(
+            "douzero",
+            kicker_repeat=4,
+            two_jokers=True,
+            kicker_trios="merge",
+            ambiguous_cards="longest",
+            spring=False,
+        ),
         Rules(
             "openspiel",
             categories=NO_QUADS,

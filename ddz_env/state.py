@@ -144,7 +144,7 @@ class State:
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules array that kernels read, shape ``[16]``, uint64."""
+        """The rules array that kernels read, shape ``[17]``, uint64."""
         return self._rule_words
 
     @property

@@ -6,7 +6,6 @@ need (a state, a view, readable moves) is rebuilt from the row and its log on re
 
 from __future__ import annotations
 
-import functools
 import operator
 import warnings
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.actions import NUM_ACTIONS
 from ddz_env.checks import check_choice
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import new_game
@@ -25,7 +24,8 @@ from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1
 from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.notation import Move, word_to_counts
+from ddz_env.infos import WIDTH, write_infos
+from ddz_env.notation import Move, recorded_move
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State, game_key
@@ -67,9 +67,15 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
 
 @pure_kernel
 def look(
-    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, bits: np.ndarray, observation: np.ndarray, mask: np.ndarray
+    row: np.ndarray,
+    ring: np.ndarray,
+    rules: np.ndarray,
+    bits: np.ndarray,
+    observation: np.ndarray,
+    mask: np.ndarray,
+    infos: np.ndarray,
 ) -> None:
-    """Write the observation and the mask of the seat to act.
+    """Write the observation and the mask of the seat to act, and the infos of all seats.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -78,9 +84,11 @@ def look(
         bits: Output, shape ``[7]``, uint64: the mask as bits.
         observation: Output, shape ``[OBSERVATION_WORDS]``, uint64.
         mask: Output, shape ``[50]``, uint64: the mask as bytes.
+        infos: Output, shape ``[players, WIDTH]``, int64 (:mod:`ddz_env.infos`).
     """
     write_mask(row, rules, bits, mask)
     write_observation(row, ring, rules, row[SEAT], observation)
+    write_infos(row, ring, rules, infos)
 
 
 @pure_kernel
@@ -93,6 +101,7 @@ def step_and_look(
     bits: np.ndarray,
     observation: np.ndarray,
     mask: np.ndarray,
+    infos: np.ndarray,
 ) -> bool:
     """Play one action if it is legal, then :func:`look`.
 
@@ -105,6 +114,7 @@ def step_and_look(
         bits: The mask of the position, shape ``[7]``; afterwards that of the next one.
         observation: As for :func:`look`.
         mask: As for :func:`look`.
+        infos: As for :func:`look`.
 
     Returns:
         False if the action is not legal; then nothing has changed.
@@ -112,29 +122,8 @@ def step_and_look(
     if not marked(bits, np.uint64(action)):
         return False
     play_action(row, ring, log, np.uint64(action), rules)
-    look(row, ring, rules, bits, observation, mask)
+    look(row, ring, rules, bits, observation, mask, infos)
     return True
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def recorded_move(main: int, cards: int) -> Move:
-    """The move that a slot of a ring or a log stands for.
-
-    Args:
-        main: Its main id (a bid or an answer to doubling keeps its action id).
-        cards: All its cards as a hand word.
-    """
-    if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count:
-        return Move(main)
-    group = MAIN_GROUPS[main]
-    rest = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
-    return Move(main, tuple(rank for rank, n in enumerate(rest) for _ in range(n // group.kicker_size)))
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def move_text(main: int, cards: int) -> str:
-    """The notation of :func:`recorded_move`."""
-    return str(recorded_move(main, cards))
 
 
 def read_log(log: npt.NDArray[np.uint64], moves: int) -> list[tuple[int, Move]]:
@@ -208,11 +197,12 @@ class Game:
 
     Attributes:
         rules: The rules.
-        rule_words: The rules array, shape ``[16]``, uint64.
+        rule_words: The rules array, shape ``[17]``, uint64.
         row: The engine's row, shape ``[32]``, uint64.
         ring: The recent moves, shape ``[16, 2]``, uint64.
         observation: What the seat to act sees, shape ``[OBSERVATION_SIZE]``, int8; written anew by every step.
         mask: Its legal actions, shape ``[400]``, int8; written anew by every step.
+        infos: By the table ``INFOS`` of :mod:`ddz_env.infos`, shape ``[players, WIDTH]``, int64, likewise.
         over: Whether the game has ended.
     """
 
@@ -226,6 +216,7 @@ class Game:
         self._bits = np.zeros(MASK_WORDS, np.uint64)
         self._observation = np.zeros(OBSERVATION_WORDS, np.uint64)
         self._mask = np.zeros(MASK_BYTE_WORDS, np.uint64)
+        self.infos = np.zeros((rules.players, WIDTH), np.int64)
         self._name_bytes()
 
     def _name_bytes(self) -> None:
@@ -255,7 +246,7 @@ class Game:
             self.ring[:] = given.ring
             for slot, (seat, move) in enumerate(given.history):
                 self._log[slot] = move.cards.word, move.main | seat << 16
-        look(self.row, self.ring, self.rule_words, self._bits, self._observation, self._mask)
+        look(self.row, self.ring, self.rule_words, self._bits, self._observation, self._mask, self.infos)
 
     def step(self, action: int) -> None:
         """Play one action.
@@ -278,7 +269,15 @@ class Game:
         except Exception:  # no integer; a foreign __index__ raises what it likes
             return False
         return 0 <= number < NUM_ACTIONS and step_and_look(
-            self.row, self.ring, self._log, self.rule_words, number, self._bits, self._observation, self._mask
+            self.row,
+            self.ring,
+            self._log,
+            self.rule_words,
+            number,
+            self._bits,
+            self._observation,
+            self._mask,
+            self.infos,
         )
 
     @property

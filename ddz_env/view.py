@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""
 
+NO_ROLE = 3
+"""The number of no role yet."""
+
 STAGE_NAMES = ("play", "kicker", "bid", "double", "over")
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
@@ -217,6 +220,15 @@ class View:
 
     def __repr__(self) -> str:
         return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
+
+
+@pure_kernel
+def seat_role(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
+    """The number of a seat's role in :data:`ROLES`, ``NO_ROLE`` before there is a landlord."""
+    if row[at.LANDLORD] == _NO_SEAT:
+        return np.int64(NO_ROLE)
+    turns = seat + rules[R_PLAYERS] - row[at.LANDLORD]
+    return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])
 
 
 def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:

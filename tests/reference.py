@@ -310,6 +310,8 @@ class Game:
 
     def is_spring(self) -> bool:
         """Whether the peasants never played, or the landlord played only the first move and lost."""
+        if not self.rules.spring:
+            return False
         by_landlord = sum(seat == self.landlord for seat, _ in self.played)
         by_peasants = len(self.played) - by_landlord
         return by_peasants == 0 if self.winner == self.landlord else by_landlord == 1

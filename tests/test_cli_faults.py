@@ -235,7 +235,7 @@ def imported_anew() -> Iterator[None]:
     [
         (("train", "selfplay", "--updates", "1"), "torch"),
         (("train", "imitate"), "torch"),
-        (("train", "record", "isuct"), "safetensors"),
+        (("train", "distil"), "torch"),
         (("export",), "torch"),
         (("demo",), "torch"),
     ],

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
 from agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
@@ -161,10 +160,10 @@ def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPoli
     assert differs
 
 
-def test_without_pytorch_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents.neural.network", None)
+def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "agents.neural.sb3_policy", None)
     with pytest.raises(MissingTorchError, match=r"pip install 'ddz-env\[train\]'"):
-        PolicyAgent(tmp_path / "policy.safetensors")
+        PolicyAgent(tmp_path / "policy.zip", trust_file=True)
 
 
 def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:

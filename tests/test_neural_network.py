@@ -33,7 +33,8 @@ from agents.neural.network import (  # noqa: E402
     masked_log_probabilities,
     policy_input,
 )
-from agents.neural.onnx_export import StandalonePolicy, thresholds  # noqa: E402
+from agents.neural.onnx_export import ExportedPolicy  # noqa: E402
+from agents.neural.tensor_columns import thresholds  # noqa: E402
 from agents.rule_agent.mind import new_mind  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
@@ -120,7 +121,7 @@ def test_the_policys_inputs_do_not_include_the_concealed_cards() -> None:
 def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
     batch = SelfPlayBatch(100, rules, seed=3, threads=1)
     network = PolicyNetwork(SMALL)
-    standalone = StandalonePolicy(network)
+    exported = ExportedPolicy(network)
     kickers = 0
     for step in range(60):
         batch.step(batch.sample_actions())
@@ -131,11 +132,11 @@ def test_compiled_columns_equal_the_tensor_operations(rules: str) -> None:
         observations, masks = torch.from_numpy(batch.observation), torch.from_numpy(batch.mask)
         with torch.inference_mode():
             prospects = [torch.from_numpy(part) for part in describe_prospects(batch.observation, batch.mask)]
-            assert torch.equal(standalone.describe(observations, prospects[0]), seen.columns)
-            rests = standalone.leave(observations, seen.rows, seen.actions)
+            assert torch.equal(exported.describe(observations, prospects[0]), seen.columns)
+            rests = exported.reader.leave(observations, seen.rows, seen.actions)
             assert torch.equal(thresholds(rests), seen.rests[:, :PLANES])
             logits, values = network(*seen)
-            log_probabilities, twin_values = standalone(observations, masks, *prospects)
+            log_probabilities, twin_values = exported(observations, masks, *prospects)
             assert torch.equal(log_probabilities, masked_log_probabilities(logits, masks))
             assert torch.equal(twin_values, values)
     assert kickers > 0 or rules in ("mini",)

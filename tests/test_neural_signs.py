@@ -163,7 +163,7 @@ def test_signs_are_what_a_naive_reading_of_the_history_finds(rules: str) -> None
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
 def test_tensor_operations_read_the_same_signs_to_the_bit(rules: str) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.onnx_export import read_signs
+    from agents.neural.tensor_columns import read_signs
 
     states = positions(Rules.preset(rules), 15)
     observations = np.stack([observe(state, seat) for state in states for seat in range(state.rules.players)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from safetensors.numpy import save  # noqa: E402
+from safetensors.numpy import load_file, save  # noqa: E402
 
 from agents.neural import heading  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
@@ -196,6 +197,64 @@ def test_arrays_of_every_type_and_shape_survive(tmp_path: Path) -> None:
     for name, array in arrays.items():
         assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
         assert (found[name] == array).all()
+
+
+def test_files_are_those_of_the_package_safetensors(tmp_path: Path) -> None:
+    """It reads ours; that ours read its files is said above, where headers are written by it."""
+    arrays = {
+        "b": np.arange(3, dtype=np.int16),
+        "a": np.linspace(0, 1, 4, dtype=np.float64).reshape(2, 2),
+        "flag": np.array([True]),
+        "none": np.zeros((3, 0), np.uint8),
+    }
+    write_tensor_file(tmp_path / "file", "things", 1, arrays, {"text": "斗地主"})
+    theirs = load_file(tmp_path / "file")
+    assert theirs.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert (theirs[name].dtype, theirs[name].tolist()) == (array.dtype, array.tolist())
+    metadata = {**heading_of("things", 1), "about": "{}", "digest": _digest(arrays, "{}")}
+    (tmp_path / "theirs").write_bytes(save(arrays, metadata))
+    found, _ = read_tensor_file(tmp_path / "theirs", "things", 1)
+    assert all((found[name] == array).all() for name, array in arrays.items())
+
+
+def _entry(first: object, stop: object, shape: object = (2,), dtype: object = "F32") -> dict[str, object]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [first, stop]}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        [1, 2],
+        {"a": 5},
+        {"a": {}},
+        {"a": _entry(0, 8), "b": _entry(0, 8)},  # on top of each other
+        {"a": _entry(0, 8), "b": _entry(9, 17)},  # with a hole
+        {"a": _entry(0, 8)},  # bytes behind
+        {"a": _entry(0, 16, (2**62, 2))},
+        {"a": _entry(0, 16, (-2, -2))},
+        {"a": _entry(0, 16, (4.0,))},
+        {"a": _entry(0, 16, 4)},
+        {"a": _entry(0, 16, (4,), "F4096")},
+        {"a": _entry(0, 24, (6,))},  # beyond the end
+        {"a": _entry("0", "16", (4,))},
+        {"a": _entry(float("nan"), 16, (4,))},
+        {"__metadata__": {"kind": 5}, "a": _entry(0, 16, (4,))},
+        {"__metadata__": 5, "a": _entry(0, 16, (4,))},
+    ],
+)
+def test_a_header_that_does_not_fit_its_bytes_is_refused(header: object, tmp_path: Path) -> None:
+    text = json.dumps(header).encode()
+    (tmp_path / "w").write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
+    with pytest.raises(TensorFileError, match="is no ddz-policy file, or was truncated"):
+        load_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize("data", [b"", b"abc", bytes(8), b"\xff" * 40])
+def test_bytes_without_a_header_are_refused(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(data)
+    with pytest.raises(TensorFileError, match="is no ddz-policy file, or was truncated"):
+        load_weights(tmp_path / "w")
 
 
 def test_where_nothing_can_be_written_the_error_has_a_name(tmp_path: Path) -> None:

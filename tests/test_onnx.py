@@ -13,13 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
 from agents.neural import heading, onnx_export  # noqa: E402
 from agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
+from agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
 from agents.neural.errors import (  # noqa: E402
     InvalidPolicyInputError,
     MissingOnnxError,
@@ -94,8 +94,8 @@ def test_the_file_says_what_it_is_for(exported: Path) -> None:
 def test_the_suffix_decides_what_reads_a_policy(exported: Path, tmp_path: Path) -> None:
     save_weights(tmp_path / "policy.safetensors", Weights(*small_networks()))
     assert isinstance(load_policy(exported), OnnxPolicy)
-    assert isinstance(load_policy(tmp_path / "policy.safetensors"), NetworkPolicy)
-    assert isinstance(load_policy(), NetworkPolicy)  # the shipped one
+    assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
+    assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
     agent = make_agent(f"policy:path={exported}")
     assert isinstance(agent, PolicyAgent)
     assert isinstance(agent.model, OnnxPolicy)

@@ -98,6 +98,8 @@ def check_own_games(number: int, seed: int) -> None:
         assert (peer.env.get_winner() == "landlord") == (state.winner == 0)
         assert state.is_over
         assert int(state.row[BOMBS]) == peer.env.get_bomb_num()
+        assert state.returns("stake")[0] == peer.env.num_scores["landlord"]
+        assert state.returns("stake")[1] == state.returns("stake")[2] == peer.env.num_scores["farmer"]
 
 
 def check_position(position: Position) -> bool:

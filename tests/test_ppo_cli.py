@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from agents.neural.weights import load_weights  # noqa: E402
 from training.cli import app  # noqa: E402

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from agents.neural.agent import ModelAgent  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
@@ -35,7 +34,14 @@ from training.arena.statistics import Interval  # noqa: E402
 from training.cli import app  # noqa: E402
 from training.ppo import visits as recorded  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.imitation import ImitationConfig, RulesImitation, Student, imitate_visits, one_hot  # noqa: E402
+from training.ppo.imitation import (  # noqa: E402
+    Imitation,
+    ImitationConfig,
+    imitate_visits,
+    one_hot,
+    random_policy,
+    rules_teacher,
+)
 from training.ppo.strength import measure_strength  # noqa: E402
 from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
 
@@ -80,11 +86,14 @@ def test_the_number_of_games_is_checked() -> None:
         RulesTeacher(3).labels(SelfPlayBatch(4).state_dict()["rows"])
 
 
+def imitation(config: ImitationConfig, threads: int | None = None) -> Imitation[PolicyNetwork]:
+    return Imitation(config, random_policy(PolicyNetwork, config), rules_teacher(config), threads)
+
+
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
     config = ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
     agreement: list[float] = []
-    policy = RulesImitation(config, threads).run(lambda progress: agreement.append(progress.agreement))
-    return policy, agreement
+    return imitation(config, threads).run(lambda progress: agreement.append(progress.agreement)), agreement
 
 
 def test_a_student_comes_to_agree_with_the_rules() -> None:
@@ -239,13 +248,13 @@ def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:
 def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
     """Four seeds won 95 to 98 % of so many deals, and 18 to 32 % with the weights that they began with."""
     taught = wins_against_random(imitated(1, decisions=20_000)[0], 60)
-    untaught = wins_against_random(Student(ImitationConfig(architecture=SMALL), 1).policy, 60)
+    untaught = wins_against_random(random_policy(PolicyNetwork, ImitationConfig(architecture=SMALL)), 60)
     assert taught.low > 0.8
     assert untaught.high < 0.6
 
 
 @pytest.mark.long
 def test_a_short_imitation_beats_random_by_a_wide_margin() -> None:
-    policy = RulesImitation(ImitationConfig(decisions=200_000)).run()
+    policy = imitation(ImitationConfig(decisions=200_000)).run()
     assert wins_against_random(policy, 100).low > 0.8
     assert ModelAgent(NetworkPolicy(policy)).name == "policy"

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from agents.neural.features import APPRAISAL  # noqa: E402
 from agents.neural.leavings import Appraisals  # noqa: E402

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
 
 from agents.neural.columns import describe_games  # noqa: E402
 from agents.neural.errors import TensorFileMismatchError  # noqa: E402

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
-pytest.importorskip("safetensors")
 
 from gymnasium import spaces
 from pettingzoo import AECEnv

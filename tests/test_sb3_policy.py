@@ -15,7 +15,6 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
-pytest.importorskip("safetensors")
 
 import cloudpickle
 import torch

@@ -13,7 +13,6 @@ from typer.testing import CliRunner, Result
 
 pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
-pytest.importorskip("safetensors")
 
 import torch
 

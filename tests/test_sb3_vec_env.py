@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib")
-pytest.importorskip("safetensors")
 
 from gymnasium import Wrapper
 from gymnasium.vector import VectorEnv

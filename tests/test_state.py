@@ -262,6 +262,13 @@ def test_anti_spring() -> None:
     assert state.returns("stake") == (-4.0, 2.0, 2.0)
 
 
+def test_rules_without_spring() -> None:
+    state = State.from_hands(["345", "6", "78"], rules="standard,spring=false", check_sizes=False)
+    state.step("3")
+    state.step("6")
+    assert state.returns("stake") == (-2.0, 1.0, 1.0)
+
+
 def test_botzone_scores_are_table_2_1() -> None:
     """2 for the winners and a hundredth of each combination's weight: 8 for a plane, 1 for a solo."""
     state = State.from_hands(["333444567", "89", "TJ"], rules="botzone", check_sizes=False)

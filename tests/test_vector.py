@@ -257,8 +257,6 @@ class OneByOne:
 def test_opponents_in_batches_play_the_games_of_opponents_asked_one_by_one(
     agent: str, rules: str, role: str, mode: str
 ) -> None:
-    if agent != "rules":
-        pytest.importorskip("safetensors")
     asked = OneByOne(make_agent(agent))
     settings: dict[str, Any] = {"rules": rules, "role": role, "autoreset_mode": mode, "illegal_action": "raise"}
     ours = DouDizhuVectorEnv(N, opponents=agent, **settings, threads=2)

@@ -31,7 +31,7 @@ class PolicyFile(Options):
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one.
-        threads: Threads of every evaluation, for the whole process; none for one per core.
+        threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
     """
 
@@ -39,12 +39,6 @@ class PolicyFile(Options):
     _: KW_ONLY
     threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
     trust_file: bool = False
-
-    def __post_init__(self) -> None:
-        path: Any = self.path
-        if isinstance(path, (int, float)):  # a file's name may look like a number
-            object.__setattr__(self, "path", str(path))
-        super().__post_init__()
 
     def files(self) -> tuple[Path, ...]:
         """The policy's file, the shipped one included."""
@@ -221,8 +215,8 @@ class PolicyAgent(ModelAgent):
 
     Raises:
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingTorchError: If PyTorch or safetensors is needed and not installed.
-        MissingOnnxError: If ONNX Runtime is.
+        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
+        MissingOnnxError: If it is an ONNX file and ONNX Runtime is not installed.
         MissingSb3Error: If sb3-contrib is.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If an option's value is not allowed.

@@ -1,7 +1,7 @@
 """What the networks read, as columns between 0 and 1: one table for each input, and the kernels that write it.
 
 A table lists the inputs in order with their widths and meanings.  Its size, the place of each input, the order in which
-the tensor operations of :mod:`agents.neural.onnx_export` put them together, and the tables of the docs follow from it.
+tensor operations (:mod:`agents.neural.tensor_columns`) put them together, and the tables of the docs follow from it.
 Each kernel writes every input of its table at the table's place; what an input looks like is defined in
 :mod:`agents.neural.features`.
 
@@ -231,26 +231,42 @@ def hand_left(values: np.ndarray, rest: np.ndarray) -> None:
         rest[rank] = values[HAND + rank] - values[PENDING + rank] - values[KICKERS + rank]
 
 
+@pure_kernel
+def describe_observation(
+    values: np.ndarray, history: int, rules: np.ndarray, mind: Mind, rest: np.ndarray, row: np.ndarray
+) -> None:
+    """Write the columns of one observation.
+
+    Args:
+        values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
+        history: Completed moves that are shown.
+        rules: The rules array by which prospects are read.
+        mind: Memory; priced by the unseen cards afterwards.
+        rest: Memory, shape ``[15]``, int8.
+        row: Output, shape ``[observation_columns(history)]``, float32.
+    """
+    shown = MOVE_BYTES * history
+    put_scaled(values, OBSERVATION_SCALES, 0, HEAD + shown, row, _P.table)
+    row = row[shown:]  # what is behind the history
+    put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _P.state)
+    put_hand(values, HAND, row, _P.hand)
+    hand_left(values, rest)
+    weigh_unseen(values, mind)
+    put_prospects(hand_word(rest, 0), rules, mind, row, _P.prospects)
+    put_planes(values, UNSEEN, row, _P.unseen)
+    put_planes(values, TARGET, row, _P.target)
+    _put_sizes(values, row, _P.sizes)
+    put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
+    put_signs(values, row, _P.signs)
+
+
 @kernel
 def _describe_observations(
     observations: np.ndarray, history: int, rules: np.ndarray, mind: Mind, out: np.ndarray
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
-    shown = MOVE_BYTES * history
     for index in range(observations.shape[0]):
-        values, row = observations[index], out[index]
-        put_scaled(values, OBSERVATION_SCALES, 0, HEAD + shown, row, _P.table)
-        row = row[shown:]  # what is behind the history
-        put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _P.state)
-        put_hand(values, HAND, row, _P.hand)
-        hand_left(values, rest)
-        weigh_unseen(values, mind)
-        put_prospects(hand_word(rest, 0), rules, mind, row, _P.prospects)
-        put_planes(values, UNSEEN, row, _P.unseen)
-        put_planes(values, TARGET, row, _P.target)
-        _put_sizes(values, row, _P.sizes)
-        put_thresholds(int(values[KEY]), NUM_RANKS, row, _P.key)
-        put_signs(values, row, _P.signs)
+        describe_observation(observations[index], history, rules, mind, rest, out[index])
 
 
 @pure_kernel
@@ -260,6 +276,40 @@ def _put_prospects_among(
     """Write the prospects of a hand whose moves two other hands could beat."""
     weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
     put_prospects(hand, rules, mind, out, place)
+
+
+@pure_kernel
+def describe_game(
+    values: np.ndarray, hidden: np.ndarray, rules: np.ndarray, mind: Mind, rest: np.ndarray, row: np.ndarray
+) -> None:
+    """Write the columns of one game in which nobody is known to be the rule agent.
+
+    Args:
+        values: The observation of the seat to act, shape ``[OBSERVATION_SIZE]``, int8.
+        hidden: What it does not see, shape ``[CONCEALED.size]``, int8.
+        rules: The rules array by which prospects are read.
+        mind: Memory.
+        rest: Memory, shape ``[15]``, int8.
+        row: Output, shape ``[GAME_COLUMNS]``, float32.
+    """
+    hand_left(values, rest)
+    own, following, previous = hand_word(rest, 0), hand_word(hidden, _HAND_NEXT), hand_word(hidden, _HAND_PREVIOUS)
+    for count in range(_COUNTS.size):
+        first = _COUNTS[count]
+        put_scaled(values, OBSERVATION_SCALES, first, first + 1, row, _C.counts + count)
+    put_scaled(values, OBSERVATION_SCALES, PENDING, _AFTER_PENDING, row, _C.half_built)
+    put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _C.state)
+    put_scaled(hidden, _CONCEALED_SCALES, _UNDEALT, hidden.size, row, _C.undealt)
+    put_planes(rest, 0, row, _C.own)
+    _put_prospects_among(own, following, previous, rules, mind, row, _C.own_prospects)
+    put_planes(hidden, _HAND_NEXT, row, _C.next)
+    _put_prospects_among(following, own, previous, rules, mind, row, _C.next_prospects)
+    put_planes(hidden, _HAND_PREVIOUS, row, _C.previous)
+    _put_prospects_among(previous, own, following, rules, mind, row, _C.previous_prospects)
+    put_planes(values, TARGET, row, _C.target)
+    _put_sizes(values, row, _C.sizes)
+    put_thresholds(int(values[KEY]), NUM_RANKS, row, _C.key)
+    row[_C.against_rules] = np.float32(0.0)
 
 
 @kernel
@@ -273,22 +323,5 @@ def _describe_games(
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(concealed.shape[0]):
-        values, hidden, row = observations[index], concealed[index], out[index]
-        hand_left(values, rest)
-        own, following, previous = hand_word(rest, 0), hand_word(hidden, _HAND_NEXT), hand_word(hidden, _HAND_PREVIOUS)
-        for count in range(_COUNTS.size):
-            first = _COUNTS[count]
-            put_scaled(values, OBSERVATION_SCALES, first, first + 1, row, _C.counts + count)
-        put_scaled(values, OBSERVATION_SCALES, PENDING, _AFTER_PENDING, row, _C.half_built)
-        put_scaled(values, OBSERVATION_SCALES, TAIL, values.size, row, _C.state)
-        put_scaled(hidden, _CONCEALED_SCALES, _UNDEALT, hidden.size, row, _C.undealt)
-        put_planes(rest, 0, row, _C.own)
-        _put_prospects_among(own, following, previous, rules, mind, row, _C.own_prospects)
-        put_planes(hidden, _HAND_NEXT, row, _C.next)
-        _put_prospects_among(following, own, previous, rules, mind, row, _C.next_prospects)
-        put_planes(hidden, _HAND_PREVIOUS, row, _C.previous)
-        _put_prospects_among(previous, own, following, rules, mind, row, _C.previous_prospects)
-        put_planes(values, TARGET, row, _C.target)
-        _put_sizes(values, row, _C.sizes)
-        put_thresholds(int(values[KEY]), NUM_RANKS, row, _C.key)
-        row[_C.against_rules] = np.float32(against_rules[index])
+        describe_game(observations[index], concealed[index], rules, mind, rest, out[index])
+        out[index, _C.against_rules] = np.float32(against_rules[index])

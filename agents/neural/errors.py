@@ -26,7 +26,7 @@ class UntrustedFileError(DouDizhuError):
 
 
 class MissingTorchError(DouDizhuError, ImportError):
-    """PyTorch or safetensors is not installed."""
+    """PyTorch is not installed."""
 
 
 class MissingOnnxError(DouDizhuError, ImportError):

@@ -27,7 +27,7 @@ from agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, pu
 from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.observation import OBSERVATION
 
 _AT = REST_INPUTS.at
@@ -109,6 +109,28 @@ def describe_prospects(
     return np.ascontiguousarray(own), rests
 
 
+@inline_kernel
+def leave(values: np.ndarray, action: int, rest: np.ndarray) -> None:
+    """Write the counts of the hand that an action leaves.
+
+    Args:
+        values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
+        action: A legal action.
+        rest: Output, shape ``[15]``, int8.
+    """
+    size = 1 if values[KICKER_SIZE] == 2 else 0
+    for rank in range(NUM_RANKS):
+        taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
+        rest[rank] = values[HAND + rank] - taken
+
+
+@inline_kernel
+def put_leaving(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) -> None:
+    """Write the columns of a hand that is left: shape ``[REST_COLUMNS]``, float32."""
+    put_planes(rest, 0, columns, _AT.rest)
+    put_appraisal(sure, price, columns, _AT.prospects)
+
+
 @kernel
 def _describe_leavings(
     observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: Mind, out: Leavings
@@ -117,19 +139,14 @@ def _describe_leavings(
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
         values = observations[index]
-        size = 1 if values[KICKER_SIZE] == 2 else 0
         if not known:
             weigh_unseen(values, mind)
         for action in range(NUM_ACTIONS):
             if masks[index, action] == 0:
                 continue
             out.rows[pair], out.actions[pair] = index, action
-            for rank in range(NUM_RANKS):
-                taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
-                rest[rank] = values[HAND + rank] - taken
+            leave(values, action, rest)
             if not known:
                 out.appraisals[pair] = appraise(hand_word(rest, 0), rules, mind)
-            sure, price = int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1])
-            put_planes(rest, 0, out.columns[pair], _AT.rest)
-            put_appraisal(sure, price, out.columns[pair], _AT.prospects)
+            put_leaving(rest, int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1]), out.columns[pair])
             pair += 1

@@ -1,7 +1,7 @@
 """How a learned policy comes from a file: the suffix says what computes it.
 
-Each reader imports what it needs when it is asked, so that the names of agents are known without any of it, and an ONNX
-policy is played where there is no PyTorch.
+Each reader imports what it needs when it is asked.  Weights of ours need nothing but this package; an ONNX policy needs
+ONNX Runtime, a model of Stable-Baselines3 needs that and PyTorch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`agents.neural.sb3_policy`);
-            everything else must be weights of ours (:mod:`agents.neural.weights`).  None reads the shipped policy.
+            everything else must be weights of ours (:mod:`agents.neural.stored_policy`).  None reads the shipped one.
         threads: Threads of every evaluation; None for one a core.
         trust_file: Whether a ``.zip`` may be read, which runs whatever code is in it.
 
@@ -28,7 +28,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         InvalidOptionError: If the number of threads is out of range.
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
         MissingSb3Error: If it is, and sb3-contrib is not installed.
-        MissingTorchError: If weights are to be read and PyTorch or safetensors is not installed.
+        MissingTorchError: If it is, and PyTorch is not installed.
         MissingOnnxError: If an ONNX file is and ONNX Runtime is not installed.
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
@@ -39,16 +39,13 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         from agents.neural.onnx_policy import OnnxPolicy
 
         return OnnxPolicy(chosen, cores)
-    try:
-        if suffix == ".zip":
-            from agents.neural.sb3_policy import load_sb3_policy
-        else:
-            from agents.neural.network import NetworkPolicy
-            from agents.neural.weights import load_weights
-    except ImportError as error:
-        needed = "PyTorch" if suffix == ".zip" else "PyTorch and safetensors"
-        raise MissingTorchError(f"these policies need {needed} ({error}): {install_hint('train')}") from error
     if suffix == ".zip":
+        try:
+            from agents.neural.sb3_policy import load_sb3_policy
+        except ImportError as error:
+            raise MissingTorchError(f"a .zip policy needs PyTorch ({error}): {install_hint('train')}") from error
         return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
-    found = load_weights(chosen)
-    return NetworkPolicy(found.policy, found.critic, cores, found.objective, found.values_trained)
+    from agents.neural.compiled_policy import CompiledPolicy
+    from agents.neural.stored_policy import read_policy
+
+    return CompiledPolicy(read_policy(chosen), cores)

@@ -10,52 +10,20 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from agents.neural.architecture import Architecture
 from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, describe_observations, observation_columns
-from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
+from agents.neural.errors import InvalidPolicyInputError
 from agents.neural.leavings import Appraisals, describe_leavings
 from agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.observation import CONCEALED, HISTORY
-from ddz_env.options import Options, Range
-
-_Width = Annotated[int, Range(1, 8192)]
-_Blocks = Annotated[int, Range(0, 64)]
-
-
-@dataclass(frozen=True)
-class Architecture(Options):
-    """The sizes of the networks.
-
-    Attributes:
-        width: Units of the policy's layers.
-        blocks: Residual blocks of the policy.
-        rest_width: Units of the layer that looks at the hand an action leaves.
-        rest_features: How many numbers it makes of it; the state weighs them.
-        critic_width: Units of the critic's layers.
-        critic_blocks: Residual blocks of the critic.
-        history: Completed moves that the policy sees.
-
-    Raises:
-        InvalidArchitectureError: If a size is out of range.
-    """
-
-    error = InvalidArchitectureError
-
-    width: _Width = 256
-    blocks: _Blocks = 2
-    rest_width: _Width = 64
-    rest_features: _Width = 32
-    critic_width: _Width = 256
-    critic_blocks: _Blocks = 2
-    history: Annotated[int, Range(0, HISTORY)] = 15
+from ddz_env.observation import CONCEALED
 
 
 class Block(nn.Module):
@@ -92,17 +60,22 @@ class PolicyNetwork(nn.Module):
 
     Args:
         architecture: The sizes.
+        columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
+        rest_columns: Columns of the hand that an action leaves.
     """
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(
+        self, architecture: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS
+    ) -> None:
         super().__init__()
         self.architecture = architecture
-        columns = observation_columns(architecture.history)
-        self.trunk = _trunk(columns, architecture.width, architecture.blocks)
+        self.trunk = _trunk(
+            columns or observation_columns(architecture.history), architecture.width, architecture.blocks
+        )
         self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
         self.value = _quiet(nn.Linear(architecture.width, 1), 0.01)
         self.rest = nn.Sequential(
-            nn.Linear(REST_COLUMNS, architecture.rest_width),
+            nn.Linear(rest_columns, architecture.rest_width),
             nn.ReLU(),
             nn.Linear(architecture.rest_width, architecture.rest_features),
         )
@@ -125,6 +98,20 @@ class PolicyNetwork(nn.Module):
         scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
         return logits, self.value(state).squeeze(1)
+
+    def answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
+        """Describe and evaluate observations.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+
+        Returns:
+            Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; values, shape ``[n]``.
+        """
+        seen, _ = policy_input(observations, masks, self.architecture.history)
+        logits, values = self(*seen)
+        return masked_log_probabilities(logits, torch.from_numpy(masks)), values
 
 
 class Critic(nn.Module):
@@ -239,9 +226,8 @@ class NetworkPolicy:
         """
         check_batch(observations, masks)
         with torch.inference_mode():
-            seen, _ = policy_input(observations, masks, self.network.architecture.history)
-            logits, values = self.network(*seen)
-            return masked_log_probabilities(logits, torch.from_numpy(masks)).numpy(), values.numpy()
+            log_probabilities, values = self.network.answer(observations, masks)
+            return log_probabilities.numpy(), values.numpy()
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """The critic's values of games whose hidden cards are known, as on a determinization.

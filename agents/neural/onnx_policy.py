@@ -1,8 +1,9 @@
 """A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
 
-The file takes the bytes of observations and masks, and the prospects of hands that go with them
-(:func:`agents.neural.leavings.describe_prospects`: no tensor operation searches a hand).  It gives logarithms of
-probabilities, and values.  Its metadata say what it is, which observation and action tables it was written for, and the
+There are two formats.  A full policy takes the bytes of observations and masks, and the prospects of hands that go with
+them (:func:`agents.neural.leavings.describe_prospects`: no tensor operation searches a hand); it gives logarithms of
+probabilities, and values.  A standalone policy, distilled from a full one, takes the bytes alone and gives logits.  A
+file's metadata say what it is, which observation and action tables it was written for, and the
 digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
 policy.
 """
@@ -10,9 +11,9 @@ policy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,20 +27,46 @@ from ddz_env.actions import NUM_ACTIONS
 from ddz_env.errors import install_hint
 from ddz_env.observation import OBSERVATION_SIZE, action_mask, observe
 
-KIND = "ddz-policy-onnx"
-VERSION = 1
-
 NO_DIGEST = "0" * 64
 """What stands in the digest's place while it is computed."""
 
-INPUTS = {
-    "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
-    "masks": ("tensor(int8)", [NUM_ACTIONS]),
-    "prospects": ("tensor(float)", [PROSPECTS]),
-    "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
-}
-OUTPUTS = {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])}
-"""Types and sizes behind the batch, in the order in which the network takes and gives them."""
+
+class Format(NamedTuple):
+    """A kind of ONNX file.
+
+    Attributes:
+        kind: Its name.
+        version: Its version.
+        inputs: Types, and sizes behind the batch, in the order in which the network takes them.
+        outputs: Those of what it gives.
+    """
+
+    kind: str
+    version: int
+    inputs: dict[str, tuple[str, list[int]]]
+    outputs: dict[str, tuple[str, list[int]]]
+
+
+FULL = Format(
+    "ddz-policy-onnx",
+    1,
+    {
+        "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
+        "masks": ("tensor(int8)", [NUM_ACTIONS]),
+        "prospects": ("tensor(float)", [PROSPECTS]),
+        "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
+    },
+    {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])},
+)
+"""A policy as it was trained: somebody has to compute the prospects."""
+
+STANDALONE = Format(
+    "ddz-standalone-onnx",
+    1,
+    {"observation": ("tensor(int8)", [OBSERVATION_SIZE]), "action_mask": ("tensor(int8)", [NUM_ACTIONS])},
+    {"logits": ("tensor(float)", [NUM_ACTIONS])},
+)
+"""A distilled policy, which needs nothing of this package."""
 
 
 def digest_of(data: bytes, digest: str) -> str:
@@ -76,12 +103,13 @@ class OnnxPolicy:
         data = _read(Path(path))
         self._session = _session(path, data, threads)
         metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
-        check_heading(path, metadata, KIND, VERSION)
+        self._form = STANDALONE if metadata.get("kind") == STANDALONE.kind else FULL
+        check_heading(path, metadata, self._form.kind, self._form.version)
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
-        _check_nodes(path, "inputs", self._session.get_inputs(), INPUTS)
-        _check_nodes(path, "outputs", self._session.get_outputs(), OUTPUTS)
+        _check_nodes(path, "inputs", self._session.get_inputs(), self._form.inputs)
+        _check_nodes(path, "outputs", self._session.get_outputs(), self._form.outputs)
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.objective: Any = metadata.get("objective")
@@ -100,12 +128,30 @@ class OnnxPolicy:
             TensorFileError: If the answers are not finite, because a weight is not.
         """
         check_batch(observations, masks)
-        given = (observations, masks, *describe_prospects(observations, masks))
-        log_probabilities: Floats
-        log_probabilities, values = self._session.run(list(OUTPUTS), dict(zip(INPUTS, given, strict=True)))
+        if self._form is STANDALONE:
+            (logits,) = self._run(observations, masks)
+            log_probabilities, values = _log_softmax(logits, masks), np.zeros(len(masks), np.float32)
+        else:
+            prospects = describe_prospects(observations, masks)
+            log_probabilities, values = self._run(observations, masks, *prospects)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
             raise TensorFileError(f"{self._path} answers with numbers that are not finite")
         return log_probabilities, values
+
+    def _run(self, *given: Bytes | Floats) -> Sequence[Floats]:
+        """The outputs of the graph."""
+        outputs: Sequence[Floats] = self._session.run(
+            list(self._form.outputs), dict(zip(self._form.inputs, given, strict=True))
+        )
+        return outputs
+
+
+def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
+    """Logarithms of the probabilities, minus infinity where illegal."""
+    legal = np.where(masks != 0, logits, np.float32(-np.inf))
+    legal -= legal.max(axis=1, keepdims=True)
+    result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
+    return result
 
 
 def _read(path: Path) -> bytes:

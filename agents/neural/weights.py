@@ -12,15 +12,10 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
-from agents.neural.heading import check_purpose
-from agents.neural.network import Architecture, Critic, PolicyNetwork
-from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-
-KIND = "ddz-policy"
-VERSION = 1
-
-_POLICY, _CRITIC = "policy.", "critic."
+from agents.neural.architecture import Shapes
+from agents.neural.network import Critic, PolicyNetwork
+from agents.neural.stored_policy import CRITIC, KIND, POLICY, VERSION, fitting, read_policy
+from agents.neural.tensor_file import Arrays, write_tensor_file
 
 
 @dataclass(frozen=True)
@@ -66,45 +61,13 @@ def load_module(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefi
     Raises:
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-    found = _fitting(module, arrays, prefix, where)
+    found = fitting(arrays, prefix, module_shapes(module), where)
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
 
 
-def _fitting(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str, where: str) -> Arrays:
-    """The arrays of a module, by name without the prefix."""
-    found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    wanted = module.state_dict()
-    if found.keys() != wanted.keys():
-        names = ", ".join(prefix + name for name in sorted(found.keys() ^ wanted.keys()))
-        raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
-    for name, tensor in wanted.items():
-        array, kind = found[name], torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype
-        if array.shape != tuple(tensor.shape) or array.dtype != kind:
-            raise TensorFileMismatchError(
-                f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
-                f"its architecture needs {kind} of shape {list(tensor.shape)}"
-            )
-    return found
-
-
-def check_architecture(
-    architecture: Architecture, arrays: Mapping[str, npt.NDArray[Any]], critic: bool, where: str
-) -> None:
-    """Compare arrays with an architecture before memory is taken for it: a file may claim gigabytes.
-
-    Args:
-        architecture: What the file claims.
-        arrays: What it holds.
-        critic: Whether a critic must be among them.
-        where: Names the file in messages.
-
-    Raises:
-        TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
-    """
-    with torch.device("meta"):  # shapes without memory
-        _fitting(PolicyNetwork(architecture), arrays, _POLICY, where)
-        if critic:
-            _fitting(Critic(architecture), arrays, _CRITIC, where)
+def module_shapes(module: nn.Module) -> Shapes:
+    """The shape of each weight of a module, by name."""
+    return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
 
 
 def save_weights(path: str | Path, weights: Weights) -> None:
@@ -117,9 +80,9 @@ def save_weights(path: str | Path, weights: Weights) -> None:
     Raises:
         TensorFileError: If the file cannot be written.
     """
-    arrays = module_arrays(weights.policy, _POLICY)
+    arrays = module_arrays(weights.policy, POLICY)
     if weights.critic is not None:
-        arrays |= module_arrays(weights.critic, _CRITIC)
+        arrays |= module_arrays(weights.critic, CRITIC)
     about = {
         "architecture": weights.policy.architecture.as_dict(),
         "rules": weights.rules,
@@ -141,22 +104,11 @@ def load_weights(path: str | Path) -> Weights:
             finite.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    arrays, about = read_tensor_file(path, KIND, VERSION)
-    try:
-        architecture = Architecture.from_dict(about["architecture"])
-        rules, objective, notes = about["rules"], about["objective"], about["notes"]
-        values_trained = about.get("values_trained", True)  # files of earlier versions do not say
-    except (InvalidArchitectureError, KeyError) as error:
-        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
-    check_purpose(path, rules, objective, notes, values_trained)
-    critical = any(name.startswith(_CRITIC) for name in arrays)
-    check_architecture(architecture, arrays, critical, str(path))
-    policy = PolicyNetwork(architecture)
-    load_module(policy, arrays, _POLICY, str(path))
-    critic = None
-    if critical:
-        critic = Critic(architecture)
-        load_module(critic, arrays, _CRITIC, str(path))
+    stored = read_policy(path)
+    policy, critic = PolicyNetwork(stored.architecture), None
+    load_module(policy, stored.policy, "", str(path))
+    if stored.critic is not None:
+        critic = Critic(stored.architecture)
+        load_module(critic, stored.critic, "", str(path))
         critic.eval()
-    policy.eval()
-    return Weights(policy, critic, rules, objective, notes, values_trained)
+    return Weights(policy.eval(), critic, stored.rules, stored.objective, stored.notes, stored.values_trained)

@@ -228,7 +228,7 @@ class NeuralSearchAgent(ModelSearchAgent):
     Raises:
         InvalidAgentOptionError: If an option's value is not allowed, or the policy cannot value leaves as asked.
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingTorchError: If PyTorch or safetensors is needed and not installed.
+        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 

@@ -30,7 +30,7 @@ class GameCritic(Protocol):
     """A model that also values games of which it sees every hand, as determinizations are."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Values for the observers, -1 to 1: :meth:`agents.neural.network.NetworkPolicy.value_of_games`."""
+        """Values for the observers, -1 to 1: :meth:`agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
         ...
 
 

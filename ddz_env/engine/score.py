@@ -7,15 +7,20 @@ import numpy as np
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
 from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16
-from ddz_env.rules import R_PLAYERS
+from ddz_env.rules import R_PLAYERS, R_SPRING
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
 _WORD = np.uint64(65535)
 
 
 @pure_kernel
-def is_spring(row: np.ndarray) -> bool:
-    """Whether the losers never played (spring), or the landlord played only the first move (anti-spring)."""
+def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
+    """Whether the losers never played (spring), or the landlord played only the first move (anti-spring).
+
+    Under rules without spring it is never so.
+    """
+    if rules[R_SPRING] == U0:
+        return False
     landlord = row[LANDLORD]
     plays = row[PLAYS]
     peasants = plays & ~(BYTE << (U8 * landlord))
@@ -51,7 +56,7 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
     landlord = np.int64(row[LANDLORD])
     players = np.int64(rules[R_PLAYERS])
     sign = 1.0 if row[WINNER] == row[LANDLORD] + U1 else -1.0
-    points = float(stake(row)) * (2.0 if is_spring(row) else 1.0)
+    points = float(stake(row)) * (2.0 if is_spring(row, rules) else 1.0)
     for seat in range(players):
         won = (seat == landlord) == (sign > 0)
         if scoring == SCORE_BOTZONE:

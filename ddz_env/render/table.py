@@ -293,7 +293,7 @@ class _Reader:
             on_lead=int(self.row[at.TARGET]) == 0,
             building=self._building(),
             winner=self.winner,
-            spring=self.winner is not None and bool(is_spring(self.row)),
+            spring=self.winner is not None and bool(is_spring(self.row, self.rules.words())),
         )
 
     def _hand(self, word: int) -> Hand:

@@ -100,10 +100,23 @@ def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
             *(*_SMALL_RUN[:8], "--threads", "1"),
         ],
     )
+    checkpoint = folder / "douzero" / "landlord.ckpt"
+    _make_checkpoints(checkpoint.parent)
+    yield "DouZero's checkpoint", checkpoint, checkpoint, [*arena, f"douzero:path={checkpoint.parent}"]
     for suffix in ("onnx", "zip"):
         other = folder / f"weights.{suffix}"
         shutil.copy(weights, other)
         yield f"weights ({suffix})", other, other, [*arena, f"policy:path={other}"]
+
+
+def _make_checkpoints(folder: Path) -> None:
+    import torch
+
+    from agents.external.douzero.network import new_networks
+
+    folder.mkdir()
+    for name, network in new_networks().items():
+        torch.save(network.state_dict(), folder / f"{name}.ckpt")
 
 
 def _make(arguments: list[str], folder: Path) -> None:

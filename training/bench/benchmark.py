@@ -71,7 +71,7 @@ class Part:
         less_is_better: True for seconds and memory.
         repeats: An upper bound on the repeats, where they are long.
         seconds: How long one repeat of a rate takes.
-        on_request: Whether it is measured only if it is named, because it takes minutes.
+        on_request: Whether it is measured only if it is named: it takes minutes, or stands on a page of its own.
     """
 
     key: str

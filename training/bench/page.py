@@ -12,10 +12,11 @@ from training.bench.parts import PARTS
 from training.experiments.experiment import markdown_table
 
 FILE = "speeds.json"
+DOUZERO_FILE = "douzero_speed.json"
 
 
-def _read(results: Path) -> tuple[dict[str, Any], list[Measurement]]:
-    document = json.loads((results / FILE).read_text(encoding="utf-8"))
+def _read(results: Path, file: str = FILE) -> tuple[dict[str, Any], list[Measurement]]:
+    document = json.loads((results / file).read_text(encoding="utf-8"))
     return document["machine"], [Measurement(**line) for line in document["measurements"]]
 
 
@@ -33,6 +34,22 @@ def _whole(results: Path) -> str:
         for row in measured
     ]
     table = markdown_table(("what", "contender", "median", "range", "ours ÷ peer"), lines)
+    return "\n\n".join([table, *machine_lines(machine), f"Load at the start: {machine['load']}."])
+
+
+def _douzero(results: Path) -> str:
+    """Milliseconds a decision of DouZero's networks, ours and the package's."""
+    machine, measured = _read(results, DOUZERO_FILE)
+    lines = [
+        (
+            f"{row.name} (peer)" if row.is_peer else row.name,
+            f"{1000 / row.median:.2f}",
+            f"{row.ratio:.1f} ×" if row.ratio else "",
+        )
+        for row in measured
+        if row.median
+    ]
+    table = markdown_table(("contender", "ms a decision", "ours ÷ peer"), lines)
     return "\n\n".join([table, *machine_lines(machine), f"Load at the start: {machine['load']}."])
 
 
@@ -69,5 +86,10 @@ def _behind(one: Contender, part: Part) -> str:
     return "this speed" if one.is_peer else part.unit
 
 
-PAGES: dict[str, Callable[[Path], str]] = {"speeds": _whole, "speed-ratios": _beside_peers, "speed-targets": _targets}
+PAGES: dict[str, Callable[[Path], str]] = {
+    "speeds": _whole,
+    "speed-ratios": _beside_peers,
+    "speed-targets": _targets,
+    "douzero-speed": _douzero,
+}
 """Generated blocks by name."""

@@ -8,7 +8,7 @@ import random
 import time
 from typing import Any
 
-from training.bench import fresh_process, training
+from training.bench import douzero, fresh_process, training
 from training.bench.benchmark import Contender, Part, Prepare, Repeat, rate_of
 
 # --- Random games, engine only, one thread ----------------------------------------------------------------------------
@@ -264,8 +264,6 @@ def learning(opponents: str) -> Prepare:
 
         import ddz_env  # noqa: F401  # registers the environment
 
-        if opponents == "policy":
-            import safetensors.torch  # noqa: F401  # without it there is no policy to play against
         threads = min(THREADS, os.cpu_count() or 1)
         kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
         games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
@@ -295,6 +293,56 @@ def learning(opponents: str) -> Prepare:
 
 LEARNER = tuple(Contender(f"make_vec, opponents={name}", learning(name)) for name in ("random", "rules", "policy"))
 
+# --- The shipped policy, evaluated on one core ------------------------------------------------------------------------
+
+_POSITIONS = 256
+
+
+def evaluating(rows: int, *, pytorch: bool) -> Prepare:
+    """Decisions a second of the shipped policy, in positions of its own games.
+
+    Args:
+        rows: Decisions of one evaluation.
+        pytorch: Whether PyTorch evaluates the same weights, or what agents use.
+    """
+
+    def prepare(seconds: float) -> Repeat:
+        import numpy as np
+
+        from agents.neural.loading import load_policy
+        from ddz_env.batch import SelfPlayBatch
+
+        model = load_policy()
+        batch = SelfPlayBatch(_POSITIONS, seed=0, threads=1)
+        for _ in range(30):
+            batch.step(model.evaluate(batch.observation, batch.mask)[0].argmax(axis=1))
+        chosen = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
+        if pytorch:
+            from agents.neural.network import NetworkPolicy
+            from agents.neural.shipped import shipped_policy_path
+            from agents.neural.weights import load_weights
+
+            model = NetworkPolicy(load_weights(shipped_policy_path()).policy)
+        pieces = [chosen[first : first + rows] for first in range(0, len(chosen) - rows + 1, rows)]
+        given = itertools.cycle([(batch.observation[piece], batch.mask[piece]) for piece in pieces])
+
+        def work() -> int:
+            model.evaluate(*next(given))
+            return rows
+
+        return rate_of(work, seconds)
+
+    return prepare
+
+
+_SINGLE, _MANY = "ddz-env, one decision", "ddz-env, 64 at a time"
+POLICY = (
+    Contender(_SINGLE, evaluating(1, pytorch=False)),
+    Contender(_MANY, evaluating(64, pytorch=False)),
+    Contender("PyTorch, one decision", evaluating(1, pytorch=True), 1, is_peer=True, peer_of=_SINGLE),
+    Contender("PyTorch, 64 at a time", evaluating(64, pytorch=True), 1, is_peer=True, peer_of=_MANY),
+)
+
 _UCT = "UCT at the landlord's first decision, 10,000 iterations, one thread"
 
 PARTS: dict[str, Part] = {
@@ -305,8 +353,10 @@ PARTS: dict[str, Part] = {
         Part("aec", "environment step with observation and mask, random choice included", "decisions/s", AEC),
         Part("batch", "self-play batch, two threads, 4,096 games", "decisions/s", BATCH),
         Part("learner", "a learner's vector environment, two threads, 1,024 games", "decisions/s", LEARNER),
+        Part("policy", "the shipped policy, one core, inputs included", "decisions/s", POLICY),
         fresh_process.START,
         fresh_process.MEMORY,
+        douzero.PART,
         training.PART,
     )
 }

@@ -50,7 +50,12 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     actions: ("ddz actions", "ddz actions 333444+57", "ddz actions 42"),
     agents: ("ddz agents", "ddz agents isuct"),
     docs: ("ddz docs --check",),
-    export: ("ddz export --out policy.onnx", "ddz export runs/first/policy.safetensors --out first.onnx"),
+    export: (
+        "ddz export --out policy.onnx",
+        "ddz export runs/first/policy.safetensors --out first.onnx",
+        "ddz export --standalone --out standalone.onnx",
+        "ddz export student.safetensors --standalone --out standalone.onnx",
+    ),
     version: ("ddz version",),
 }
 """The commands, each with examples for its help."""

@@ -52,7 +52,8 @@ def demo(
     ] = Path("demo-report"),
 ) -> None:
     """Watch a game, train a policy for a minute, and compare it with the shipped one, searches and baselines."""
-    from agents.neural.loading import load_policy
+    import torch  # noqa: F401  # says at once what is not installed
+
     from training.arena.round_robin import Arena
     from training.arena.statistics import standings, summarize
     from training.cli.demo_report import Shown, compose
@@ -60,7 +61,6 @@ def demo(
 
     began, screen, training = time.perf_counter(), console(), out / "training"
     names = specifications(ENTRANTS, training / "policy.safetensors", milliseconds)
-    load_policy()  # says at once what is not installed
     _show_game(screen, seed)
     points, config = _train(screen, training, minutes, seed)
     _warm_up(screen, names)

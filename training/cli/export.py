@@ -12,18 +12,50 @@ from training.cli.outputs import output_file
 
 
 def export(
-    policy: Annotated[Path | None, typer.Argument(help="Weights; the shipped policy by default.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Argument(help="Weights; the shipped policy by default. With --standalone: a file of ddz train distil."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where to write the ONNX file.", callback=output_file())] = Path(
         "policy.onnx"
     ),
+    standalone: Annotated[
+        bool,
+        typer.Option(
+            "--standalone",
+            help="A distilled policy that needs nothing of this package: observation (int8 [n, 512]) and action_mask "
+            "(int8 [n, 400]) in, logits (float32 [n, 400], -1e9 where illegal) out. Without POLICY the shipped one, "
+            "which takes no extra to write.",
+        ),
+    ] = False,
 ) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx)."""
+    said = _export_standalone(policy, out) if standalone else _export(policy, out)
+    console().print(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {said}", markup=False, soft_wrap=True)
+
+
+def _export(policy: Path | None, out: Path) -> str:
+    """Write a full policy; what it is for."""
     from agents.neural.onnx_export import export_onnx
     from agents.neural.shipped import shipped_policy_path
     from agents.neural.weights import load_weights
 
-    source = shipped_policy_path() if policy is None else policy
-    weights = load_weights(source)
+    weights = load_weights(shipped_policy_path() if policy is None else policy)
     export_onnx(weights, out)
-    size = out.stat().st_size / 1e6
-    console().print(f"{out}: {size:.1f} MB, {weights.rules} rules, {weights.objective}", markup=False, soft_wrap=True)
+    return f"{weights.rules} rules, {weights.objective}"
+
+
+def _export_standalone(policy: Path | None, out: Path) -> str:
+    """Write a distilled policy; what it is for."""
+    if policy is None:
+        from agents.neural.shipped import shipped_standalone_path
+        from agents.neural.tensor_file import replace_file
+
+        replace_file(out, shipped_standalone_path().read_bytes())
+        return "distilled from the shipped policy"
+    from agents.neural.onnx_export import export_standalone
+    from agents.neural.standalone import load_standalone
+
+    weights = load_standalone(policy)
+    export_standalone(weights, out)
+    return f"distilled, {weights.rules} rules, {weights.objective}"

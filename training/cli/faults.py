@@ -17,7 +17,6 @@ EXIT_AGENT_FAILED = 3
 
 _EXTRAS = {
     "torch": "train",
-    "safetensors": "train",
     "stable_baselines3": "train",
     "sb3_contrib": "train",
     "onnx": "onnx",

@@ -154,13 +154,14 @@ def imitate(
     tensorboard: TensorBoard = None,
 ) -> None:
     """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
-    from agents.neural.network import Architecture
+    from agents.neural.architecture import Architecture
+    from agents.neural.network import PolicyNetwork
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.arena.one_writer import writing
     from training.arena.provenance import Provenance
     from training.ppo.board import board
     from training.ppo.errors import InvalidTrainingError
-    from training.ppo.imitation import ImitationConfig, RulesImitation, imitate_visits
+    from training.ppo.imitation import Imitation, ImitationConfig, imitate_visits, random_policy, rules_teacher
     from training.ppo.selfplay import SOURCE
     from training.ppo.visits import load_visits
 
@@ -183,7 +184,8 @@ def imitate(
                 curves.add_line(now)
 
             if visits is None:
-                policy = RulesImitation(config, threads).run(on_step, asked)
+                untaught = random_policy(PolicyNetwork, config)
+                policy = Imitation(config, untaught, rules_teacher(config), threads).run(on_step, asked)
             else:
                 policy = imitate_visits(load_visits(visits), config, threads, start, on_step, asked)
         notes = {"imitates": str(visits.name) if visits else "rules", "decisions": learned, "seed": seed}
@@ -191,6 +193,51 @@ def imitate(
         # With --init, too: its values belonged to the layers below them as they were.
         save_weights(out, Weights(policy, None, rules, "win", notes, values_trained=False))
         console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
+
+
+@app.command(
+    epilog=examples(
+        "ddz train distil --out student.safetensors",
+        "ddz train distil runs/first/policy.safetensors --out student.safetensors --decisions 5000000",
+        "ddz export student.safetensors --standalone --out standalone.onnx",
+    )
+)
+def distil(
+    policy: Annotated[Path | None, typer.Argument(help="The teacher's weights; the shipped policy by default.")] = None,
+    out: Annotated[
+        Path, typer.Option(help="File of the run; export --standalone reads it.", callback=output_file())
+    ] = Path("student.safetensors"),
+    decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
+    allow_other_code: OtherCode = False,
+    rules: Preset = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
+    threads: Threads = None,
+    tensorboard: TensorBoard = None,
+) -> None:
+    """Teach a policy to one that needs nothing of this package, once export --standalone has written it."""
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
+    from training.ppo.board import board
+    from training.ppo.distillation import ARCHITECTURE, Distillation
+    from training.ppo.imitation import ImitationConfig
+
+    config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=ARCHITECTURE)
+    with other_code(allow_other_code), writing(out), stopping("resume with --resume") as asked:
+        if resume:
+            run = Distillation.resume(out, config, policy, threads)
+        else:
+            run = Distillation(config, policy, threads)
+        with board(tensorboard, run.decisions if resume else 0) as curves, share_bar("state") as progress:
+            bar = progress.add_task("distilling", total=decisions, state="", completed=run.decisions)
+
+            def on_step(now: ImitationProgress) -> None:
+                state = f"agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
+                progress.update(bar, completed=now.decisions, state=state)
+                curves.add_line(now)
+
+            run.run(out, on_step, asked)
+        console().print(f"{out} after {run.decisions} decisions", markup=False, soft_wrap=True)
 
 
 @app.command(epilog=examples("ddz train record isuct:iterations=2000 --games 50 --out visits.safetensors"))

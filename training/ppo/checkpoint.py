@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from agents.neural.errors import TensorFileError, TensorFileMismatchError
+from agents.neural.stored_policy import check_architecture
 from agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
-from agents.neural.weights import check_architecture, load_module, module_arrays
+from agents.neural.weights import load_module, module_arrays
 from ddz_env.errors import DouDizhuError
 from training.arena.errors import SettingsMismatchError
 from training.arena.provenance import Provenance
@@ -83,7 +84,7 @@ def _check_settings(config: SelfPlayConfig, wanted: dict[str, Any], where: str) 
 
 def state(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
     """Everything that :func:`restore` needs to continue to the bit: arrays, and plain values."""
-    arrays = run.past_selves.arrays() | _optimizer_arrays(run.learner.optimizer)
+    arrays = run.past_selves.arrays() | optimizer_arrays(run.learner.optimizer)
     for prefix, network in _networks(run).items():
         arrays |= module_arrays(network, prefix)
     games: list[dict[str, Any]] = [{} for _ in run.groups]
@@ -123,9 +124,9 @@ def restore(run: SelfPlay, arrays: Arrays, about: dict[str, Any], where: str) ->
     run.past_selves.restore(arrays, about["pool"], run.learner.policy, where)
     for prefix, network in _networks(run).items():
         load_module(network, arrays, prefix, where)
-    _restore_optimizer(run.learner.optimizer, arrays)
+    restore_optimizer(run.learner.optimizer, arrays)
     for number, (group, rest) in enumerate(zip(run.groups, about["games"], strict=True)):
-        group.load_state_dict(_behind(f"games.{number}.", arrays) | rest)
+        group.load_state_dict(behind(f"games.{number}.", arrays) | rest)
     run.rng.bit_generator.state = about["generator"]
     run.counters = Counters(**about["counters"])
 
@@ -135,18 +136,21 @@ def _networks(run: SelfPlay) -> dict[str, nn.Module]:
     return dict(zip(names, (*run.learner.networks, *run.averages), strict=True))
 
 
-def _behind(prefix: str, arrays: Arrays) -> Arrays:
+def behind(prefix: str, arrays: Arrays) -> Arrays:
+    """The arrays whose names begin with a prefix, by what is behind it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
+def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
+    """Adam's moments, for :func:`restore_optimizer`."""
     moments = optimizer.state_dict()["state"]
     return {f"adam.{place}.{name}": value.numpy() for place, part in moments.items() for name, value in part.items()}
 
 
-def _restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
+def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
+    """Continue with the moments of :func:`optimizer_arrays`."""
     moments: dict[int, dict[str, torch.Tensor]] = {}
-    for key, array in _behind("adam.", arrays).items():
+    for key, array in behind("adam.", arrays).items():
         place, name = key.split(".")
         moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})

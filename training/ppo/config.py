@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-from agents.neural.network import Architecture
+from agents.neural.architecture import Architecture
 from ddz_env.options import Range
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.settings import (

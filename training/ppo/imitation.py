@@ -1,9 +1,9 @@
-"""A warm start: imitating the rule agent, or the visit counts of a search.
+"""A warm start: imitating the rule agent, another policy, or the visit counts of a search.
 
-The rule agent labels positions as they arise (:class:`RulesImitation`).  In some games it also plays; in the others
-the student plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
-imitation learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice,
-so there is nothing to overfit.  A search is too slow for that; its decisions are recorded once
+The teacher labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the student
+plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of imitation
+learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice, so there is
+nothing to overfit.  A search is too slow for that; its decisions are recorded once
 (:mod:`training.ppo.visits`) and gone through several times (:func:`imitate_visits`).
 """
 
@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from agents.neural.model import Bytes, Floats
-from agents.neural.network import Architecture, PolicyNetwork, masked_log_probabilities, policy_input
+from agents.neural.architecture import Architecture
+from agents.neural.model import Bytes, Floats, PolicyModel
+from agents.neural.network import PolicyNetwork
+from agents.neural.standalone import StandalonePolicy
 from agents.rule_agent.stages import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
@@ -85,30 +88,36 @@ class ImitationProgress:
     agreement: float
 
 
-class Student:
+_Policy = TypeVar("_Policy", PolicyNetwork, StandalonePolicy)
+
+
+def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConfig) -> _Policy:
+    """A policy with random weights by the seed of the settings."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return kind(config.architecture)
+
+
+class Student(Generic[_Policy]):
     """A policy that learns from distributions over actions.
 
     Args:
         config: The settings.
+        policy: The policy.
         threads: Threads; None for one a core.  Results do not depend on it.
-        policy: A policy to start from; a random one by the seed if None.
 
     Attributes:
         policy: The policy.
+        optimizer: Adam.
         decisions: Decisions learned from so far.
     """
 
-    def __init__(
-        self, config: ImitationConfig, threads: int | None = None, policy: PolicyNetwork | None = None
-    ) -> None:
+    def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
         self._config = config
         self._threads = Threads(threads)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            self.policy = policy or PolicyNetwork(config.architecture)
-        self.policy.train()
-        self._weights = list(self.policy.parameters())
-        self._optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
+        self.policy: _Policy = policy
+        self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
+        self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
         self.decisions = 0
 
     def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:
@@ -126,9 +135,7 @@ class Student:
         count = max(int(taught.sum()), 1)
 
         def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
-            seen, _ = policy_input(observations[rows], masks[rows], self.policy.architecture.history)
-            logits, values = self.policy(*seen)
-            log_probabilities = masked_log_probabilities(logits, torch.from_numpy(masks[rows]))
+            log_probabilities, values = self.policy.answer(observations[rows], masks[rows])
             loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
             # The value is not taught: it enters with weight zero so that every weight has a gradient.
             parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
@@ -139,9 +146,9 @@ class Student:
             weight.grad = torch.stack(parts).sum(0)
         torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
         left = max(_LAST_RATE, 1.0 - self.decisions / self._config.decisions)
-        for group in self._optimizer.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = self._config.learning_rate * left
-        self._optimizer.step()
+        self.optimizer.step()
         self.decisions += int(taught.sum())
         log_probabilities = np.concatenate([result[1] for result in results])
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
@@ -152,43 +159,70 @@ class Student:
         self._threads.close()
 
 
-class RulesImitation:
-    """Learns from the rule agent, position by position.
+Teacher = Callable[[SelfPlayBatch, "npt.NDArray[np.intp]"], tuple[Floats, "npt.NDArray[np.int64]"]]
+"""What to imitate in some games of a batch, shape ``[rows, 400]``, zeros where it says nothing; and what it plays."""
+
+
+def rules_teacher(config: ImitationConfig) -> Teacher:
+    """The rule agent as a teacher; where it has no answer the first legal action is played."""
+    rules = RulesTeacher(config.num_games, config.rules)
+
+    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        labels = rules.labels(batch.state_dict()["rows"])[rows]
+        return one_hot(labels), np.where(labels == NO_LABEL, batch.mask[rows].argmax(axis=1), labels)
+
+    return teach
+
+
+def policy_teacher(model: PolicyModel, rng: np.random.Generator) -> Teacher:
+    """A policy as a teacher: its probabilities, and actions drawn from them."""
+
+    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        log_probabilities, _ = model.evaluate(batch.observation[rows], batch.mask[rows])
+        return np.exp(log_probabilities), drawn(log_probabilities, rng.random(len(rows)))[0]
+
+    return teach
+
+
+class Imitation(Generic[_Policy]):
+    """Learns from a teacher, position by position.
 
     Args:
         config: The settings.
+        policy: Who learns.
+        teacher: Whom to imitate.
         threads: Threads; None for one a core.  Results do not depend on it.
 
     Attributes:
         student: Who learns.
+        batch: The games.
+        rng: Draws the student's actions.
     """
 
-    def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
-        self._config = config
-        self.student = Student(config, threads)
-        self._batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
-        self._teacher = RulesTeacher(config.num_games, config.rules)
-        self._rng = np.random.default_rng([config.seed, 2])
+    def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
+        self._config, self._teacher = config, teacher
+        self.student: Student[_Policy] = Student(config, policy, threads)
+        self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
+        self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
 
     def step(self) -> ImitationProgress:
         """Label every game's decision, learn from them, and play on."""
-        batch = self._batch
-        labels = self._teacher.labels(batch.state_dict()["rows"])
-        actions = np.where(labels == NO_LABEL, batch.mask.argmax(axis=1), labels)
+        batch = self.batch
+        actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
         loss = agreement = 0.0
         if len(rows):
-            shares = one_hot(labels[rows])
+            shares, taught = self._teacher(batch, rows)
             found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
-            own, _ = drawn(found, self._rng.random(len(rows)))
-            actions[rows] = np.where(self._student_plays[rows], own, actions[rows])
+            own, _ = drawn(found, self.rng.random(len(rows)))
+            actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
         return ImitationProgress(self.student.decisions, loss, agreement)
 
     def run(
         self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
-    ) -> PolicyNetwork:
+    ) -> _Policy:
         """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
         while self.student.decisions < self._config.decisions and not stop():
             progress = self.step()
@@ -229,7 +263,8 @@ def imitate_visits(
     """
     if not len(visits.observations):
         raise InvalidTrainingError("the file of visits holds no decisions")
-    student, rng = Student(config, threads, policy), np.random.default_rng([config.seed, 3])
+    student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
+    rng = np.random.default_rng([config.seed, 3])
     while student.decisions < config.decisions and not stop():
         order = rng.permutation(len(visits.observations))
         for piece in shards(len(order), config.num_games):

@@ -17,6 +17,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
+from ddz_env.view import NO_ROLE
 from training.ppo.config import SelfPlayConfig
 from training.ppo.returns import shared_rewards
 from training.ppo.sampling import NONE, Candidates, add_probes, drawn, pick_candidates, policy_counts
@@ -29,7 +30,6 @@ NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
 """Which side of a game an opponent plays."""
 
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
-_NO_ROLE = 3
 
 
 def _each(kind: Any, *shape: int) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Collector:
         """Where an opponent is to act."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
-        peasant = (role != 0) & (role != _NO_ROLE) & (side == PEASANT_SIDE)
+        peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
         acts: npt.NDArray[np.bool_] = (landlord | peasant) & (self.by_rules | has_past)
         return acts
 
@@ -216,7 +216,7 @@ class Collector:
         batch = self.batch
         players = batch.rules.players
         seats, roles = rollout.seats[step].astype(np.int64), rollout.roles[step].astype(np.int64)
-        landlords = np.where(roles == _NO_ROLE, -1, (seats - roles) % players)
+        landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % players)
         rollout.rewards[step] = shared_rewards(batch.reward, landlords, players, self._config.objective)
         rollout.done[step] = batch.done
         self._draw_sides(batch.done)

@@ -1,4 +1,4 @@
-"""The policy that the package ships."""
+"""The policies that the package ships."""
 
 from __future__ import annotations
 
@@ -14,3 +14,13 @@ def shipped_policy_path() -> Path:
         'policy.safetensors'
     """
     return Path(str(resources.files(__name__) / "policy.safetensors"))
+
+
+def shipped_standalone_path() -> Path:
+    """The ONNX file of the policy that was distilled from the shipped one and needs nothing of this package.
+
+    Example:
+        >>> shipped_standalone_path().name
+        'standalone.onnx'
+    """
+    return Path(str(resources.files(__name__) / "standalone.onnx"))

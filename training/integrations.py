@@ -45,7 +45,7 @@ def shown(program: Path) -> str:
     parts = _SHOWN.findall(program.read_text(encoding="utf-8"))
     if not parts:
         raise IntegrationError(f"{program} marks nothing to be shown: put it between '# [shown' and '# shown]'")
-    return "\n".join(textwrap.dedent(part).strip("\n") for part in parts)
+    return "\n\n".join(textwrap.dedent(part).strip("\n") for part in parts)
 
 
 def counted_lines(source: str) -> int:

@@ -3,7 +3,8 @@
 ``.integrations/sb3/bin/python -m tests.integrations.sb3.tutorial_pattern``
 
 One stream runs through all seats: ``step`` plays for whoever is to act, pays that agent's reward, and shows what the
-next one sees.  ``training.sb3.aec_tutorial`` says why this does not teach; this program says how much it costs.
+next one sees.  ``training.sb3.aec_tutorial`` says why this does not teach, and mends it; this program says how much it
+costs: both train for as many steps, and play the same games.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from sb3_contrib import MaskablePPO
 
 from ddz_env import dou_dizhu_v0
 from tests.integrations.judge import legal_choice, play
+from training.sb3.aec_tutorial import train_on_aec
 
-STEPS = 20_480
+STEPS, SEEDS = 20_480, 3
 
 
 class EverySeat(gymnasium.Env):
@@ -44,17 +46,28 @@ class EverySeat(gymnasium.Env):
         return self.aec.observe(self.aec.agent_selection)
 
 
+def tutorial(seed):
+    """The tutorial's pattern, with its settings: SB3's defaults."""
+    return MaskablePPO("MlpPolicy", EverySeat(dou_dizhu_v0.env(rules="mini")), seed=seed).learn(STEPS)
+
+
+def mended(seed):
+    """One learner a game, rotating; the others are frozen copies."""
+    return train_on_aec(STEPS, rules="mini", seed=seed)
+
+
 def main():
-    """Train with the tutorial's settings, SB3's defaults, and play the judge's games."""
+    """Train, and play the judge's games."""
     torch.set_num_threads(1)
-    for seed in range(3):
-        model = MaskablePPO("MlpPolicy", EverySeat(dou_dizhu_v0.env(rules="mini")), seed=seed).learn(STEPS)
+    print(f"random: {play(legal_choice(np.random.default_rng(1)), rules='mini').rate.both()} %", flush=True)
+    for way in (mended, tutorial):
+        for seed in range(SEEDS):
+            model = way(seed)
 
-        def act(observations, masks, model=model):
-            return model.predict(observations, action_masks=masks, deterministic=True)[0]
+            def act(observations, masks, model=model):
+                return model.predict(observations, action_masks=masks, deterministic=True)[0]
 
-        print(f"seed {seed}: {play(act, rules='mini').rate.both()} %", flush=True)
-    print(f"random: {play(legal_choice(np.random.default_rng(1)), rules='mini').rate.both()} %")
+            print(f"{way.__name__}, seed {seed}: {play(act, rules='mini').rate.both()} %", flush=True)
 
 
 if __name__ == "__main__":

@@ -242,6 +242,14 @@ PRESETS: dict[str, Rules] = {
             categories=("pass", "solo", "pair", "trio", "bomb"),
             bombs=False,
         ),
+        Rules(
+            "micro",
+            players=2,
+            deck=(2, 2, 2) + (0,) * 10 + (1, 1),
+            hand_size=3,
+            bottom=0,
+            categories=("pass", "solo", "pair", "rocket"),
+        ),
         Rules("half-deck", half_deck=True),
     )
 }

@@ -276,8 +276,9 @@ class State:
 
     def copy(self) -> State:
         """An independent copy."""
-        twin = State(self._row.copy(), self._rules)
-        twin._ring = self._ring.copy()
+        twin = State.__new__(State)
+        twin._row, twin._ring = self._row.copy(), self._ring.copy()
+        twin._rules, twin._rule_words = self._rules, self._rule_words
         twin._log = list(self._log)
         return twin
 

@@ -78,7 +78,8 @@ def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> lis
     """Legal action ids of a row in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     legal_mask(row, rules, mask)
-    return [64 * word + bit for word in range(MASK_WORDS) for bit in range(64) if (int(mask[word]) >> bit) & 1]
+    ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
+    return ids
 
 
 def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:

@@ -19,7 +19,7 @@ from tests.reference import Game, Move, action_path, category_of, readings
 
 DATA = Path(__file__).parent / "data"
 ENOUGH_PATHS = 4_000
-"""No deeper once a depth has so many paths."""
+"""No deeper once a depth has so many paths (or none: a short game has ended)."""
 DEEPEST_BEFORE_A_REDEAL = 3
 GAME_RULES = "bidding"
 
@@ -47,7 +47,7 @@ def perft(rules: Rules, seed: int) -> dict[str, Any]:
     """The entry of one deal."""
     state = State.new(seed, rules)
     counts: list[int] = []
-    while not counts or counts[-1] < ENOUGH_PATHS:
+    while not counts or 0 < counts[-1] < ENOUGH_PATHS:
         if rules.bidding != "fixed" and rules.all_decline == "redeal" and len(counts) == DEEPEST_BEFORE_A_REDEAL:
             break
         counts.append(count_paths(game_of(state), len(counts) + 1))

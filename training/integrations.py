@@ -45,7 +45,7 @@ def shown(program: Path) -> str:
     parts = _SHOWN.findall(program.read_text(encoding="utf-8"))
     if not parts:
         raise IntegrationError(f"{program} marks nothing to be shown: put it between '# [shown' and '# shown]'")
-    return "\n".join(textwrap.dedent(part).strip("\n") for part in parts)
+    return "\n\n".join(textwrap.dedent(part).strip("\n") for part in parts)
 
 
 def counted_lines(source: str) -> int:
@@ -92,16 +92,17 @@ def _table(results: Path) -> str:
 
 def _line(name: str, row: dict[str, Any], program: Path) -> tuple[object, ...]:
     wins, chance = (Interval(**row[key]) for key in ("wins", "random"))
-    versions = row["versions"]
+    versions = {package: version.partition("+")[0] for package, version in row["versions"].items()}
+    clock = " (wall clock)" if row.get("clock") == "perf_counter" else ""
     return (
         f"`{name}`",
         f"{row['library']} {versions[row['library']]}",
-        ", ".join(versions[which].partition("+")[0] for which in ("python", "torch", "gymnasium", "pettingzoo")),
+        ", ".join(versions[which] for which in ("python", "torch", "gymnasium", "pettingzoo")),
         counted_lines(shown(program)),
         f"{row['rules']}, {row['role']}",
         f"{row['steps']:,}",
         wins.both(to="–"),
         chance.both(to="–"),
-        f"{row['through']:,}",
+        f"{row['through']:,}{clock}",
         f"{row['through'] / row['ours']:.0%}",
     )

@@ -23,6 +23,8 @@ EXPERIMENTS = {
     "search-options": "search_options:SEARCH_OPTIONS",
     "search-gains": "search_gains:SEARCH_GAINS",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
+    "exploitability": "exploitability:EXPLOITABILITY",
+    "mini-mccfr": "mini_mccfr:MINI_MCCFR",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

@@ -21,15 +21,11 @@ def main():
 
     import ddz_env  # noqa: F401
 
-    games = GymEnv(
-        "ddz_env/DouDizhu-v0",
-        num_envs=2,
-        categorical_action_encoding=True,
-        rules="mini",
-        observation="dict",
-        dtype="float32",
-    )
-    env = TransformedEnv(games, DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
+    def make_games():
+        form = {"observation": "dict", "dtype": "float32"}
+        return GymEnv("ddz_env/DouDizhu-v0", num_envs=2, categorical_action_encoding=True, rules="mini", **form)
+
+    env = TransformedEnv(make_games(), DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
     network = MLP(in_features=512, out_features=400, num_cells=[128, 128])
     actor = ProbabilisticActor(
         TensorDictModule(network, ["observation"], ["logits"]),
@@ -54,7 +50,7 @@ def main():
                 optimizer.step()
     # shown]
 
-    random_play = TransformedEnv(games, ActionMask())
+    random_play = TransformedEnv(make_games(), ActionMask())  # the collector has closed the others
 
     def act(observations, masks):
         with torch.no_grad():

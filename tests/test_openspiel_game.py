@@ -1,0 +1,381 @@
+"""``python_ddz``: our game in OpenSpiel, with its own tests, against our own game and against a brute force."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.exact.information_set import shares
+from ddz_env.engine.layout import HIDDEN, MOVES
+from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidOptionError, InvalidRulesError
+from ddz_env.notation import Hand, Move
+from ddz_env.observation import OBSERVATION, observe
+from ddz_env.registry import make_agent
+from ddz_env.rules import PRESETS, Rules
+from ddz_env.state import State
+from ddz_env.view import View
+
+pyspiel = pytest.importorskip("pyspiel")
+
+from ddz_env.openspiel.dealing import PartialDeal  # noqa: E402
+from ddz_env.openspiel.game import DouDizhuGame, DouDizhuState, rules_of  # noqa: E402
+from ddz_env.openspiel.policies import Situation, information_states, tabular_policy  # noqa: E402
+
+TINY = "micro,hand_size=2"
+"""Micro with two cards each: small enough to be solved in a test."""
+LONG = pytest.mark.long
+HISTORIES = 14_860
+"""Histories of micro: 87 of chance, 139 deals and what follows them."""
+
+
+def load(rules: str) -> DouDizhuGame:
+    game: DouDizhuGame = pyspiel.load_game("python_ddz", {"rules": rules})
+    return game
+
+
+def deals_of(rules: Rules) -> Iterator[tuple[PartialDeal, float]]:
+    """Every finished deal with its probability."""
+    waiting = [(PartialDeal.start(rules), 1.0)]
+    while waiting:
+        deal, probability = waiting.pop()
+        if deal.is_done:
+            yield deal, probability
+        else:
+            waiting += [(deal.give(action), probability * share) for action, share in deal.outcomes]
+
+
+def random_states(game: DouDizhuGame, seed: int) -> Iterator[DouDizhuState]:
+    """The states of a random game after the deal, the last one included."""
+    rng, state = np.random.default_rng(seed), game.new_initial_state()
+    while not state.is_terminal():
+        if state.is_chance_node():
+            actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+            state.apply_action(int(rng.choice(actions, p=probabilities)))
+        else:
+            yield state
+            state.apply_action(int(rng.choice(state.legal_actions())))
+    yield state
+
+
+@pytest.mark.parametrize("rules", ["micro", "mini", "standard", "bidding,doubling=true"])
+def test_openspiel_s_own_test_of_games(rules: str) -> None:
+    pyspiel.random_sim_test(load(rules), num_sims=1, serialize=True, verbose=False)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rules", [name for name in PRESETS if name != "half-deck"])
+@pytest.mark.parametrize("scoring", ["win", "stake", "botzone"])
+def test_openspiel_s_own_test_of_every_preset(rules: str, scoring: str) -> None:
+    game = pyspiel.load_game("python_ddz", {"rules": rules, "scoring": scoring})
+    pyspiel.random_sim_test(game, num_sims=10, serialize=True, verbose=False)
+
+
+@pytest.mark.parametrize("rules", ["standard", "bidding", "douzero", "mini"])
+def test_a_game_is_the_same_game_of_ours(rules: str) -> None:
+    game, ours = load(rules), None
+    for state in random_states(game, seed=4):
+        theirs = state.game
+        assert theirs is not None
+        if ours is None:
+            *hands, last = state.deal.hands()
+            bottom = last if game.rules.bottom else ""
+            hands = hands[: game.rules.players]
+            openers = (State.from_hands(hands, bottom, game.rules, seed=seed) for seed in itertools.count())
+            ours = next(opened for opened in openers if opened.seat == theirs.seat)
+        else:
+            ours.step_action(state.history()[-1])
+        assert state.is_terminal() == ours.is_over
+        assert state.legal_actions() == ours.legal_actions()
+        assert state.is_terminal() or state.current_player() == ours.seat
+        assert state.returns() == list(ours.returns())
+    assert ours is not None
+    assert ours.is_over
+
+
+@pytest.mark.parametrize(("rules", "number"), [("micro", 139), pytest.param("mini", 8_832, marks=LONG)])
+def test_chance_deals_every_deal_once_with_its_probability(rules: str, number: int) -> None:
+    preset = PRESETS[rules]
+    exact = dict(shares(preset.deck, (preset.hand_size, preset.hand_size)))
+    dealt = {(deal.hands()[0].word, deal.hands()[1].word): probability for deal, probability in deals_of(preset)}
+    assert len(dealt) == number
+    total = sum(exact.values())
+    assert dealt == pytest.approx({hands: ways / total for hands, ways in exact.items()})
+
+
+def test_the_parameters_are_kept() -> None:
+    game = pyspiel.load_game("python_ddz", {"rules": "bidding,doubling=true", "scoring": "win"})
+    for same in (game, pickle.loads(pickle.dumps(game)), pyspiel.load_game(str(game))):
+        assert same.rules == Rules.preset("bidding,doubling=true").replace(scoring="win", all_decline="end")
+    assert pyspiel.load_game("python_ddz").rules == PRESETS["standard"]
+    assert load("botzone").get_type().utility == pyspiel.GameType.Utility.GENERAL_SUM
+    assert load("bidding").get_type().utility == pyspiel.GameType.Utility.ZERO_SUM
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InvalidRulesError, match="unknown rules preset 'minni'"):
+        rules_of("minni")
+    with pytest.raises(InvalidRulesError, match="scoring"):
+        rules_of("mini", "points")
+    with pytest.raises(InvalidRulesError, match="half_deck"):
+        DouDizhuGame({"rules": "half-deck"})
+    with pytest.raises(InvalidRulesError, match="shows"):
+        load("mini").make_py_observer(pyspiel.IIGObservationType(perfect_recall=True, public_info=False))
+    with pytest.raises(IllegalMoveError):
+        next(random_states(load("mini"), 0)).apply_action(0)
+    with pytest.raises(InvalidOptionError, match="looks at the whole state"):
+        tabular_policy({}, make_agent("cheating-minimax"))
+    with pytest.raises(DouDizhuError, match="samples"):
+        tabular_policy({}, make_agent("random"), samples=0)
+
+
+# --- what a player knows ----------------------------------------------------------------------------------------------
+
+
+def count_histories(deal: PartialDeal) -> int:
+    """Histories of our own game from a deal on, those of chance included."""
+    known: dict[bytes, int] = {}
+
+    def below(state: State) -> int:
+        key = state.row[:MOVES].tobytes()
+        if key not in known:
+            known[key] = 1 + sum(below(after(state, action)) for action in state.legal_actions())
+        return known[key]
+
+    if deal.is_done:
+        return below(State.from_hands(deal.hands()[:2], rules=deal.rules))
+    return 1 + sum(count_histories(deal.give(action)) for action, _ in deal.outcomes)
+
+
+def walk(game: DouDizhuGame) -> list[DouDizhuState]:
+    """Every history of a small game."""
+    states, waiting = [], [game.new_initial_state()]
+    while waiting:
+        states.append(state := waiting.pop())
+        waiting += [state.child(action) for action in state.legal_actions()]
+    return states
+
+
+def test_micro_has_less_than_a_hundred_thousand_histories() -> None:
+    assert count_histories(PartialDeal.start(PRESETS["micro"])) == HISTORIES <= 10**5
+
+
+@pytest.mark.parametrize(
+    ("rules", "histories", "information_states"),
+    [(TINY, 1_319, 174), pytest.param("micro", HISTORIES, 3_247, marks=LONG)],
+)
+def test_an_information_state_is_the_hand_and_the_moves(rules: str, histories: int, information_states: int) -> None:
+    """Of all histories: equal strings where hand and moves are equal, and nowhere else."""
+    told: dict[str, set[Any]] = defaultdict(set)
+    known: dict[Any, set[str]] = defaultdict(set)
+    states = walk(load(rules))
+    for state in states:
+        if state.current_player() >= 0:
+            player = state.current_player()
+            moves = tuple(pair.action for pair in state.full_history() if pair.player >= 0)
+            knowledge = player, state.deal.hands()[player], moves
+            told[state.information_state_string()].add(knowledge)
+            known[knowledge].add(state.information_state_string())
+    assert len(states) == histories
+    assert len(told) == len(known) == information_states
+    assert max(map(len, told.values())) == max(map(len, known.values())) == 1
+
+
+@pytest.mark.parametrize("rules", ["standard", "bidding", "mini", "perfect"])
+def test_other_deals_that_a_player_cannot_tell_apart(rules: str) -> None:
+    """Resampled states look the same to the player, whatever else is dealt; to others they look different."""
+    rng, different = np.random.default_rng(1), 0
+    for number, state in enumerate(random_states(load(rules), seed=2)):
+        if state.is_terminal() or number % 7 or "..." in str(state):  # a half-built move is not in sight
+            continue
+        for player in range(state.num_players()):
+            twin = state.resample_from_infostate(player, rng.random)
+            assert twin.information_state_string(player) == state.information_state_string(player)
+            assert twin.information_state_tensor(player) == state.information_state_tensor(player)
+            assert twin.observation_tensor(player) == state.observation_tensor(player)
+            if player == state.current_player():
+                assert twin.legal_actions() == state.legal_actions()
+            different += str(twin) != str(state)
+    assert (different == 0) == (rules == "perfect")
+
+
+def test_resampling_is_uniform_over_cards() -> None:
+    """The second hand of micro holds each unseen rank as often as its number of cards says."""
+    state, rng = next(random_states(load("micro"), seed=0)), np.random.default_rng(3)
+    assert state.game is not None
+    pool = Hand.from_word(int(state.game.view(0).row[HIDDEN])).counts
+    number, seen = 300, np.zeros(15)
+    for _ in range(number):
+        twin = state.resample_from_infostate(0, rng.random)
+        assert twin.game is not None
+        seen += twin.game.hand(1).counts
+    expected = np.array(pool) / sum(pool) * 3
+    assert abs(seen / number - expected).max() < 5 * (0.7 / number) ** 0.5
+
+
+def test_half_a_move_is_seen_by_its_player_alone() -> None:
+    for seed in range(20):
+        before = None
+        for state in random_states(load("standard"), seed):
+            assert state.game is not None
+            strings = [state.information_state_string(player) for player in range(3)]
+            if state.game.stage == "kicker" and before is not None:
+                changed = [player for player in range(3) if strings[player] != before[player]]
+                assert changed == [state.current_player()]
+                return
+            before = strings
+    pytest.fail("no move with kickers was played")
+
+
+def test_observations_are_those_of_the_environments() -> None:
+    for state in random_states(load("standard"), seed=5):
+        for player in range(3):
+            observation = np.array(state.observation_tensor(player), np.float32)
+            assert (observation * np.maximum(OBSERVATION.high, 1)).round().tolist() == observe(
+                state.game, player
+            ).tolist()
+
+
+# --- OpenSpiel's algorithms -------------------------------------------------------------------------------------------
+
+
+def best_response(items: Sequence[tuple[State, float]], player: int) -> float:
+    """What a player wins who answers uniform play as well as possible, from states that look alike to him."""
+    state = items[0][0]
+    if state.is_over:
+        return sum(weight * state.returns()[player] for state, weight in items)
+    if state.seat == player:
+        return max(best_response([(after(s, a), w) for s, w in items], player) for a in state.legal_actions())
+    legal = {action for state, _ in items for action in state.legal_actions()}
+    replies = (
+        [(after(s, a), w / len(s.legal_actions())) for s, w in items if a in s.legal_actions()] for a in sorted(legal)
+    )
+    return sum(best_response(left, player) for left in replies)
+
+
+def after(state: State, action: int) -> State:
+    twin = state.copy()
+    twin.step_action(action)
+    return twin
+
+
+def test_the_exploitability_of_uniform_play_is_that_of_a_brute_force() -> None:
+    game = load(TINY)
+    tree = pyspiel.convert_to_cached_tree(game)
+    won = 0.0
+    for player in (0, 1):
+        by_hand = defaultdict(list)
+        for deal, probability in deals_of(game.rules):
+            hands = deal.hands()
+            by_hand[hands[player]].append((State.from_hands(hands[:2], rules=game.rules), probability))
+        won += sum(best_response(items, player) for items in by_hand.values())
+    assert pyspiel.nash_conv(tree, pyspiel.UniformRandomPolicy(tree), True) == pytest.approx(won)
+
+
+def test_cfr_converges() -> None:
+    tree = pyspiel.convert_to_cached_tree(load(TINY))
+    solver = pyspiel.CFRPlusSolver(tree)
+    before = pyspiel.nash_conv(tree, solver.average_policy(), True)
+    for _ in range(30):
+        solver.evaluate_and_update_policy()
+    assert before > 0.5
+    assert pyspiel.nash_conv(tree, solver.average_policy(), True) < 0.01
+
+
+@pytest.mark.long
+def test_cfr_solves_micro() -> None:
+    tree = pyspiel.convert_to_cached_tree(load("micro"))
+    solver = pyspiel.CFRPlusSolver(tree)
+    for _ in range(200):
+        solver.evaluate_and_update_policy()
+    assert pyspiel.nash_conv(tree, solver.average_policy(), True) < 2e-4
+    value, _ = pyspiel.expected_returns(tree.new_initial_state(), solver.average_policy(), -1, False)
+    assert value == pytest.approx(0.475, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rules", "expectimax"])
+def test_the_table_of_an_agent_plays_as_the_agent(name: str) -> None:
+    """Its return against random play as player 1, over all deals: by OpenSpiel and by walking through our game."""
+    game, agent = load(TINY), make_agent(name)
+    situations = information_states(game)
+    table = tabular_policy(situations, agent, samples=2)
+    assert set(table.policy_table()) == set(situations)
+    uniform = pyspiel.UniformRandomPolicy(game)
+    expected = pyspiel.expected_returns(game.new_initial_state(), [table, uniform], -1, False)[0]
+
+    def value(state: State) -> float:
+        if state.is_over:
+            return state.returns()[0]
+        moves = [agent.act(state.view(), np.random.default_rng(0))] if state.seat == 0 else state.legal_moves()
+        return float(np.mean([value(after(state, move.main)) for move in moves]))
+
+    ours = sum(
+        probability * value(State.from_hands(deal.hands()[:2], rules=game.rules))
+        for deal, probability in deals_of(game.rules)
+    )
+    assert expected == pytest.approx(ours)
+
+
+class Choosing:
+    """Plays the first two of some moves in the ratio of one to two."""
+
+    name, cheats = "choosing", False
+
+    def __init__(self, moves: Sequence[Move]) -> None:
+        self._moves = itertools.cycle((moves[0], moves[1], moves[1]))
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return next(self._moves)
+
+
+def test_kickers_have_their_share_among_the_moves_with_the_same_body() -> None:
+    state = next(random_states(load("standard"), seed=next(trio_seeds())))
+    assert state.game is not None
+    moves = [move for move in state.game.legal_moves() if move.category == "trio+solo"][:2]
+    kickers = state.child(moves[0].main)
+    assert moves[0].main == moves[1].main
+    before = state.information_state_string(), moves[0].main
+    situations = {before[0]: Situation(state, None), kickers.information_state_string(): Situation(kickers, before)}
+    table = tabular_policy(situations, Choosing(moves), samples=3).policy_table()
+    assert {action: share for action, share in table[before[0]] if share} == {moves[0].main: 1}
+    told = {action: share for action, share in table[kickers.information_state_string()] if share}
+    assert told == pytest.approx({moves[0].actions[1]: 1 / 3, moves[1].actions[1]: 2 / 3})
+
+
+def trio_seeds() -> Iterator[int]:
+    for seed in itertools.count():
+        state = next(random_states(load("standard"), seed))
+        assert state.game is not None
+        if any(move.category == "trio+solo" for move in state.game.legal_moves()):
+            yield seed
+
+
+def test_outcome_sampling_and_search_play_mini() -> None:
+    ismcts = pytest.importorskip("open_spiel.python.algorithms.ismcts")
+    mcts = pytest.importorskip("open_spiel.python.algorithms.mcts")
+    game = load("mini")
+    solver = pyspiel.OutcomeSamplingMCCFRSolver(game)
+    for _ in range(20):
+        solver.run_iteration()
+    state = next(random_states(game, seed=1))
+    policy = solver.average_policy().action_probabilities(state)
+    assert sum(policy.values()) == pytest.approx(1)
+    evaluator = mcts.RandomRolloutEvaluator(1, np.random.RandomState(0))
+    bot = ismcts.ISMCTSBot(game, evaluator, uct_c=1.0, max_simulations=10, random_state=np.random.RandomState(0))
+    assert bot.step(state) in state.legal_actions()
+
+
+def test_openspiel_s_environment_for_learners() -> None:
+    rl_environment = pytest.importorskip("open_spiel.python.rl_environment")
+    environment = rl_environment.Environment(load("bidding"))
+    rng, step = np.random.default_rng(0), environment.reset()
+    while not step.last():
+        player = step.observations["current_player"]
+        assert len(step.observations["info_state"][player]) == environment.observation_spec()["info_state"][0]
+        step = environment.step([int(rng.choice(step.observations["legal_actions"][player]))])
+    assert sum(step.rewards) == 0

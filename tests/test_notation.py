@@ -59,7 +59,7 @@ def test_move_text_parses_back_for_every_main_group(preset: str) -> None:
         if move.category in rules.categories:
             assert Move.parse(str(move), rules) == move
             checked += 1
-    assert checked >= (30 if preset == "mini" else 270)
+    assert checked >= (30 if preset in ("mini", "micro") else 270)
 
 
 @pytest.mark.parametrize("preset", ["standard", "botzone", "rlcard", "openspiel", "mini"])

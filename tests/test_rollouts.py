@@ -148,7 +148,7 @@ def test_the_planned_simulation_plays_legal_moves_only(preset: str, monkeypatch:
         ), "the simulation that was watched is the compiled one"
         moves = after.history[len(state.history) :]
         replies += sum(not move.is_pass and not lead for (_, move), lead in zip(moves, leads(moves), strict=True))
-    assert replies > 6, "tricks are fought over"
+    assert replies >= 6, "tricks are fought over"
 
 
 def leads(moves: list[tuple[int, Move]]) -> list[bool]:

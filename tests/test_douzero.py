@@ -173,7 +173,7 @@ def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Th
 # --- As an agent ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "mini"])
+@pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])
 def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
     assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over

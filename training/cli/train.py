@@ -198,7 +198,7 @@ def imitate(
 @app.command(
     epilog=examples(
         "ddz train distil --out student.safetensors",
-        "ddz train distil runs/first/policy.safetensors --out student.safetensors --decisions 5000000",
+        "ddz train distil teacher.safetensors --out student.safetensors",
         "ddz export student.safetensors --standalone --out standalone.onnx",
     )
 )

@@ -72,7 +72,7 @@ def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
         from agents.external.douzero.checkpoints import load_networks
     except ImportError as error:
         raise MissingTorchError(
-            f"DouZero's checkpoints need PyTorch and safetensors ({error}): {install_hint('train')}"
+            f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}"
         ) from error
     networks = load_networks(options.checkpoints())
     torch.set_num_threads(usable_threads(options.threads))
@@ -104,7 +104,7 @@ class DouZeroAgent:
     not have are valued by their cards, as all others.
 
     Raises:
-        MissingTorchError: If PyTorch or safetensors is not installed.
+        MissingTorchError: If PyTorch is not installed.
         TensorFileError: If a checkpoint is missing, damaged, of another shape, or not finite.
         InvalidAgentOptionError: If an option's value is not allowed.
     """

@@ -199,7 +199,6 @@ def imitate(
     epilog=examples(
         "ddz train distil --out student.safetensors",
         "ddz train distil teacher.safetensors --out student.safetensors",
-        "ddz export student.safetensors --standalone --out standalone.onnx",
     )
 )
 def distil(

@@ -1,18 +1,19 @@
-"""Work shared by processes: the results come in the order of the tasks, however many processes there are."""
+"""Work shared by processes: the results come in the order of the tasks, unless the order in which they end will do."""
 
 from __future__ import annotations
 
 import atexit
+import functools
 import itertools
 import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, Protocol, TypeVar
 
 from training.arena.errors import WorkerDiedError
@@ -68,6 +69,14 @@ def _work(task: Any) -> Any:
     return _worker.play(task)
 
 
+class Share(Protocol[_TaskIn, _ResultOut]):
+    """Has tasks done by workers."""
+
+    def __call__(self, tasks: Sequence[_TaskIn], in_order: bool = True) -> Generator[_ResultOut, None, None]:
+        """The results, in the order of the tasks or, if that is not asked for, each as soon as it is there."""
+        ...
+
+
 def ordered_map(
     make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
 ) -> Generator[_Result, None, None]:
@@ -81,30 +90,33 @@ def ordered_map(
     Raises:
         WorkerDiedError: If a worker process died.
     """
-    workers = min(processes, len(tasks))
-    return _map_here(make, tasks) if workers <= 1 else _map_in_processes(make, tasks, workers)
+    with workers(make, min(processes, len(tasks))) as share:
+        yield from share(tasks)
 
 
-def _map_here(make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task]) -> Generator[_Result, None, None]:
-    with closing(make()) as worker:
-        for task in tasks:
-            yield worker.play(task)
+@contextmanager
+def workers(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
+    """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
 
+    Args:
+        make: As for :func:`ordered_map`.
+        processes: Likewise.
 
-def _map_in_processes(
-    make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
-) -> Generator[_Result, None, None]:
+    Yields:
+        What has tasks done.
+
+    Raises:
+        WorkerDiedError: If a worker process died.
+    """
+    if processes <= 1:
+        with closing(make()) as worker:
+            yield functools.partial(_do_here, worker)
+        return
     strangers = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
-    waiting: deque[Future[_Result]] = deque()
-    left = iter(tasks)
     finished = False
     try:
-        for task in itertools.islice(left, processes * _TASKS_IN_FLIGHT):
-            waiting.append(pool.submit(_work, task))
-        while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))
+        yield functools.partial(_do_in_processes, pool, processes)
         finished = True
     except BrokenProcessPool as error:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
@@ -113,3 +125,26 @@ def _map_in_processes(
             for child in set(multiprocessing.active_children()) - strangers:
                 child.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _do_here(
+    worker: Worker[_Task, _Result], tasks: Sequence[_Task], in_order: bool = True
+) -> Generator[_Result, None, None]:
+    for task in tasks:
+        yield worker.play(task)
+
+
+def _do_in_processes(
+    pool: ProcessPoolExecutor, processes: int, tasks: Sequence[Any], in_order: bool = True
+) -> Generator[Any, None, None]:
+    left = iter(tasks)
+    waiting: deque[Future[Any]] = deque(
+        pool.submit(_work, task) for task in itertools.islice(left, processes * _TASKS_IN_FLIGHT)
+    )
+    while waiting:
+        if not in_order and not waiting[0].done():
+            ended = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+            waiting.remove(ended)
+            waiting.appendleft(ended)
+        yield waiting.popleft().result()
+        waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))

@@ -86,6 +86,39 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
         raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
 
 
+def as_rows(kind: type[_Result], results: Iterable[_Result]) -> list[dict[str, Any]]:
+    """Results as cells by column, numbers as they are and the rest as text: the inverse of :func:`of_rows`."""
+    columns = _columns(kind)
+    return [{column.name: _cell(column, getattr(result, column.name)) for column in columns} for result in results]
+
+
+def _cell(column: _Column, value: Any) -> Any:
+    return value if isinstance(value, (int, float)) else column.text(value)
+
+
+def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse results that were written under other settings, and name these.
+
+    Args:
+        path: Names the results in the message.
+        found: Their settings.
+        wanted: Those of the run that wants to add to them.
+
+    Raises:
+        SettingsMismatchError: If they differ.
+    """
+    wanted = json.loads(json.dumps(wanted))
+    different = [
+        f"{name}: the file has {found.get(name)!r}, this run {wanted.get(name)!r}"
+        for name in sorted({*found, *wanted})
+        if found.get(name) != wanted.get(name)
+    ]
+    if different:
+        raise SettingsMismatchError(
+            f"{path} was written under other settings ({'; '.join(different)}); name another file"
+        )
+
+
 class ResultStore(Generic[_Result]):
     """Results that grow in memory, and on disk where a file is named.
 
@@ -243,17 +276,9 @@ class ResultStore(Generic[_Result]):
 
     def _check(self, settings: Mapping[str, Any], names: Sequence[str]) -> None:
         """Refuse a file of other settings or columns, and name them."""
-        wanted = {**json.loads(json.dumps(self._given)), "columns": [column.name for column in self._columns]}
-        found = {**settings, "columns": list(names) or wanted["columns"]}
-        different = [
-            f"{name}: the file has {found.get(name)!r}, this run {wanted.get(name)!r}"
-            for name in sorted({*found, *wanted})
-            if found.get(name) != wanted.get(name)
-        ]
-        if different:
-            raise SettingsMismatchError(
-                f"{self.path} was written under other settings ({'; '.join(different)}); name another file"
-            )
+        columns = [column.name for column in self._columns]
+        found = {**settings, "columns": list(names) or columns}
+        check_settings(self.path, found, {**self._given, "columns": columns})
 
     def _first_line(self) -> str:
         settings = {"settings": self.settings} if self._is_json else self.settings

@@ -3,6 +3,12 @@
 * A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
   independent, and the interval is somewhat too narrow.
+* A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
+* What is no mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
+  (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
+  clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
+* These hold for a number of deals that was fixed beforehand; :mod:`training.arena.sequential` has those that may be
+  looked at after every deal.
 * Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
   mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
   interval.  It has no width where every deal ended alike.
@@ -15,10 +21,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from training.arena.duplicate import SIDES, GameRecord
 
@@ -74,6 +83,26 @@ class Interval:
         """
         return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.span(form, scale, to)})"
 
+    def percent(self) -> str:
+        """A rate and its interval in per cent, for a narrow column.
+
+        Example:
+            >>> Interval(0.625, 0.55, 0.69, 10).percent()
+            '62.5 (55–69)'
+        """
+        if not self.half_width > 0:
+            return self.text()
+        return f"{self.text()} ({self.span('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
+
+    def score(self) -> str:
+        """A score and half its interval's width, with as many digits as that is worth.
+
+        Example:
+            >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
+            ('+0.25 ±0.04', '+0.250 ±0.010')
+        """
+        return self.plus_minus(3 if 0 < self.half_width <= 0.02 else 2)
+
     def plus_minus(self, digits: int = 2) -> str:
         """A score with half the width of its interval, where it has one.
 
@@ -123,6 +152,73 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
     squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
     margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
     return Interval(mean, mean - margin, mean + margin, count)
+
+
+def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Interval:
+    """By how much one agent does better than another on the deals that both have played, with its 95 % interval.
+
+    Args:
+        first: A value a deal, such as the share of games won (:func:`wins_by_deal`).
+        second: The same of the agent that is compared with.
+
+    Example:
+        >>> paired_difference({1: 1.0, 2: 0.5, 3: 0.5}, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0}).both("+.1f")
+        '+33.3 (+0.7 to +66.0)'
+    """
+    return normal_interval([value - second[deal] for deal, value in first.items() if deal in second])
+
+
+_MOST_WEIGHTS = 4_000_000
+"""Draws that are in memory at a time; the draws do not depend on it."""
+
+
+def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
+    """The sums over clusters that are drawn anew, with replacement.
+
+    Args:
+        values: What is summed, a cluster a row: ``[clusters, columns]``.
+        replicates: How often all clusters are drawn.
+        seed: Seed of the draws.
+
+    Returns:
+        Sums, ``[replicates, columns]``.
+    """
+    rng, clusters = np.random.default_rng(seed), len(values)
+    share, step = np.full(clusters, 1 / clusters), max(1, _MOST_WEIGHTS // clusters)
+    pieces = [
+        rng.multinomial(clusters, share, size=min(step, replicates - start)).astype(np.float64) @ values
+        for start in range(0, replicates, step)
+    ]
+    return np.concatenate(pieces)
+
+
+def percentile_interval(estimate: float, replicates: NDArray[np.float64], count: int) -> Interval:
+    """An estimate with the middle 95 % of its replicates ``[replicates]``; without ends where there are no two."""
+    if len(replicates) < 2:
+        return Interval(estimate, math.nan, math.nan, count)
+    low, high = np.quantile(replicates, [0.025, 0.975])
+    return Interval(estimate, float(low), float(high), count)
+
+
+def bootstrap_interval(clusters: Iterable[Sequence[float]], replicates: int = 2000, seed: int = 0) -> Interval:
+    """The mean of values that come in clusters, with the 95 % interval of a bootstrap that draws whole clusters.
+
+    Every value counts alike, as in :func:`clustered_interval`.
+
+    Example:
+        >>> interval = bootstrap_interval([[1, 1], [0, 1], [1, 0], [0, 0]] * 10)
+        >>> round(interval.mean, 3), round(interval.half_width, 2), interval.count
+        (0.5, 0.11, 80)
+    """
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    if count == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = sum(map(sum, groups)) / count
+    if len(groups) == 1:
+        return Interval(mean, math.nan, math.nan, count)
+    sums = bootstrap_sums(np.array([(sum(group), len(group)) for group in groups], dtype=np.float64), replicates, seed)
+    return percentile_interval(mean, sums[:, 0] / sums[:, 1], count)
 
 
 def within(interval: Interval, least: float, most: float) -> Interval:
@@ -183,7 +279,12 @@ class AgentResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, an interval as a dict; NaN becomes None."""
-        return {name: _plain(value) for name, value in dataclasses.asdict(self).items()}
+        return plain_values(self)
+
+
+def plain_values(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, an interval as a dict; NaN becomes None."""
+    return {name: _plain(value) for name, value in dataclasses.asdict(result).items()}
 
 
 def _plain(value: Any) -> Any:
@@ -238,12 +339,33 @@ _Sample = tuple[GameRecord, str]
 """A game and the letter of the agent in question."""
 
 
-def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> list[float]:
+def _by_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> dict[int, float]:
     """The mean of a value over the games of each deal."""
     deals: dict[int, list[float]] = {}
     for record, letter in samples:
         deals.setdefault(record.deal, []).append(value(record, letter))
-    return [fmean(values) for values in deals.values()]
+    return {deal: fmean(values) for deal, values in deals.items()}
+
+
+def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> list[float]:
+    return list(_by_deal(samples, value).values())
+
+
+def wins_by_deal(records: Iterable[GameRecord], agent: str, opponent: str | None = None) -> dict[int, float]:
+    """The share of its games that an agent won, by number of the deal.
+
+    Args:
+        records: Games.
+        agent: Its label.
+        opponent: The label of the opponent whose games count; all by default.
+    """
+    samples = [
+        (record, letter)
+        for record in records
+        for letter, other in ("ab", "ba")
+        if record.label(letter) == agent and opponent in (None, record.label(other))
+    ]
+    return _by_deal(samples, win_share)
 
 
 def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:

@@ -18,6 +18,7 @@ from training.cli.export import export
 from training.cli.help import examples
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
+from training.cli.rate import rate
 from training.cli.reproduce import app as reproduce
 from training.cli.train import app as train
 
@@ -45,6 +46,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz play",
         "ddz play --agents 'rules;policy' --role peasant-up --hints rollout",
         "ddz play --agents rules --rules bidding,doubling=true --seed 7",
+    ),
+    rate: (
+        "ddz rate random random-staged rules rlcard-rule --deals 100",
+        "ddz rate rules policy rollout --out my.sqlite --resume --until-decided",
+        "ddz rate --out my.sqlite --anchor rules --plot ratings.png",
     ),
     rules: ("ddz rules", "ddz rules bidding,doubling=true"),
     actions: ("ddz actions", "ddz actions 333444+57", "ddz actions 42"),

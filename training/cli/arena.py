@@ -81,7 +81,7 @@ def arena(
         raise InvalidArenaError("--resume needs the file: --out FILE")
     contest = Arena(tuple(agents), preset, seed, timing, time_limit, on_fault, tuple(name or ()))
     store, ended = contest.store(out, resume), None
-    with _fault_warnings() as warned:
+    with fault_warnings() as warned:
         try:
             with other_code(allow_other_code):
                 records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
@@ -101,7 +101,7 @@ def arena(
 
 
 @contextmanager
-def _fault_warnings() -> Iterator[list[str]]:
+def fault_warnings() -> Iterator[list[str]]:
     """Collect what is said of agents that fail when they are closed, each text once; other warnings go their way."""
     from training.arena.errors import AgentFaultWarning
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from training.arena.statistics import AgentResult
 from training.bench.benchmark import machine, machine_lines
-from training.cli.tables import NOTE, milliseconds, percent, score
+from training.cli.tables import NOTE, milliseconds
 from training.demo.fresh import SETTINGS, LearningPoint
 from training.demo.report import Page, Section, learning_curve, strength_bars, win_matrix
 from training.experiments.plotting import can_plot
@@ -60,8 +60,8 @@ def _benchmark(shown: Shown) -> Section:
         (
             result.agent,
             str(result.games),
-            *(percent(rate) for rate in (result.wins, result.landlord_wins, result.peasant_wins)),
-            score(result.score),
+            *(rate.percent() for rate in (result.wins, result.landlord_wins, result.peasant_wins)),
+            result.score.score(),
             milliseconds(result.ms_per_decision),
         )
         for result in shown.ranking

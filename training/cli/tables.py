@@ -17,18 +17,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from training.arena.duplicate import GameRecord
     from training.arena.statistics import AgentResult, Interval
-
-
-def percent(interval: Interval) -> str:
-    """A rate and its interval in per cent, for example ``62.5 (55–69)``."""
-    if not interval.half_width > 0:
-        return interval.text()
-    return f"{interval.text()} ({interval.span('.0f' if interval.half_width > 0.02 else '.1f', to='–')})"
-
-
-def score(interval: Interval) -> str:
-    """A score and half its interval's width, for example ``+0.25 ±0.04``."""
-    return interval.plus_minus(3 if 0 < interval.half_width <= 0.02 else 2)
+    from training.league.bradley_terry import Rating
 
 
 def milliseconds(value: float) -> str:
@@ -44,7 +33,10 @@ _WIDE, _NARROW = 120, 100
 
 def _columns(width: int) -> list[_Column]:
     """The columns that fit a screen."""
-    rate: Callable[[Interval], str] = percent if width >= _NARROW else lambda interval: interval.text()
+
+    def rate(interval: Interval) -> str:
+        return interval.percent() if width >= _NARROW else interval.text()
+
     columns: list[_Column] = []
     if width >= _NARROW:
         columns.append(("deals", lambda result: str(result.deals)))
@@ -53,16 +45,16 @@ def _columns(width: int) -> list[_Column]:
     columns += [
         ("win %\nlandlord", lambda result: rate(result.landlord_wins)),
         ("win %\npeasants", lambda result: rate(result.peasant_wins)),
-        ("win %\noverall", lambda result: percent(result.wins)),
+        ("win %\noverall", lambda result: result.wins.percent()),
     ]
     if width >= _WIDE:
         columns += [
-            ("score\nlandlord", lambda result: score(result.landlord_score)),
-            ("score\npeasants", lambda result: score(result.peasant_score)),
+            ("score\nlandlord", lambda result: result.landlord_score.score()),
+            ("score\npeasants", lambda result: result.peasant_score.score()),
         ]
     return [
         *columns,
-        ("score\noverall", lambda result: score(result.score)),
+        ("score\noverall", lambda result: result.score.score()),
         ("ms per\ndecision", lambda result: milliseconds(result.ms_per_decision)),
     ]
 
@@ -151,7 +143,7 @@ def write_json(path: Path, settings: dict[str, Any], results: Sequence[AgentResu
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_csv(path: Path, results: Sequence[AgentResult]) -> None:
+def write_csv(path: Path, results: Sequence[AgentResult | Rating]) -> None:
     """Write results as comma-separated values, three columns an interval."""
     rows = [_flat(result.as_dict()) for result in results]
     path.parent.mkdir(parents=True, exist_ok=True)

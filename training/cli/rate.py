@@ -1,0 +1,159 @@
+"""``ddz rate``: a league on duplicate deals, and what its agents are rated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.arena import fault_warnings
+from training.cli.console import complain, counting_bar
+from training.cli.experiment import OtherCode, Plot, draw, show
+from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.help import RULES
+from training.cli.outputs import output_file
+from training.cli.signals import EXIT_INTERRUPTED
+from training.cli.tables import fault_lines, write_csv
+
+if TYPE_CHECKING:
+    from training.arena.round_robin import Arena
+
+
+def _league_file(path: Path | None) -> Path | None:
+    from training.league.store import SUFFIXES
+
+    return output_file(*SUFFIXES)(path)
+
+
+def rate(
+    agents: Annotated[
+        list[str] | None,
+        typer.Argument(help="Agents, as for ddz arena. Without any, only the tables of the file are printed."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Save every game here as it is played: FILE.sqlite or FILE.db.", callback=_league_file)
+    ] = Path("league.sqlite"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume the file of --out; agents that are new to it join the league.")
+    ] = False,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),
+    ] = None,
+    deals: Annotated[
+        int, typer.Option(min=1, help="Duplicate deals per pair on average; a deal is two games, six with bidding.")
+    ] = 200,
+    block: Annotated[int, typer.Option(min=1, help="Deals that are scheduled at a time.")] = 25,
+    until_decided: Annotated[
+        bool,
+        typer.Option("--until-decided", help="End as soon as it is known of every pair who is better (error 5 %)."),
+    ] = False,
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    allow_other_code: OtherCode = False,
+    timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs save equal games.")] = True,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001,
+            help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
+        ),
+    ] = None,
+    on_fault: Annotated[
+        str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
+    ] = "lose",
+    anchor: Annotated[
+        str | None, typer.Option(help="The agent that is rated 0; by default the mean of the league is 0.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the ratings here.", callback=output_file())] = None,
+    cross_csv: Annotated[
+        Path | None, typer.Option(help="Write the results of every pair here.", callback=output_file())
+    ] = None,
+    plot: Plot = None,
+) -> None:
+    """Rate agents in a league on duplicate deals; who plays next is whoever's games tell most."""
+    from ddz_env import Rules
+    from ddz_env.errors import DouDizhuError, unknown
+    from training.arena.errors import InvalidArenaError
+    from training.arena.round_robin import Arena
+
+    ended: BaseException | None = None
+    with fault_warnings() as warned:
+        if agents:
+            contest = Arena(tuple(agents), Rules.preset(rules), seed, timing, time_limit, on_fault, tuple(name or ()))
+            if anchor is not None and anchor not in contest.labels and not resume:
+                raise InvalidArenaError(unknown("anchor", anchor, contest.labels))
+            try:
+                _play(contest, out, resume, allow_other_code, deals, block, processes, until_decided)
+            except (KeyboardInterrupt, DouDizhuError) as error:
+                ended = error
+        if ended is None or isinstance(ended, KeyboardInterrupt):
+            failed = _report(out, anchor, csv, cross_csv, plot)
+    for text in warned:
+        complain(text)
+    if isinstance(ended, DouDizhuError):
+        raise ended
+    if ended is not None:
+        complain(f"interrupted; {out} is valid, resume it with --resume")
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if agents and (warned or failed):
+        raise typer.Exit(EXIT_AGENT_FAILED)
+
+
+def _play(
+    contest: Arena,
+    out: Path,
+    resume: bool,
+    allow_other_code: bool,
+    deals: int,
+    block: int,
+    processes: int,
+    until_decided: bool,
+) -> None:
+    """Play and show how far the league is."""
+    from contextlib import closing
+
+    from training.arena.provenance import other_code
+    from training.league.playing import play_league
+    from training.league.store import LeagueStore
+
+    with closing(LeagueStore(out, contest, resume)) as store, other_code(allow_other_code), counting_bar() as progress:
+        bar = progress.add_task(f"deals × {contest.pairs} pairs", total=None, visible=False)
+        play_league(
+            store,
+            deals,
+            block=block,
+            processes=processes,
+            until_decided=until_decided,
+            on_progress=lambda done, total: progress.update(bar, completed=done, total=total, visible=True),
+        )
+
+
+def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | None, plot: Path | None) -> bool:
+    """Print the tables of a file and write what was asked for; whether an agent lost a game by a fault."""
+    from contextlib import closing
+
+    from training.arena.statistics import summarize
+    from training.league.bradley_terry import rate as rated
+    from training.league.report import cross_table, plot_ratings, ratings_table
+    from training.league.store import League
+
+    with closing(League(out)) as league:
+        games, settings = league.games(), league.settings
+    if not games:
+        complain(f"{out} holds no games yet")
+        return False
+    ratings, advantage = rated(games, anchor)
+    title = f"{len(games)} games · {settings['rules']['name']} rules · seed {settings['seed']}"
+    show(ratings_table(ratings, advantage, title))
+    show(cross_table(ratings, games))
+    for line in fault_lines(games):
+        complain(line)
+    if csv is not None:
+        write_csv(csv, ratings)
+    if cross_csv is not None:
+        write_csv(cross_csv, summarize(games))
+    draw(plot, lambda path: plot_ratings(ratings, path))
+    return any(game.fault_by for game in games)

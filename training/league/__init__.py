@@ -1,0 +1,1 @@
+"""Leagues: many agents on duplicate deals, every game in one database, and what they are rated by."""

@@ -311,6 +311,14 @@ def win_share(record: GameRecord, letter: str) -> float:
     return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
 
 
+def balance(record: GameRecord, letter: str) -> float:
+    """A game as a win, a loss or something between: one half where both agents' seats won in equal shares.
+
+    With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
+    """
+    return (1 + win_share(record, letter) - win_share(record, "ab"[letter == "a"])) / 2
+
+
 def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
     """An agent's score in a game, from the seats of one side only if that is asked for."""
     returns: tuple[float, ...] = getattr(record, scoring)
@@ -351,13 +359,19 @@ def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], flo
     return list(_by_deal(samples, value).values())
 
 
-def wins_by_deal(records: Iterable[GameRecord], agent: str, opponent: str | None = None) -> dict[int, float]:
+def wins_by_deal(
+    records: Iterable[GameRecord],
+    agent: str,
+    opponent: str | None = None,
+    value: Callable[[GameRecord, str], float] = win_share,
+) -> dict[int, float]:
     """The share of its games that an agent won, by number of the deal.
 
     Args:
         records: Games.
         agent: Its label.
         opponent: The label of the opponent whose games count; all by default.
+        value: What a game counts; :func:`balance` where one half must mean that neither is better.
     """
     samples = [
         (record, letter)
@@ -365,7 +379,7 @@ def wins_by_deal(records: Iterable[GameRecord], agent: str, opponent: str | None
         for letter, other in ("ab", "ba")
         if record.label(letter) == agent and opponent in (None, record.label(other))
     ]
-    return _by_deal(samples, win_share)
+    return _by_deal(samples, value)
 
 
 def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:

@@ -2,7 +2,7 @@
 
 * **Overall**: agent i wins a share 1 / (1 + 10 ** ((r_j - r_i) / 400)) of its games against j (R. A. Bradley and M. E.
   Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the scale is Elo's).  A game in which nobody
-  bid is half a win; after an auction each agent has its share of the seats that won.
+  bid is half a win, as is one after an auction in which both agents' seats won in equal shares.
 * **By role**: landlord i beats the peasants of j with log odds ``advantage + landlord_i - peasants_j``; of two agents
   who are peasants together the mean counts.  Both columns have the mean 0, so they compare agents in the same role.
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ddz_env.errors import unknown
 from training.arena.duplicate import SIDES, GameRecord
 from training.arena.errors import InvalidArenaError
-from training.arena.statistics import Interval, bootstrap_sums, percentile_interval, plain_values, win_share
+from training.arena.statistics import Interval, balance, bootstrap_sums, percentile_interval, plain_values, win_share
 
 ELO = 400 / math.log(10)
 """Points of a rating for each unit of log odds."""
@@ -140,7 +140,7 @@ def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[_Gam
     deals: dict[int, int] = {}
     for game in records:
         deal = deals.setdefault(game.deal, len(deals))
-        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), win_share(game, "a"))
+        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), balance(game, "a"))
         if game.winner:
             others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
             against = tuple((peasants[place[label]], -1 / len(others)) for label in others)

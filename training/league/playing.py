@@ -12,7 +12,7 @@ from training.arena.errors import InvalidArenaError
 from training.arena.ordered_map import Share, workers
 from training.arena.results import OnProgress, no_progress
 from training.arena.sequential import decided
-from training.arena.statistics import wins_by_deal
+from training.arena.statistics import balance, wins_by_deal
 from training.league.schedule import next_round
 from training.league.store import LeagueStore, Pair, pairs_of
 
@@ -25,7 +25,7 @@ def decided_pairs(games: Iterable[GameRecord], error: float = ERROR) -> set[Pair
 
     Each pair has its own confidence sequence, with an equal part of the error (Bonferroni).
     """
-    shares = {pair: wins_by_deal(played, pair[0]) for pair, played in by_pair(games).items()}
+    shares = {pair: wins_by_deal(played, pair[0], value=balance) for pair, played in by_pair(games).items()}
     pairs = len(pairs_of({label for pair in shares for label in pair}))
     found = set()
     for (a, b), by_deal in shares.items():

@@ -24,7 +24,7 @@ from training.arena.one_writer import claim
 from training.arena.provenance import Provenance
 from training.arena.results import as_rows, check_settings, of_rows
 from training.arena.round_robin import Arena
-from training.arena.statistics import win_share
+from training.arena.statistics import balance
 
 FORMAT = "ddz-league-1"
 SUFFIXES = (".sqlite", ".db")
@@ -215,7 +215,7 @@ class LeagueStore(League):
 
     def _count(self, game: GameRecord) -> None:
         played, won = self.tally.get((game.a, game.b), (0, 0.0))
-        self.tally[game.a, game.b] = played + 1, won + win_share(game, "a")
+        self.tally[game.a, game.b] = played + 1, won + balance(game, "a")
         self._done.add((game.a, game.b, game.deal))
 
     def _enter(self) -> None:

@@ -1,0 +1,137 @@
+"""Intervals cover what they say, and sequential ones keep their error: by simulation, with fixed seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from training.arena.errors import InvalidArenaError
+from training.arena.sequential import confidence_sequence, decided
+from training.arena.statistics import (
+    Interval,
+    bootstrap_interval,
+    bootstrap_sums,
+    clustered_interval,
+    normal_interval,
+    paired_difference,
+    wilson_interval,
+)
+
+Sample = NDArray[np.float64]
+
+
+def deals(rng: np.random.Generator, count: int, strong: float = 0.8, weak: float = 0.3) -> Sample:
+    """Wins of an agent in two games of each deal, ``[count, 2]``: good cards help the landlord, whoever that is."""
+    landlord_wins = np.where(rng.random((count, 1)) < 0.5, strong, weak)
+    won = rng.random((count, 2)) < landlord_wins
+    return np.stack([won[:, 0], ~won[:, 1]], axis=1).astype(np.float64)
+
+
+def coverage(make: Callable[[np.random.Generator], Interval], truth: float, times: int) -> float:
+    rng = np.random.default_rng(1)
+    intervals = [make(rng) for _ in range(times)]
+    return float(np.mean([interval.low <= truth <= interval.high for interval in intervals]))
+
+
+@pytest.mark.parametrize(
+    ("make", "truth"),
+    [
+        (lambda rng: wilson_interval(rng.binomial(100, 0.65), 100), 0.65),
+        (lambda rng: normal_interval(list(deals(rng, 100).mean(axis=1))), 0.5),
+        (lambda rng: clustered_interval(deals(rng, 100).tolist()), 0.5),
+        (lambda rng: bootstrap_interval(deals(rng, 100).tolist(), 150), 0.5),
+        (
+            lambda rng: paired_difference(
+                dict(enumerate(deals(rng, 100, 0.9, 0.5).mean(axis=1))), dict(enumerate(deals(rng, 100).mean(axis=1)))
+            ),
+            0.0,
+        ),
+    ],
+    ids=["wilson", "normal", "clustered", "bootstrap", "paired"],
+)
+def test_intervals_hold_the_truth_in_about_95_of_100_matches(
+    make: Callable[[np.random.Generator], Interval], truth: float
+) -> None:
+    assert coverage(make, truth, 600) == pytest.approx(0.95, abs=0.025)
+
+
+def test_intervals_that_forget_the_deals_would_be_caught() -> None:
+    careless = coverage(lambda rng: normal_interval(list(deals(rng, 100).ravel())), 0.5, 600)
+    assert careless > 0.975  # duplicate deals make the truth better known than that
+
+
+def test_a_paired_difference_takes_the_deals_that_both_have_played() -> None:
+    luck = np.random.default_rng(0).random(200) * 0.8
+    own, other = dict(enumerate(luck + 0.1)), {deal + 50: value for deal, value in enumerate(luck[50:])}
+    difference = paired_difference(own, other)
+    assert difference.count == 150
+    assert (difference.low, difference.high) == pytest.approx((0.1, 0.1))
+    assert paired_difference({1: 1.0}, {2: 1.0}).count == 0
+
+
+def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
+    clusters = deals(np.random.default_rng(3), 300)
+    uneven = [*clusters.tolist(), *([1.0] for _ in range(100))]
+    drawn, known = bootstrap_interval(uneven, 4000), clustered_interval(uneven)
+    assert (drawn.mean, drawn.low, drawn.high) == pytest.approx((known.mean, known.low, known.high), abs=0.004)
+    assert drawn == bootstrap_interval(uneven, 4000)
+    sums = bootstrap_sums(np.ones((7, 1)), 50)
+    assert sums.shape == (50, 1)
+    assert (sums == 7).all()
+    assert math.isnan(bootstrap_interval([[1.0, 0.0]]).low)
+    assert math.isnan(bootstrap_interval([]).mean)
+
+
+def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = deals(np.random.default_rng(3), 30)
+    whole = bootstrap_sums(values, 100)
+    monkeypatch.setattr("training.arena.statistics._MOST_WEIGHTS", 100)
+    assert (bootstrap_sums(values, 100) == whole).all()
+
+
+# --- looking at every deal --------------------------------------------------
+
+
+def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
+    matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
+    # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.
+    assert np.mean([decided(list(match)) for match in matches]) <= 0.05
+    assert np.mean([decided(list(match), 0.4) for match in matches]) <= 0.4
+    counts = np.arange(1, 301)
+    means = matches.cumsum(axis=1) / counts
+    naive = (abs(means - 0.5) > 1.96 * np.sqrt(means * (1 - means) / counts))[:, 19:]
+    assert naive[:, -1].mean() < 0.08  # looked at once
+    assert naive.any(axis=1).mean() > 0.2
+
+
+def test_a_sequence_is_narrow_enough_to_decide() -> None:
+    rng = np.random.default_rng(4)
+    strong = [rng.choice([0.0, 0.5, 1.0], 600, p=[0.1, 0.5, 0.4]) for _ in range(50)]
+    assert all(decided(list(match)) for match in strong)  # 65 %
+    intervals = [confidence_sequence(list(match)) for match in strong]
+    assert np.mean([interval.low <= 0.65 <= interval.high for interval in intervals]) >= 0.95
+    fixed = [normal_interval(list(match)) for match in strong]
+    ratios = [wide.half_width / narrow.half_width for wide, narrow in zip(intervals, fixed, strict=True)]
+    assert 1.2 < np.mean(ratios) < 2.5  # the page says about twice
+
+
+def test_a_sequence_only_narrows() -> None:
+    shares = list(deals(np.random.default_rng(5), 100).mean(axis=1))
+    widths = [confidence_sequence(shares[:count]).half_width for count in range(101)]
+    assert widths[0] == 0.5
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_a_smaller_error_takes_more_deals() -> None:
+    shares = list(deals(np.random.default_rng(5), 100).mean(axis=1))
+    assert confidence_sequence(shares, 0.001).half_width > confidence_sequence(shares).half_width
+
+
+@pytest.mark.parametrize(("values", "error"), [([1.5], 0.05), ([-0.1], 0.05), ([math.nan], 0.05), ([0.5], 0.0)])
+def test_values_that_a_sequence_does_not_hold_for_are_refused(values: list[float], error: float) -> None:
+    with pytest.raises(InvalidArenaError):
+        confidence_sequence(values, error)

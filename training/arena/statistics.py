@@ -101,17 +101,18 @@ class Interval:
             >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
             ('+0.25 ±0.04', '+0.250 ±0.010')
         """
-        return self.plus_minus(3 if 0 < self.half_width <= 0.02 else 2)
+        return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
 
-    def plus_minus(self, digits: int = 2) -> str:
-        """A score with half the width of its interval, where it has one.
+    def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
+        """The estimate with half the width of its interval, where it has one; a score unless told otherwise.
 
         Example:
-            >>> Interval(0.25, 0.21, 0.29, 10).plus_minus()
-            '+0.25 ±0.04'
+            >>> interval = Interval(0.25, 0.125, 0.375, 10)
+            >>> interval.plus_minus(), interval.plus_minus(".0f", 100)
+            ('+0.25 ±0.12', '25 ±12')
         """
-        score = self.text(f"+.{digits}f", 1)
-        return f"{score} ±{self.half_width:.{digits}f}" if self.half_width > 0 else score
+        estimate = self.text(form, scale)
+        return f"{estimate} ±{scale * self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
 
 
 def normal_interval(values: Sequence[float]) -> Interval:

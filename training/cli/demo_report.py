@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.arena.statistics import AgentResult
+from training.arena.statistics import AgentResult, Interval
 from training.bench.benchmark import machine, machine_lines
 from training.cli.tables import NOTE, milliseconds
 from training.demo.fresh import SETTINGS, LearningPoint
@@ -94,10 +94,11 @@ def _learning(shown: Shown) -> Section:
             f"{point.seconds:.0f}",
             f"{point.decisions:,}",
             point.opponent,
-            f"{100 * point.wins:.0f}",
-            f"{100 * point.low:.0f}–{100 * point.high:.0f}",
+            wins.text(".0f"),
+            wins.span(".0f", to="–"),
         )
         for point in shown.points
+        for wins in (Interval(point.wins, point.low, point.high, config.evaluate_deals),)
     ]
     headings = ("seconds", "decisions", "against", "win %", "95 % interval")
     return Section("Learning curve", text, CURVE, headings, rows)

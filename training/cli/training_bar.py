@@ -82,7 +82,6 @@ def _evaluation_table(found: Sequence[Evaluation]) -> Table:
     for heading in ("wins %", "95 %", "landlord", "peasants"):
         table.add_column(heading, justify="right")
     for line in found:
-        span = f"{100 * line.low:.1f}–{100 * line.high:.1f}"
         cells = (f"{100 * share:.1f}" for share in (line.landlord, line.peasants))
-        table.add_row(line.opponent, f"{100 * line.wins:.1f}", span, *cells)
+        table.add_row(line.opponent, line.interval.text(), line.interval.span(to="–"), *cells)
     return table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddz_env.errors import DouDizhuError
-from training.arena.statistics import AgentResult, Interval
+from training.arena.statistics import AgentResult
 from training.experiments.plotting import new_axes
 
 if TYPE_CHECKING:
@@ -69,18 +68,6 @@ def percent_chart(series: Mapping[str, Sequence[float]], width: int = 60, height
     return [*lines, " " * (_LABEL - 1) + "└" + "─" * width, " " * _LABEL + key]
 
 
-def rate_and_margin(interval: Interval) -> str:
-    """A win rate in per cent with half its interval's width, where it has one.
-
-    Example:
-        >>> rate_and_margin(Interval(0.625, 0.5, 0.75, 8)), rate_and_margin(Interval(1.0, 1.0, 1.0, 8))
-        ('62 ±12', '100')
-    """
-    rate = f"{100 * interval.mean:.0f}"
-    known = not math.isnan(interval.low) and interval.half_width > 0
-    return f"{rate} ±{100 * interval.half_width:.0f}" if known else rate
-
-
 def win_matrix(pairs: Sequence[AgentResult], order: Sequence[str]) -> list[list[str]]:
     """Win rates of the agents of the rows against those of the columns.
 
@@ -91,7 +78,7 @@ def win_matrix(pairs: Sequence[AgentResult], order: Sequence[str]) -> list[list[
     Returns:
         A row an agent: its number and name, and a cell a column; the diagonal is a dash.
     """
-    found = {(result.agent, result.opponent): rate_and_margin(result.wins) for result in pairs}
+    found = {(result.agent, result.opponent): result.wins.plus_minus(".0f", 100) for result in pairs}
     return [
         [f"{number} {row}", *(found.get((row, column), "–") for column in order)] for number, row in enumerate(order, 1)
     ]

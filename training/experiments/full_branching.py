@@ -197,7 +197,7 @@ def _distribution(what: str, paper: str, games: Sequence[Sequence[int]]) -> list
     mean = clustered_interval(games)
     return [
         Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}"),
-        Comparison(f"{what}, mean", "", f"{mean.mean:.1f}", f"{mean.low:.1f} to {mean.high:.1f}"),
+        Comparison(f"{what}, mean", "", mean.text(scale=1), mean.span(scale=1)),
     ]
 
 

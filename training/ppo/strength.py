@@ -13,7 +13,7 @@ from ddz_env.generators import published_generator
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
 from training.arena.duplicate import DealPlayer, GameRecord
-from training.arena.statistics import AgentResult, summarize
+from training.arena.statistics import AgentResult, Interval, summarize
 from training.ppo.errors import InvalidTrainingError
 
 FIRST_DEAL = 1_000_000
@@ -45,6 +45,11 @@ class Evaluation:
     high: float
     landlord: float
     peasants: float
+
+    @property
+    def interval(self) -> Interval:
+        """The win rate with its interval."""
+        return Interval(self.wins, self.low, self.high, self.deals)
 
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:

@@ -212,8 +212,7 @@ def run_tutorial(
 def summary(found: AgentResult, deals: int) -> str:
     """A measurement in words."""
     wins = found.wins
-    span = f"95 %: {100 * wins.low:.1f} to {100 * wins.high:.1f}"
-    return f"wins {100 * wins.mean:.1f} % ({span}) of {deals} duplicate deals against random"
+    return f"wins {wins.text()} % (95 %: {wins.span()}) of {deals} duplicate deals against random"
 
 
 def main(

@@ -248,10 +248,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
         if seat is not None and (agent != self.agent_selection or self._over):
             return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
-        mask = game.mask.copy()
-        if self.terminations.get(agent, True):  # ended by an illegal action
-            mask[:] = 0
-        return self._formed(game.observation, mask)
+        ended = self.terminations.get(agent, True)  # by an illegal action
+        return self._formed(game.observation, np.zeros_like(game.mask) if ended else game.mask)
 
     def _formed(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Observation:
         return self.form.of(self.form.vector(observed, OBSERVATION), mask)  # type: ignore[no-any-return]

@@ -67,5 +67,5 @@ class ObservationForm:
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
     def of(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
-        """The observation with its mask beside it, if asked for; nothing is copied."""
-        return {self.observation_key: values, self.mask_key: mask} if self._beside else values
+        """The observation, with a copy of its mask beside it if asked for."""
+        return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values

@@ -60,7 +60,7 @@ def env(
     rules: str | Rules = "standard",
     render_mode: str | None = None,
     scoring: str | None = None,
-    dtype: str = "int8",
+    dtype: Any = "int8",
     observation_key: str = "observation",
     mask_key: str = "action_mask",
     infos: str = "numbers",
@@ -151,7 +151,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         rules: str | Rules = "standard",
         render_mode: str | None = None,
         scoring: str | None = None,
-        dtype: str = "int8",
+        dtype: Any = "int8",
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         infos: str = "numbers",
@@ -248,10 +248,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
         if seat is not None and (agent != self.agent_selection or self._over):
             return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
-        mask = game.mask.copy()
-        if self.terminations.get(agent, True):  # ended by an illegal action
-            mask[:] = 0
-        return self._formed(game.observation, mask)
+        ended = self.terminations.get(agent, True)  # by an illegal action
+        return self._formed(game.observation, np.zeros_like(game.mask) if ended else game.mask)
 
     def _formed(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Observation:
         return self.form.of(self.form.vector(observed, OBSERVATION), mask)  # type: ignore[no-any-return]

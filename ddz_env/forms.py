@@ -21,7 +21,8 @@ class ObservationForm:
 
     Args:
         observation: ``"vector"``, the observation alone, or ``"dict"``, with the mask beside it.
-        dtype: ``"int8"``, the bytes as they are, or ``"float32"``, each divided by the highest value it can have.
+        dtype: ``"int8"``, the bytes as they are, or ``"float32"``, each divided by the highest value it can have;
+            NumPy's types of these names, too.
         observation_key: Where the observation stands in the dict.
         mask_key: Where the mask stands.
 
@@ -34,7 +35,9 @@ class ObservationForm:
         InvalidOptionError: If a choice is unknown, or the keys are no two different names.
     """
 
-    def __init__(self, observation: str, dtype: str, observation_key: str, mask_key: str) -> None:
+    def __init__(self, observation: str, dtype: Any, observation_key: str, mask_key: str) -> None:
+        if isinstance(dtype, (type, np.dtype)):  # np.float32, as NumPy's own functions take it
+            dtype = np.dtype(dtype).name
         self._beside = check_choice("observation", observation, OBSERVATIONS) == "dict"
         self.scaled = check_choice("dtype", dtype, DTYPES) == "float32"
         for name, key in (("observation_key", observation_key), ("mask_key", mask_key)):
@@ -64,5 +67,5 @@ class ObservationForm:
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
     def of(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
-        """The observation with its mask beside it, if asked for; nothing is copied."""
-        return {self.observation_key: values, self.mask_key: mask} if self._beside else values
+        """The observation, with a copy of its mask beside it if asked for."""
+        return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values

@@ -84,7 +84,7 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
         illegal_action: str = "terminate",
         render_mode: str | None = None,
         observation: str = "vector",
-        dtype: str = "int8",
+        dtype: Any = "int8",
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         infos: str = "numbers",
@@ -150,7 +150,7 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
         tables, mask = self._games.tables, self._games.masks[0]
         (info,) = as_infos(tables.infos.tolist(), text=self._text)
         info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
-        return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask.copy()), info
+        return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
@@ -221,7 +221,7 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         illegal_action: str = "terminate",
         render_mode: str | None = None,
         observation: str = "vector",
-        dtype: str = "int8",
+        dtype: Any = "int8",
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         infos: str = "numbers",
@@ -337,17 +337,14 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
         return np.asarray(self._games.masks, np.bool_)
 
-    def _own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return array.copy() if self._copy else array
-
     def _seen(self) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games."""
-        games, values = self._games, self._games.observations
+        games, tables = self._games, self._games.tables
+        values, masks = games.observations, games.masks
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
-        present, tables = np.ones(self.num_envs, np.bool_), games.tables
-        infos = self._stacked(present, tables.infos, tables.illegal, self._own(games.masks))
-        return self.form.of(values, self._own(games.masks)), infos
+        infos = self._stacked(np.ones(self.num_envs, np.bool_), tables.infos, tables.illegal, masks)
+        return self.form.of(values, masks), infos
 
     def _stacked(
         self,
@@ -357,15 +354,16 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         masks: npt.NDArray[np.int8],
     ) -> dict[str, Any]:
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
-        columns: dict[str, Any] = dict(zip(KEYS, np.where(present, written.T, 0), strict=False))
+        columns: dict[str, Any] = dict(zip(KEYS, written.T.copy(), strict=False))
         if self._text:
             told = as_infos(written.tolist(), text=True)
             columns = {KEYS[0]: columns[KEYS[0]]}
             for key in TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in told], object)
                 columns[key][~present] = None
-        columns |= {"illegal": (illegal & present).astype(np.int64), "action_mask": masks}
-        return columns | {f"_{key}": present.copy() for key in columns}
+        columns["illegal"] = illegal.astype(np.int64)
+        columns["action_mask"] = masks.copy() if self._copy else masks
+        return columns | dict.fromkeys(map("_".__add__, columns), present)
 
     def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What the games that have just ended showed last, in Gymnasium's form."""
@@ -377,8 +375,8 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         masks[ended, 0] = 1
         for index in np.flatnonzero(ended).tolist():
             values = self.form.vector(endings.observations[index], OBSERVATION)
-            observations[index] = self.form.of(values, masks[index].copy())
-        info = self._stacked(ended, endings.infos, illegal, masks)
+            observations[index] = self.form.of(values, masks[index])
+        info = self._stacked(ended, np.where(ended[:, None], endings.infos, 0), illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
     def render(self) -> tuple[Any, ...] | None:

@@ -220,7 +220,7 @@ def run_orders(
     """
     for index in range(first, stop):
         order = orders[index]
-        if order == WAIT:
+        if order == WAIT or (order == ACT and tables.status[index] == FINISHED):
             continue
         row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
         continues = True
@@ -414,8 +414,8 @@ class LearnerGames:
                 tell its reward.
         """
         checked = check_actions(actions, self.count)
-        over = np.flatnonzero(chosen & (self.tables.status == FINISHED) & (self._decided | ~self._seeded))
-        if len(over):
+        over = np.flatnonzero(chosen & (self.tables.status == FINISHED))
+        if len(over) and len(over := over[self._decided[over] | ~self._seeded[over]]):
             raise GameOverError(f"game {over[0]} is over: call reset")
         if refuse:
             where = np.flatnonzero(chosen)
@@ -434,7 +434,7 @@ class LearnerGames:
         self._decided |= chosen
         for array in self.endings[:3]:
             array[:] = 0
-        self._run(np.where(chosen & (self.tables.status != FINISHED), ACT, WAIT))
+        self._run(np.where(chosen, ACT, WAIT))
 
     def outcome(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""

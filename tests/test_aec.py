@@ -189,7 +189,14 @@ def test_forms_of_observations() -> None:
     flat.reset(seed=3)
     assert flat.last()[0] in flat.observation_space("player_0")
     assert flat.last()[0]["mask"].any()
-    for wrong in ({"dtype": "int16"}, {"infos": "json"}, {"mask_key": ""}, {"mask_key": "observation"}):
+    assert dou_dizhu_v0.env(dtype=np.float32).observation_space("player_0")["observation"].dtype == np.float32
+    for wrong in (
+        {"dtype": "int16"},
+        {"dtype": float},
+        {"infos": "json"},
+        {"mask_key": ""},
+        {"mask_key": "observation"},
+    ):
         with pytest.raises(InvalidOptionError):
             dou_dizhu_v0.env(**wrong)
 

@@ -78,10 +78,10 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
         f"SelfPlayBatch({name}=)": with_option(SelfPlayBatch, name, num_games=2)
         for name in ("rules", "seed", "threads", "scoring", "observation", "mask", "concealed")
     },
-    **{f"raw_env({name}=)": with_option(RAW, name) for name in ("rules", "render_mode", "scoring")},
+    **{f"raw_env({name}=)": with_option(RAW, name) for name in ("rules", "render_mode", "scoring", "dtype", "infos")},
     **{
         f"DouDizhuEnv({name}=)": with_option(DouDizhuEnv, name)
-        for name in ("rules", "opponents", "role", "scoring", "illegal_action", "render_mode")
+        for name in ("rules", "opponents", "role", "scoring", "illegal_action", "render_mode", "observation", "infos")
     },
     **{f"vector({name}=)": with_option(VECTOR, name) for name in ("autoreset_mode", "threads", "copy")},
     "preset": Rules.preset,

@@ -121,9 +121,10 @@ def _aec() -> dict[str, Entry]:
     step = _unchanged(game.step, lambda: game.row.copy(), lambda: game.reset(seed=3))
 
     return {
-        "raw_env(rules=)": lambda wrong: dou_dizhu_v0.raw_env(rules=wrong),
-        "raw_env(render_mode=)": lambda wrong: dou_dizhu_v0.raw_env(render_mode=wrong),
-        "raw_env(scoring=)": lambda wrong: dou_dizhu_v0.raw_env(scoring=wrong),
+        **{
+            f"raw_env({name}=)": lambda wrong, name=name: dou_dizhu_v0.raw_env(**{name: wrong})
+            for name in ("rules", "render_mode", "scoring", "dtype", "observation_key", "mask_key", "infos")
+        },
         "raw_env.reset(seed=)": lambda wrong: dou_dizhu_v0.raw_env().reset(seed=wrong),
         "raw_env.reset(options=)": lambda wrong: dou_dizhu_v0.raw_env().reset(seed=1, options=wrong),
         "raw_env.reset(hands)": lambda wrong: dou_dizhu_v0.raw_env().reset(seed=1, options={"hands": wrong}),
@@ -144,7 +145,7 @@ def _gym() -> dict[str, Entry]:
     return {
         **{
             f"DouDizhuEnv({name}=)": lambda wrong, name=name: DouDizhuEnv(**{name: wrong})
-            for name in ("rules", "opponents", "role", "scoring", "illegal_action", "render_mode")
+            for name in ("rules", "opponents", "role", "scoring", "illegal_action", "render_mode", "observation")
         },
         "DouDizhuEnv.reset(seed=)": lambda wrong: single.reset(seed=wrong),
         "DouDizhuEnv.reset(options=)": lambda wrong: single.reset(seed=3, options=wrong),

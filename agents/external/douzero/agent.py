@@ -71,9 +71,7 @@ def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
 
         from agents.external.douzero.checkpoints import load_networks
     except ImportError as error:
-        raise MissingTorchError(
-            f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}"
-        ) from error
+        raise MissingTorchError(f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}") from error
     networks = load_networks(options.checkpoints())
     torch.set_num_threads(usable_threads(options.threads))
     return tuple(networks[position.name] for position in POSITIONS)

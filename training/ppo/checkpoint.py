@@ -21,7 +21,7 @@ from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.ppo.selfplay import Counters, SelfPlay
 
 KIND = "ddz-selfplay-checkpoint"
-VERSION = 3
+VERSION = 4
 
 
 def save_checkpoint(path: str | Path, run: SelfPlay) -> None:

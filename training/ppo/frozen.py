@@ -130,7 +130,8 @@ class _MoveByMove:
         kind, rng = self._opponent.kind, rngs(0)
         if kind not in (ASKED, UNIFORM):  # uniform over each stage
             order = np.where(masks > 0, rng.random(masks.shape), -1.0)
-            return order.argmax(axis=1).astype(np.int64)
+            chosen: npt.NDArray[np.int64] = order.argmax(axis=1).astype(np.int64)
+            return chosen
         begun = games[rows[:, STAGE] != STAGE_KICKER]
         if kind == UNIFORM:
             for game in begun.tolist():

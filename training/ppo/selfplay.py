@@ -12,7 +12,7 @@ import copy
 import functools
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate,
 from training.ppo.lookahead import Positions, look_ahead, told
 from training.ppo.past_selves import PastSelves
 from training.ppo.returns import Advantages, seat_advantages
-from training.ppo.rollout import Collector, Rollout
+from training.ppo.rollout import Collector, Evaluate, Rollout
 from training.ppo.sampling import Candidates
 from training.ppo.threads import Threads, shards
 
@@ -52,7 +52,7 @@ class Counters:
     seconds: float = 0.0
 
 
-class _Estimates(NamedTuple):
+class Estimates(NamedTuple):
     """What the critic says of a rollout.
 
     Attributes:
@@ -68,6 +68,9 @@ class _Estimates(NamedTuple):
 
 class SelfPlay:
     """A training run.
+
+    A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
+    own (:mod:`training.dmc`).
 
     Args:
         config: The settings.
@@ -89,6 +92,9 @@ class SelfPlay:
         UnknownAgentError: If an opponent of the evaluations does not exist.
     """
 
+    config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
+    learner_type: ClassVar[type[Learner]] = Learner
+
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         self.config = config
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
@@ -96,7 +102,7 @@ class SelfPlay:
         self.rng = np.random.default_rng([config.seed, 1])
         self._threads = Threads(threads)
         policy, critic = new_networks(config, start)
-        self.learner = Learner(policy, critic, config, self._threads)
+        self.learner = self.learner_type(policy, critic, config, self._threads)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
@@ -120,7 +126,7 @@ class SelfPlay:
     def _collect(self) -> None:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
         has_past = self.past_selves.draw(self._past, self.rng)
-        learner = functools.partial(evaluate, self.learner.policy)
+        learner = self._chooser()
         past = functools.partial(evaluate, self._past) if has_past else None
         size = self.config.num_games // self.config.groups
         parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
@@ -130,7 +136,11 @@ class SelfPlay:
 
         self._threads.map(play, range(len(parts)))
 
-    def _estimate(self) -> _Estimates:
+    def _chooser(self) -> Evaluate:
+        """What chooses the learner's actions."""
+        return functools.partial(evaluate, self.learner.policy)
+
+    def _estimate(self) -> Estimates:
         """What the critic says of every decision, and the advantages that follow."""
         rollout, judged = self._rollout, self._judged
         seen, concealed = rollout.observations[judged], rollout.concealed[judged]
@@ -146,9 +156,9 @@ class SelfPlay:
         values[judged] = found
         played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
         advantages = seat_advantages(values, *played, gamma=self.config.gamma, lam=self.config.lam)
-        return _Estimates(values, games, advantages)
+        return Estimates(values, games, advantages)
 
-    def _decisions(self, found: _Estimates) -> tuple[Decisions, float]:
+    def _decisions(self, found: Estimates) -> tuple[Decisions, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw.
 
         Those that are watched are among them: they count 0 for the policy.

@@ -61,8 +61,8 @@ def load_checkpoint(
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
     except TensorFileError as error:
-        kind = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
-        raise kind(str(error)) from error
+        fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
+        raise fault(str(error)) from error
     try:
         config = kind.config_type.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))

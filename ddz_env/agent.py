@@ -51,7 +51,8 @@ class BatchPlayer(Protocol):
     """An agent in the many games of a learner's environment: one call answers all games that wait for it.
 
     It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
-    before another seat acts, so one memory a game suffices.  A subclass that overrides ``act`` alone is asked game by
+    before another seat acts, so one memory a game suffices; a player that keeps it in an array ``plans`` of shape
+    ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone is asked game by
     game (:func:`answers_in_batches`).
     """
 

@@ -249,7 +249,7 @@ class Opponents:
             if not len(games):
                 continue
             if one.batch is None:
-                answers[games] = _moves(
+                answers[games] = whole_moves(
                     one.agent, [state(game) for game in games.tolist()], list(map(rng, games.tolist()))
                 )
             else:
@@ -261,8 +261,21 @@ class Opponents:
             call(one.agent, one.role, "close", close, one.agent)
 
 
-def _moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
-    """A whole move in each of some games, checked, as main id and kickers."""
+def whole_moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
+    """An agent's whole move in each of some games, checked.
+
+    Args:
+        agent: The agent.
+        states: The games, in which the moves are played.
+        rngs: A generator a game.
+
+    Returns:
+        Main id and kickers as a hand, for each game.
+
+    Raises:
+        AgentFaultError: If the agent raises.
+        IllegalAgentMoveError: If an answer is no legal move.
+    """
     answers = call(agent, states[0].seat, "act", _answers, agent, states, rngs)
     moves = [play_answer(state, agent, answer) for state, answer in zip(states, answers, strict=True)]
     return [(move.main, counts_to_word(move.kicker_counts)) for move in moves]

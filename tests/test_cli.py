@@ -26,7 +26,20 @@ from training.cli.signals import STOPPING
 from training.cli.training_bar import training_bar
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("arena", "bench", "demo", "play", "rate", "rules", "actions", "agents", "docs", "export", "version")
+COMMANDS = (
+    "arena",
+    "bench",
+    "demo",
+    "exploit",
+    "play",
+    "rate",
+    "rules",
+    "actions",
+    "agents",
+    "docs",
+    "export",
+    "version",
+)
 
 
 def ddz(*arguments: str, text: str | None = None) -> Result:

@@ -169,17 +169,23 @@ class ToyConfig:
         toy: What is trained.
         fast: Whether it hurries.
         opponents: Whom it meets.
+        absent: Whom it does not.
     """
 
     toy: ToyOptions = dataclasses.field(default_factory=ToyOptions)
     fast: bool = True
     opponents: tuple[str, ...] = ("random", "rules")
+    absent: tuple[str, ...] = ()
 
 
 def test_the_settings_of_a_training_are_a_table() -> None:
     lines = config_table(ToyConfig).splitlines()[2:]
     assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
-    assert lines[-2:] == ["| `fast` | true | Whether it hurries. |", "| `opponents` | random,rules | Whom it meets. |"]
+    assert lines[-3:] == [
+        "| `fast` | true | Whether it hurries. |",
+        "| `opponents` | random,rules | Whom it meets. |",
+        "| `absent` | none | Whom it does not. |",
+    ]
 
 
 @pytest.mark.parametrize("name", ["config-selfplay", "config-sb3"])

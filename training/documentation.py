@@ -131,7 +131,7 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
         if dataclasses.is_dataclass(default):
             yield from _settings(type(default), f"{before}{field.name}.")
         else:
-            yield f"`{before}{field.name}`", as_written(default), told.get(field.name, "")
+            yield f"`{before}{field.name}`", as_written(default) or "none", told.get(field.name, "")
 
 
 def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:

@@ -14,6 +14,7 @@ from training.cli.bench import bench
 from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
+from training.cli.exploit import exploit
 from training.cli.export import export
 from training.cli.help import examples
 from training.cli.info import actions, agents, rules, version
@@ -42,6 +43,12 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     bench: ("ddz bench --quick", "ddz bench --only engine,search --json speeds.json"),
     demo: ("ddz demo --minutes 2 --out demo-report",),
+    exploit: (
+        "ddz exploit policy --out runs/policy --minutes 60",
+        "ddz exploit rules --out runs/rules --side landlord --updates 200",
+        "ddz exploit rules --out runs/rules --updates 400 --resume",
+        "ddz exploit random --out runs/mini --rules mini --start scratch --minutes 1",
+    ),
     play: (
         "ddz play",
         "ddz play --agents 'rules;policy' --role peasant-up --hints rollout",

@@ -93,6 +93,46 @@ def selfplay(
         _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard)
 
 
+@app.command(
+    epilog=examples(
+        "ddz train dmc --out runs/dmc --minutes 60",
+        "ddz train dmc --out runs/dmc --minutes 120 --resume",
+        "ddz train dmc --out runs/dmc-mini --rules mini --updates 100",
+    )
+)
+def dmc(
+    out: Annotated[
+        Path, typer.Option(help="Folder for the weights, the checkpoint and the curves.", callback=output_folder)
+    ],
+    minutes: Annotated[
+        float | None, typer.Option(help="Minutes of training in total, including those before --resume.")
+    ] = None,
+    updates: Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
+    allow_other_code: OtherCode = False,
+    init: Annotated[Path | None, typer.Option(help="Start from these weights of an earlier run.")] = None,
+    rules: Annotated[str | None, typer.Option(help=RULES)] = None,
+    objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
+    threads: Threads = None,
+    tensorboard: TensorBoard = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting, name=value (epsilon=0.05, learning_rate=0.0001 ...)."),
+    ] = None,
+) -> None:
+    """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline."""
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
+    from training.dmc.run import DeepMonteCarlo, DmcConfig
+    from training.ppo.run import Budget
+
+    budget = Budget(updates, minutes)
+    given = DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
+    with other_code(allow_other_code), writing(out, folder=True):
+        _selfplay(_begun(out, threads, given, init, resume=resume, kind=DeepMonteCarlo), out, budget, tensorboard)
+
+
 def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None) -> None:
     """Train under a bar."""
     from training.ppo.board import board
@@ -112,11 +152,18 @@ def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None
         console().print(f"{out / POLICY} after {run.counters.update} updates", markup=False, soft_wrap=True)
 
 
-def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path | None, *, resume: bool) -> SelfPlay:
+def _begun(
+    out: Path,
+    threads: int | None,
+    settings: dict[str, Any],
+    init: Path | None,
+    *,
+    resume: bool,
+    kind: type[SelfPlay] | None = None,
+) -> SelfPlay:
     """The run in a folder, resumed, or a new one."""
     from agents.neural.weights import load_weights
     from training.ppo.checkpoint import load_checkpoint
-    from training.ppo.config import SelfPlayConfig
     from training.ppo.errors import InvalidTrainingError
     from training.ppo.run import CHECKPOINT, refuse_to_overwrite
     from training.ppo.selfplay import SelfPlay
@@ -124,11 +171,12 @@ def _begun(out: Path, threads: int | None, settings: dict[str, Any], init: Path 
     if resume:
         if init is not None:
             raise InvalidTrainingError("--resume continues with the run's own weights: leave out --init")
-        return load_checkpoint(out / CHECKPOINT, threads, settings)
+        return load_checkpoint(out / CHECKPOINT, threads, settings, kind or SelfPlay)
     refuse_to_overwrite(out)
     start = None if init is None else load_weights(init)
-    config = SelfPlayConfig() if start is None else SelfPlayConfig(architecture=start.policy.architecture)
-    run = SelfPlay(config.changed(settings), threads, start)
+    kind = kind or SelfPlay
+    config = kind.config_type() if start is None else kind.config_type(architecture=start.policy.architecture)
+    run = kind(config.changed(settings), threads, start)
     run.provenance = run.provenance.reading("--init", init)
     return run
 

@@ -21,7 +21,7 @@ from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.ppo.selfplay import Counters, SelfPlay
 
 KIND = "ddz-selfplay-checkpoint"
-VERSION = 3
+VERSION = 4
 
 
 def save_checkpoint(path: str | Path, run: SelfPlay) -> None:
@@ -36,13 +36,19 @@ def save_checkpoint(path: str | Path, run: SelfPlay) -> None:
         raise CheckpointError(str(error)) from error
 
 
-def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[str, Any] | None = None) -> SelfPlay:
+def load_checkpoint(
+    path: str | Path,
+    threads: int | None = None,
+    wanted: dict[str, Any] | None = None,
+    kind: type[SelfPlay] = SelfPlay,
+) -> SelfPlay:
     """Read a run and continue it.
 
     Args:
         path: The file.
         threads: Threads; None for one a core.  Results do not depend on it.
         wanted: Settings that the run must have (:meth:`~training.ppo.settings.TrainingSettings.read`).
+        kind: What kind of training it is.
 
     Raises:
         CheckpointError: If the file is missing, truncated, corrupt or of another format.
@@ -55,13 +61,13 @@ def load_checkpoint(path: str | Path, threads: int | None = None, wanted: dict[s
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
     except TensorFileError as error:
-        kind = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
-        raise kind(str(error)) from error
+        fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
+        raise fault(str(error)) from error
     try:
-        config = SelfPlayConfig.from_dict(about["config"])
+        config = kind.config_type.from_dict(about["config"])
         _check_settings(config, wanted or {}, str(path))
         check_architecture(config.architecture, arrays, True, str(path))
-        run = SelfPlay(config, threads)
+        run = kind(config, threads)
         run.provenance = run.provenance.resuming(Provenance.take(about), path)
         restore(run, arrays, about, str(path))
     except (CheckpointError, SettingsMismatchError):

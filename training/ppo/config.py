@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from agents.neural.architecture import Architecture
 from ddz_env.options import Range
@@ -72,6 +72,10 @@ class SelfPlayConfig(TrainingSettings):
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.
+        frozen: Agents that do not learn, as for ``ddz arena``: they play one side in ``frozen_share`` of the games, one
+            as often as another.
+        frozen_share: That share.
+        learner_side: The side that the policy plays wherever somebody else plays the other.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two snapshots of the policy.
         average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
@@ -115,6 +119,9 @@ class SelfPlayConfig(TrainingSettings):
     critic_updates: Natural = 0
     opponent_share: Share = 0.2
     rules_share: Share = 0.0
+    frozen: tuple[str, ...] = ()
+    frozen_share: Share = 0.0
+    learner_side: Literal["either", "landlord", "peasants"] = "either"
     pool_size: Count = 8
     snapshot_every: Count = 20
     average: Share = 0.0
@@ -129,10 +136,18 @@ class SelfPlayConfig(TrainingSettings):
         super().check()
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
-        if self.opponent_share + self.rules_share > 1.0:
+        if self.opponent_share + self.rules_share + self.frozen_share > 1.0:
             raise InvalidTrainingError(
-                "opponent_share and rules_share are shares of the same games: together at most 1"
+                "opponent_share, rules_share and frozen_share are shares of the same games: together at most 1"
             )
+        if bool(self.frozen) != bool(self.frozen_share):
+            raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
+
+    @property
+    def agents(self) -> tuple[tuple[str, float], ...]:
+        """The agents by name that play one side of some games, each with its share of the games."""
+        rules = (("rules", self.rules_share),) if self.rules_share else ()
+        return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
     @property
     def probes(self) -> bool:

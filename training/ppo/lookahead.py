@@ -11,8 +11,8 @@ critic is, so they are mixed with the rewards (:mod:`training.ppo.surrogate`).
 An action need not be tried to be valued: a probe (:mod:`training.ppo.sampling`) is looked at beside those considered.
 
 Where the rule agent plays the other side, its replies are known: they are played, and the critic is asked at the next
-decision of the decider's own side.  The critic is never taught at decisions of others, and what it said of them would
-be what they are worth among equals.
+decision of the decider's own side.  The critic is never taught at its decisions, and what it said of them would be what
+they are worth among equals.  Another agent's replies are not known; the critic is taught what its decisions are worth.
 """
 
 from __future__ import annotations
@@ -184,8 +184,26 @@ def lead_on(
     return count
 
 
+def told(against_rules: Flags, watched: Flags) -> Flags:
+    """What the critic is told of who plays: one flag, so that a position has one value for each who may act in it.
+
+    Args:
+        against_rules: Where the rule agent plays the other side.
+        watched: Where an agent acts that does not learn.
+
+    Returns:
+        Flags of the same shape.
+    """
+    return against_rules | watched
+
+
 def successor_values(
-    games: Positions, actions: npt.NDArray[np.int16], rules: Rules, objective: str, value: Value
+    games: Positions,
+    actions: npt.NDArray[np.int16],
+    rules: Rules,
+    objective: str,
+    value: Value,
+    frozen: Flags | None = None,
 ) -> Floats:
     """What candidates are worth to those who consider them.
 
@@ -195,6 +213,8 @@ def successor_values(
         rules: The rules.
         objective: ``win`` or ``stake``.
         value: The critic.
+        frozen: Where an agent that is not the rule agent plays the other side, shape ``[n]``, bool; nowhere if None.
+            The critic is told so at that agent's decisions (:func:`told`).
 
     Returns:
         Shape ``[n, candidates]``, float32: the critic's value of the next decision that is not the rule agent's, turned
@@ -204,14 +224,22 @@ def successor_values(
     count = lead_on(games, actions, rules.words(), new_mind(), _SCORINGS[objective], found)
     if count:
         asked = found.signs != 0
-        flags = np.broadcast_to(games.against_rules[:, None], actions.shape)[asked]
+        theirs = found.signs < 0 if frozen is None else (found.signs < 0) & frozen[:, None]
+        flags = np.broadcast_to(games.against_rules[:, None], actions.shape)
+        flags = (flags if frozen is None else told(flags, theirs))[asked]
         seen, concealed = found.observations[:count].view(np.int8), found.concealed[:count].view(np.int8)
         found.returns[asked] = found.signs[asked] * value(seen, concealed, flags)
     return found.returns
 
 
 def look_ahead(
-    games: Positions, candidates: Candidates, rules: Rules, objective: str, value: Value, threads: Threads
+    games: Positions,
+    candidates: Candidates,
+    rules: Rules,
+    objective: str,
+    value: Value,
+    threads: Threads,
+    frozen: Flags | None = None,
 ) -> None:
     """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
 
@@ -227,6 +255,7 @@ def look_ahead(
         objective: ``win`` or ``stake``.
         value: The critic.
         threads: The threads.
+        frozen: As for :func:`successor_values`.
     """
     early = games.rows[:, LANDLORD] == NO_SEAT
     candidates.actions[early], candidates.probabilities[early] = NONE, 0.0
@@ -234,7 +263,8 @@ def look_ahead(
     pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
 
     def foresee(piece: npt.NDArray[np.intp]) -> Floats:
-        return successor_values(games.part(piece), candidates.actions[piece], rules, objective, value)
+        against = None if frozen is None else frozen[piece]
+        return successor_values(games.part(piece), candidates.actions[piece], rules, objective, value, against)
 
     values = threads.map(foresee, pieces)
     for piece, worth in zip(pieces, values, strict=True):

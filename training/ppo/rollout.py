@@ -1,4 +1,4 @@
-"""Collecting decisions: the learner plays many games on; in some, a past self or the rule agent plays one side."""
+"""Collecting decisions: the learner plays many games on; in some, a past self or an agent by name plays one side."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy.typing as npt
 
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
-from agents.rule_agent.stages import RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
+from ddz_env.generators import agent_generator
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
 from ddz_env.view import NO_ROLE
 from training.ppo.config import SelfPlayConfig
+from training.ppo.frozen import FrozenAgent
 from training.ppo.returns import shared_rewards
 from training.ppo.sampling import NONE, Candidates, add_probes, drawn, pick_candidates, policy_counts
 
@@ -28,6 +29,9 @@ and masks."""
 
 NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
 """Which side of a game an opponent plays."""
+
+_LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
+"""The side that is left to an opponent."""
 
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
@@ -55,6 +59,9 @@ class Rollout:
         decides: Whether the learner had a choice.
         begins: Whether a move began.
         by_rules: Whether the rule agent plays one side of the game.
+        frozen: Whether another agent by name plays one side of the game.
+        watched: Whether such an agent had a choice: the critic learns what its decisions are worth, too, because it is
+            asked about them (:mod:`training.ppo.lookahead`).  The rule agent's replies are played instead.
         rows: The games at the learner's decisions.
         counts: How much its decisions count for the policy.
         appraisals: What each decision's legal actions leave (:class:`agents.neural.leavings.Leavings`), an array a
@@ -74,6 +81,8 @@ class Rollout:
     decides: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
     begins: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
     by_rules: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    frozen: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
+    watched: npt.NDArray[np.bool_] = field(metadata=_each(np.bool_))
     rows: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, ROW_WORDS))
     counts: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
     appraisals: npt.NDArray[np.object_] = field(metadata=_each(np.object_))
@@ -119,20 +128,43 @@ class Collector:
         batch: The games; it must write observations, masks and concealed cards.
         config: The settings: the objective, the shares of the opponents, and what of a decision is noted.
         rng: The generator of every choice made here.
+        key: Names the generator that the agents by name draw from.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
-        by_rules: Whether that is the rule agent, shape ``[games]``, bool.
+        named: Who that is: 0 a past self, 1 the first of the agents by name, 2 the second, shape ``[games]``, int8.
+        agents: The agents by name.
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+        InvalidAgentOptionError: If its options are wrong.
     """
 
-    def __init__(self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator) -> None:
+    def __init__(
+        self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator, key: tuple[int, ...] = (0,)
+    ) -> None:
         self.batch = batch
         self._config = config
         self._rng = rng
-        self._teacher = RulesTeacher(batch.num_games, batch.rules)
+        self._agents_rng = agent_generator(key)
+        names, shares = zip(*config.agents, strict=True) if config.agents else ((), ())
+        self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
+        self._edges = np.cumsum(shares) if shares else np.zeros(1)
+        self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
         self.sides = np.zeros(batch.num_games, np.int8)
-        self.by_rules = np.zeros(batch.num_games, np.bool_)
+        self.named = np.zeros(batch.num_games, np.int8)
         self._draw_sides(np.ones(batch.num_games, np.bool_))
+
+    @property
+    def by_rules(self) -> npt.NDArray[np.bool_]:
+        """Whether the opponent is the rule agent, shape ``[games]``, bool."""
+        found: npt.NDArray[np.bool_] = self._rules[self.named]
+        return found
+
+    def close(self) -> None:
+        """Release what the agents hold."""
+        for agent in self.agents:
+            agent.close()
 
     def collect(self, rollout: Rollout, learner: Evaluate, past: Evaluate | None) -> None:
         """Fill a rollout.
@@ -159,16 +191,21 @@ class Collector:
         rollout.seats[step] = batch.seat
         rollout.roles[step] = batch.role
         rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
+        theirs, choice = self._opponent_acts(has_past=has_past), np.count_nonzero(batch.mask, axis=1) > 1
         rollout.by_rules[step] = self.by_rules
-        rollout.decides[step] = np.count_nonzero(batch.mask, axis=1) > 1
-        rollout.decides[step] &= ~self._opponent_acts(has_past=has_past)
+        rollout.frozen[step] = (self.named > 0) & ~self.by_rules
+        rollout.watched[step] = theirs & choice & rollout.frozen[step]
+        rollout.decides[step] = choice & ~theirs
+        # Nothing of the update before: the policy learns nothing from a decision that counts 0 without candidates.
+        rollout.counts[step, rollout.watched[step]] = 0.0
+        rollout.candidates.actions[step, rollout.watched[step]] = NONE
 
     def _opponent_acts(self, *, has_past: bool) -> npt.NDArray[np.bool_]:
         """Where an opponent is to act."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
-        acts: npt.NDArray[np.bool_] = (landlord | peasant) & (self.by_rules | has_past)
+        acts: npt.NDArray[np.bool_] = (landlord | peasant) & ((self.named > 0) | has_past)
         return acts
 
     def _choose(self, rollout: Rollout, step: int, learner: Evaluate, past: Evaluate | None) -> npt.NDArray[np.int64]:
@@ -183,13 +220,14 @@ class Collector:
             self._consider(rollout, step, mine, found, appraisals)
         theirs = self._opponent_acts(has_past=past is not None)
         if past is not None:
-            choices = np.flatnonzero(theirs & ~self.by_rules & (np.count_nonzero(self.batch.mask, axis=1) > 1))
+            choices = np.flatnonzero(theirs & (self.named == 0) & (np.count_nonzero(self.batch.mask, axis=1) > 1))
             if len(choices):
                 found, _ = past(self.batch.observation[choices], self.batch.mask[choices])
                 actions[choices], _ = drawn(found, draws[choices])
-        games = np.flatnonzero(theirs & self.by_rules)
-        if len(games):  # forced stages too: the first says which kickers follow
-            actions[games] = self._teacher.actions(games, self.batch.rows[games])
+        for number, agent in enumerate(self.agents, 1):
+            games = np.flatnonzero(theirs & (self.named == number))
+            if len(games):  # forced stages too: the first says which kickers follow
+                actions[games] = agent.actions(games)
         return actions
 
     def _consider(
@@ -225,14 +263,20 @@ class Collector:
         count = int(begun.sum())
         draws = self._rng.random(count)
         sides = self._rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
-        rules_share, share = self._config.rules_share, self._config.opponent_share
-        self.sides[begun] = np.where(draws < rules_share + share, sides, NOBODY)
-        self.by_rules[begun] = draws < rules_share
+        if self._config.learner_side in _LEARNER_SIDES:
+            sides[:] = _LEARNER_SIDES[self._config.learner_side]
+        self.sides[begun] = np.where(draws < self._edges[-1] + self._config.opponent_share, sides, NOBODY)
+        places = np.searchsorted(self._edges, draws, side="right")
+        self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """What :meth:`load_state_dict` needs: the batch, the sides and the generator."""
-        own = {"sides": self.sides.copy(), "by_rules": self.by_rules.copy(), "plans": self._teacher.plans.copy()}
-        return {**self.batch.state_dict(), **own, "generator": self._rng.bit_generator.state}
+        """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
+        own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
+        for number, agent in enumerate(self.agents):
+            own |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
+        generators = {"generator": self._rng, "agents_generator": self._agents_rng}
+        own |= {name: generator.bit_generator.state for name, generator in generators.items()}
+        return {**self.batch.state_dict(), **own}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -240,11 +284,14 @@ class Collector:
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
         """
-        missing = [name for name in ("generator", "sides", "by_rules", "plans") if name not in saved]
+        missing = [name for name in ("generator", "agents_generator", "sides", "named") if name not in saved]
         if missing:
             raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
         self.batch.load_state_dict(saved)
+        for number, agent in enumerate(self.agents):
+            before = f"agent.{number}."
+            agent.load_state_dict({n.removeprefix(before): part for n, part in saved.items() if n.startswith(before)})
         self._rng.bit_generator.state = saved["generator"]
+        self._agents_rng.bit_generator.state = saved["agents_generator"]
         self.sides[:] = saved["sides"]
-        self.by_rules[:] = saved["by_rules"]
-        self._teacher.plans[:] = saved["plans"]
+        self.named[:] = saved["named"]

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 from agents.neural.network import NetworkPolicy
 from agents.neural.weights import save_weights
@@ -58,6 +58,20 @@ class Budget(Options):
         return min(1.0, max(spent))
 
 
+class Yardstick(NamedTuple):
+    """How a run is measured while it trains.
+
+    Attributes:
+        line: The dataclass of a line of ``evaluations.csv``.
+        measure: Measures a run, as :func:`measure` does.
+        at_start: Whether the run is measured before its first update, too.
+    """
+
+    line: type[Evaluation]
+    measure: Callable[[SelfPlay, Callable[[], bool]], Sequence[Evaluation]]
+    at_start: bool = False
+
+
 def refuse_to_overwrite(folder: Path) -> None:
     """A new run must not begin where another has left a checkpoint.
 
@@ -76,6 +90,7 @@ def train(
     on_update: Callable[[CurveLine], None] | None = None,
     on_evaluation: Callable[[Sequence[Evaluation]], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    yardstick: Yardstick | None = None,
 ) -> None:
     """Train until the budget is spent.
 
@@ -90,6 +105,7 @@ def train(
         on_evaluation: Called after every evaluation.
         stop: Asked after every update and every deal of an evaluation; True ends the run early, with a checkpoint and
             without the evaluation.
+        yardstick: How the run is measured; by default against the opponents of its settings (:func:`measure`).
 
     Raises:
         CheckpointError: If checkpoint or curves cannot be written, or the curves there are of another version.
@@ -97,7 +113,7 @@ def train(
         TensorFileError: If the weights cannot be written.
     """
     with writing(Path(folder), folder=True):
-        _train(run, Path(folder), budget, on_update, on_evaluation, stop)
+        _train(run, Path(folder), budget, on_update, on_evaluation, stop, yardstick or Yardstick(Evaluation, measure))
 
 
 def _train(
@@ -107,11 +123,22 @@ def _train(
     on_update: Callable[[CurveLine], None] | None,
     on_evaluation: Callable[[Sequence[Evaluation]], None] | None,
     stop: Callable[[], bool],
+    yardstick: Yardstick,
 ) -> None:
     config = run.config
     keep = run.counters.update or -1
     curves = CurveFile(folder / CURVES, columns_of(CurveLine), keep)
-    evaluations = CurveFile(folder / EVALUATIONS, columns_of(Evaluation), keep)
+    evaluations = CurveFile(folder / EVALUATIONS, columns_of(yardstick.line), keep)
+
+    def evaluate() -> None:
+        found = yardstick.measure(run, stop)
+        for evaluation in found:
+            evaluations.append(dataclasses.asdict(evaluation))
+        if on_evaluation:
+            on_evaluation(found)
+
+    if yardstick.at_start and config.evaluate_every and not run.counters.update:
+        evaluate()
     stopped = False
     while not stopped and budget.share(run) < 1.0:
         line = run.step()
@@ -120,11 +147,7 @@ def _train(
             on_update(line)
         last = budget.share(run) >= 1.0
         if config.evaluate_every and (last or line.update % config.evaluate_every == 0):
-            found = measure(run, stop)
-            for evaluation in found:
-                evaluations.append(dataclasses.asdict(evaluation))
-            if on_evaluation:
-                on_evaluation(found)
+            evaluate()
         stopped = stop()
         if stopped or last or line.update % config.checkpoint_every == 0:
             _save(folder, run)

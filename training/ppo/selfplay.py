@@ -12,7 +12,7 @@ import copy
 import functools
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +28,17 @@ from training.ppo.config import SelfPlayConfig
 from training.ppo.curves import CurveLine
 from training.ppo.errors import InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate, value_games
-from training.ppo.lookahead import Positions, look_ahead
+from training.ppo.lookahead import Positions, look_ahead, told
 from training.ppo.past_selves import PastSelves
 from training.ppo.returns import Advantages, seat_advantages
-from training.ppo.rollout import Collector, Rollout
+from training.ppo.rollout import Collector, Evaluate, Rollout
 from training.ppo.sampling import Candidates
 from training.ppo.threads import Threads, shards
 
 SOURCE = ("training/ppo",)
 """Whose source decides a run, besides that of the packages below."""
 
-_GROUP_STREAM = 4  # of the seed; 1 is the run's own generator
+_GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generator
 
 
 @dataclass
@@ -52,11 +52,11 @@ class Counters:
     seconds: float = 0.0
 
 
-class _Estimates(NamedTuple):
+class Estimates(NamedTuple):
     """What the critic says of a rollout.
 
     Attributes:
-        values: Of the decisions, shape ``[steps, games]``, float32; 0 elsewhere.
+        values: Of the decisions, and of those that are watched, shape ``[steps, games]``, float32; 0 elsewhere.
         games: The decisions' games as it reads them, in the order of the rollout, shape ``[n, GAME_COLUMNS]``, float32.
         advantages: What follows from the values and the rewards.
     """
@@ -68,6 +68,9 @@ class _Estimates(NamedTuple):
 
 class SelfPlay:
     """A training run.
+
+    A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
+    own (:mod:`training.dmc`).
 
     Args:
         config: The settings.
@@ -89,14 +92,17 @@ class SelfPlay:
         UnknownAgentError: If an opponent of the evaluations does not exist.
     """
 
+    config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
+    learner_type: ClassVar[type[Learner]] = Learner
+
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         self.config = config
-        self.provenance = Provenance.of(config.opponents, *SOURCE)
+        self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
         self._threads = Threads(threads)
         policy, critic = new_networks(config, start)
-        self.learner = Learner(policy, critic, config, self._threads)
+        self.learner = self.learner_type(policy, critic, config, self._threads)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
@@ -107,18 +113,20 @@ class SelfPlay:
         """One update: play, estimate, learn."""
         began = time.perf_counter()
         self._collect()
-        decisions, explained = self._decisions(self._estimate())
+        found = self._estimate()
+        decisions, explained = self._decisions(found)
         statistics = self.learner.update(decisions, self.rng, self.counters.update)
         self._follow()
         self.counters.update += 1
         if self.config.opponent_share and self.counters.update % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
-        return self._line(len(decisions), began, statistics, explained)
+        learned = int((found.advantages.known & self._rollout.decides).sum())
+        return self._line(learned, began, statistics, explained)
 
     def _collect(self) -> None:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
         has_past = self.past_selves.draw(self._past, self.rng)
-        learner = functools.partial(evaluate, self.learner.policy)
+        learner = self._chooser()
         past = functools.partial(evaluate, self._past) if has_past else None
         size = self.config.num_games // self.config.groups
         parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
@@ -128,31 +136,40 @@ class SelfPlay:
 
         self._threads.map(play, range(len(parts)))
 
-    def _estimate(self) -> _Estimates:
+    def _chooser(self) -> Evaluate:
+        """What chooses the learner's actions."""
+        return functools.partial(evaluate, self.learner.policy)
+
+    def _estimate(self) -> Estimates:
         """What the critic says of every decision, and the advantages that follow."""
-        rollout, decides = self._rollout, self._rollout.decides
-        seen, concealed, by_rules = rollout.observations[decides], rollout.concealed[decides], rollout.by_rules[decides]
+        rollout, judged = self._rollout, self._judged
+        seen, concealed = rollout.observations[judged], rollout.concealed[judged]
+        flags = told(rollout.by_rules, rollout.watched)[judged]
         games, found = np.empty((len(seen), GAME_COLUMNS), np.float32), np.empty(len(seen), np.float32)
 
         def value(rows: slice) -> None:
-            games[rows] = describe_games(seen[rows], concealed[rows], by_rules[rows])
+            games[rows] = describe_games(seen[rows], concealed[rows], flags[rows])
             found[rows] = value_games(self.critic, games[rows])
 
         self._threads.map(value, shards(len(seen), self.config.shard))
-        values = np.zeros(decides.shape, np.float32)
-        values[decides] = found
-        played = rollout.rewards, rollout.seats, decides, rollout.begins, rollout.done
+        values = np.zeros(judged.shape, np.float32)
+        values[judged] = found
+        played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
         advantages = seat_advantages(values, *played, gamma=self.config.gamma, lam=self.config.lam)
-        return _Estimates(values, games, advantages)
+        return Estimates(values, games, advantages)
 
-    def _decisions(self, found: _Estimates) -> tuple[Decisions, float]:
-        """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw."""
+    def _decisions(self, found: Estimates) -> tuple[Decisions, float]:
+        """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw.
+
+        Those that are watched are among them: they count 0 for the policy.
+        """
         rollout, known = self._rollout, found.advantages.known
         advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
         variance = float(targets.var()) if len(targets) else 0.0
         explained = 1.0 - float((targets - found.values[known]).var()) / variance if variance > 0 else 0.0
-        if len(advantages):
-            advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        own = advantages[rollout.decides[known]]
+        if len(own):
+            advantages = (advantages - own.mean()) / (own.std() + 1e-8)
         decisions = Decisions(
             observations=rollout.observations[known],
             masks=rollout.masks[known],
@@ -163,9 +180,14 @@ class SelfPlay:
             targets=targets,
             candidates=self._foresee(known),
             appraisals=rollout.appraisals[known],
-            games=found.games[known[rollout.decides]],
+            games=found.games[known[self._judged]],
         )
         return decisions, explained
+
+    @property
+    def _judged(self) -> npt.NDArray[np.bool_]:
+        """The decisions of the rollout that the critic values and learns from."""
+        return self._rollout.decides | self._rollout.watched
 
     def _foresee(self, known: npt.NDArray[np.bool_]) -> Candidates:
         """The actions that were considered at some of the decisions, and what is foreseen after them."""
@@ -173,7 +195,8 @@ class SelfPlay:
         candidates = rollout.candidates[known]
         if config.lookahead:
             games = Positions(rollout.rows[known], rollout.observations[known], rollout.by_rules[known])
-            look_ahead(games, candidates, self.groups[0].batch.rules, config.objective, self._value, self._threads)
+            rules, frozen = self.groups[0].batch.rules, rollout.frozen[known]
+            look_ahead(games, candidates, rules, config.objective, self._value, self._threads, frozen)
         return candidates
 
     def _value(self, seen: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
@@ -231,8 +254,10 @@ class SelfPlay:
         return Weights(self.policy, self.critic, config.rules, config.objective, said, values_trained=taught)
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and release what the agents hold."""
         self._threads.close()
+        for group in self.groups:
+            group.close()
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
@@ -262,4 +287,4 @@ def new_collector(config: SelfPlayConfig, group: int) -> Collector:
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size = config.num_games // config.groups
     batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
-    return Collector(batch, config, np.random.default_rng(sequence))
+    return Collector(batch, config, np.random.default_rng(sequence), (config.seed, _AGENTS_STREAM, group))

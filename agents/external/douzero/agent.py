@@ -27,6 +27,7 @@ from ddz_env.agent import BatchPlayer
 from ddz_env.engine.layout import LEFT, PENDING, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.engine.moves import all_moves
 from ddz_env.errors import IllegalMoveError, InvalidRulesError, install_hint
+from ddz_env.notation import counts_to_word
 from ddz_env.observation import observe
 from ddz_env.options import Options, Range, takes
 from ddz_env.threads import MOST_THREADS, usable_threads
@@ -194,7 +195,7 @@ class DouZeroAgent:
         Raises:
             InvalidRulesError: If the rules are not for three players.
         """
-        return _DouZeroPlayer(self, self._auction.batched(num_games, rules), rules)
+        return _DouZeroPlayer(self, self._auction.batched(num_games, rules), rules, num_games)
 
 
 def _portions(rows: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
@@ -226,10 +227,10 @@ def _check_players(rules: Rules) -> None:
 class _DouZeroPlayer:
     """A :class:`DouZeroAgent` in many games: see :class:`ddz_env.agent.BatchPlayer`."""
 
-    def __init__(self, agent: DouZeroAgent, auction: BatchPlayer, rules: Rules) -> None:
+    def __init__(self, agent: DouZeroAgent, auction: BatchPlayer, rules: Rules, num_games: int) -> None:
         _check_players(rules)
         self._agent, self._auction, self._rule_words = agent, auction, rules.words()
-        self._moves: dict[int, Move] = {}
+        self.plans = np.zeros((num_games, 2), np.uint64)
 
     def actions(
         self,
@@ -244,7 +245,7 @@ class _DouZeroPlayer:
         leads = np.flatnonzero(stages == STAGE_PLAY)
         decisions = [(observations[at], Candidates(*all_moves(rows[at], self._rule_words))) for at in leads]
         for at, move in zip(leads, self._agent._best(decisions), strict=True):
-            self._moves[int(games[at])] = move
+            self.plans[games[at]] = move.main, counts_to_word(move.kicker_counts)
             actions[at] = move.main
         for at in np.flatnonzero(stages == STAGE_KICKER):
             actions[at] = self._next_kicker(int(games[at]), rows[at])
@@ -254,7 +255,8 @@ class _DouZeroPlayer:
         return actions
 
     def _next_kicker(self, game: int, row: npt.NDArray[np.uint64]) -> int:
-        move = self._moves.get(game)
-        if move is None or move.main != int(row[PENDING]):
+        main, kickers = self.plans[game].tolist()
+        if main != int(row[PENDING]):
             raise IllegalMoveError(f"action {int(row[PENDING])} was not begun by douzero: it plays whole moves")
+        move = Move.from_words(main, kickers)
         return KICKER_BASE + move.kickers[len(move.kickers) - int(row[LEFT])]

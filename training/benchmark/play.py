@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.arena.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_env.agent import cheats
+from ddz_env.registry import make_agent
+from training.arena.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents, close_or_warn
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.benchmark.deals import RULES, DealList
 from training.benchmark.errors import InvalidBenchmarkRequestError
@@ -108,7 +110,7 @@ def play_contest(
         on_progress: Told how many deals, times pairs, are done.
 
     Raises:
-        InvalidBenchmarkRequestError: If the list has not so many deals.
+        InvalidBenchmarkRequestError: If the list has not so many deals, or an agent looks at every hand.
         FrozenChangedError: If deals or players of the field are others than those committed.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent cannot be made.
@@ -117,6 +119,7 @@ def play_contest(
     contest.deals.check_count(deals)
     contest.deals.check()
     check_agents(contest.agents.values())
+    _check_fair(contest)
     tasks = {(deal, a, b): task(contest, deal, a, b) for deal in range(deals) for a, b in contest.pairs}
     kept = store or contest.store(None)
     if not tasks.keys() <= kept.found.keys():
@@ -124,6 +127,17 @@ def play_contest(
             check_member(member)
     start = functools.partial(DealWorker[list[GameRecord]], list, contest.player)
     return kept.fill(tasks, start, processes, on_progress)
+
+
+def _check_fair(contest: Contest) -> None:
+    for name, spec in contest.agents.items():
+        if name not in FIELD:
+            agent = make_agent(spec)
+            close_or_warn(agent, name)
+            if cheats(agent):
+                raise InvalidBenchmarkRequestError(
+                    f"{name} looks at every hand: it has no place among those that do not"
+                )
 
 
 def task(contest: Contest, deal: int, a: str, b: str) -> Match:

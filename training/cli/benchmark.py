@@ -35,7 +35,7 @@ def benchmark(
     ] = False,
     check: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="Check a file of results by playing some of its deals again."),
+        typer.Option(help="Check a file of results by playing some of its deals again."),
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Deals a pair that --check plays, drawn anew each time.")] = 10,
     every: Annotated[bool, typer.Option("--all", help="Let --check play all of them.")] = False,

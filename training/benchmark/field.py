@@ -139,7 +139,7 @@ def frozen_moves() -> Mapping[str, tuple[str, ...]]:
 
 
 def check_member(name: str) -> str:
-    """Ask a player of the field in the sample again.
+    """Ask a player of the field in the sample again, once a process.
 
     Returns:
         The digest of its moves.
@@ -148,8 +148,13 @@ def check_member(name: str) -> str:
         FrozenChangedError: If it plays another move somewhere.
         MissingPeerError: If it needs a package that is not installed.
     """
-    positions, before = read_positions(), frozen_moves()[name]
-    now = chosen_moves(FIELD[name].agent, positions)
+    return _check(FIELD[name], frozen_moves()[name])
+
+
+@functools.cache
+def _check(member: Member, before: tuple[str, ...]) -> str:
+    positions = read_positions()
+    now = chosen_moves(member.agent, positions)
     changed = [
         f"{position}: {new} instead of {old}"
         for position, new, old in zip(positions, now, before, strict=True)
@@ -157,7 +162,7 @@ def check_member(name: str) -> str:
     ]
     if changed:
         raise FrozenChangedError(
-            f"{name} is not the player that the field was fixed with: it plays another move in {len(changed)} of "
-            f"{len(positions)} positions ({'; '.join(changed[:_SHOWN])}); results against it would not compare"
+            f"{member.name} is not the player that the field was fixed with: it plays another move in "
+            f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); results against it would not compare"
         )
     return digest(now)

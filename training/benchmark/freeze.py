@@ -46,7 +46,8 @@ def _game(deal: int, agents: list[Agent]) -> dict[str, Any]:
     """A game, and after which of its moves somebody with a choice is asked: evenly over the game."""
     state = State.new(SAMPLE_SEED, RULES, deal)
     rngs = seat_generators([SAMPLE_SEED, deal], RULES.players)
-    moves, open_ = [], []
+    moves: list[str] = []
+    open_: list[int] = []
     while not state.is_over:
         if len(state.legal_moves()) > 1:
             open_.append(len(moves))

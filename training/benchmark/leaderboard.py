@@ -49,7 +49,7 @@ class FieldRatings:
 def field_ratings() -> FieldRatings:
     """The committed ratings, with which agents are placed."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
-    elo = {name: Interval(*ends, document["deals"]) for name, ends in document["elo"].items()}
+    elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["deals"], document["played"])
 
 
@@ -136,7 +136,8 @@ def committed(folder: Path) -> list[Results]:
 
 def _field_and_others(folder: Path) -> tuple[list[Results], list[Results]]:
     """Results of the field alone, and those of others."""
-    field, others = [], []
+    field: list[Results] = []
+    others: list[Results] = []
     for results in committed(folder):
         (field if results.contest.agents.keys() <= FIELD.keys() else others).append(results)
     return field, others

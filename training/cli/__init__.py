@@ -45,7 +45,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz benchmark mymodule:MyAgent",
         "ddz benchmark mymodule:MyAgent --full --out mine.json",
         "ddz benchmark --check mine.json",
-        "ddz benchmark --field --out docs/results/benchmark/field.json",
+        "ddz benchmark --field --out runs/field.json",
     ),
     demo: ("ddz demo --minutes 2 --out demo-report",),
     play: (

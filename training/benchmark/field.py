@@ -163,6 +163,7 @@ def _check(member: Member, before: tuple[str, ...]) -> str:
     if changed:
         raise FrozenChangedError(
             f"{member.name} is not the player that the field was fixed with: it plays another move in "
-            f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); results against it would not compare"
+            f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); "
+            "results against it would not compare"
         )
     return digest(now)

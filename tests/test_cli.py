@@ -26,7 +26,7 @@ from training.cli.signals import STOPPING
 from training.cli.training_bar import training_bar
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = ("arena", "bench", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")
+COMMANDS = ("arena", "bench", "benchmark", "demo", "play", "rules", "actions", "agents", "docs", "export", "version")
 
 
 def ddz(*arguments: str, text: str | None = None) -> Result:

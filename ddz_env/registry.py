@@ -165,9 +165,10 @@ def agent_factory(name: str) -> Callable[..., Any]:
     return factory
 
 
-def _entry_points() -> dict[str, metadata.EntryPoint]:
-    """All entry points by name; ours come last, so that no other distribution shadows them unseen."""
-    return {point.name: point for point in sorted(metadata.entry_points(group=GROUP), key=_is_ours)}
+def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
+    """Entry points by name, all or those of one; ours come last, so that no other distribution shadows them unseen."""
+    found = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
+    return {point.name: point for point in sorted(found, key=_is_ours)}
 
 
 def _is_ours(point: metadata.EntryPoint) -> bool:
@@ -176,7 +177,7 @@ def _is_ours(point: metadata.EntryPoint) -> bool:
 
 def _factory(name: str) -> Callable[..., Any] | None:
     """The factory of a known name."""
-    point = _entry_points().get(name)
+    point = _entry_points(name).get(name)
     if point is None:
         return None
     try:

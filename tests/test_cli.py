@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = (
     "arena",
     "bench",
+    "benchmark",
     "demo",
     "exploit",
     "play",

@@ -36,6 +36,7 @@ from ddz_env.registry import agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
 from training import integrations
 from training.bench import page as bench_page
+from training.benchmark import leaderboard
 from training.experiments import training_curves
 from training.experiments.experiment import markdown_table
 from training.experiments.registry import load_experiments
@@ -167,7 +168,7 @@ def sabotage_table(results: Path) -> str:
     return f"{table}\n\n{where}, seed {document['seed']}."
 
 
-_PAGES = training_curves.PAGES | bench_page.PAGES | {"sabotage": sabotage_table}
+_PAGES = training_curves.PAGES | bench_page.PAGES | leaderboard.PAGES | {"sabotage": sabotage_table}
 
 
 def experiment_tables(results: Path = Path("docs/results")) -> list[str]:

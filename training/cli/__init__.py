@@ -11,6 +11,7 @@ import typer
 
 from training.cli.arena import arena
 from training.cli.bench import bench
+from training.cli.benchmark import benchmark
 from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
@@ -42,6 +43,12 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz arena mymodule:MyAgent rules --deals 400 --out games.csv --resume",
     ),
     bench: ("ddz bench --quick", "ddz bench --only engine,search --json speeds.json"),
+    benchmark: (
+        "ddz benchmark mymodule:MyAgent",
+        "ddz benchmark mymodule:MyAgent --full --out mine.json",
+        "ddz benchmark --check mine.json",
+        "ddz benchmark --field --out runs/field.json",
+    ),
     demo: ("ddz demo --minutes 2 --out demo-report",),
     exploit: (
         "ddz exploit policy --out runs/policy --minutes 60",

@@ -1,0 +1,124 @@
+"""``ddz benchmark``: an agent against a field that never changes, on deals that never change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.console import console
+from training.cli.experiment import OtherCode, show, with_bar
+from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.outputs import output_file
+from training.cli.tables import fault_lines
+
+if TYPE_CHECKING:
+    from training.benchmark.file import Results
+    from training.benchmark.play import Contest
+
+_UNIT = "deals × pairs"
+_QUICK_DEALS, _FULL_DEALS = 400, 1000
+
+
+def benchmark(
+    agent: Annotated[
+        str | None,
+        typer.Argument(help="Your agent (mymodule:MyAgent), or one by name with options (isuct:iterations=2000)."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="What results call it; its specification by default.")] = "",
+    full: Annotated[
+        bool, typer.Option("--full", help="The whole field on the deals for reporting; hours on two cores.")
+    ] = False,
+    field: Annotated[
+        bool, typer.Option("--field", help="Play the field against itself, which gives its ratings; hours.")
+    ] = False,
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Check a file of results by playing some of its deals again."),
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Deals a pair that --check plays, drawn anew each time.")] = 10,
+    every: Annotated[bool, typer.Option("--all", help="Let --check play all of them.")] = False,
+    deals: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Deals a pair; {_QUICK_DEALS} by default, {_FULL_DEALS} with --full and --field."),
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes; results do not depend on them.")] = 2,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the results here (FILE.json). Games go to FILE.csv as they are played, and are resumed.",
+            callback=output_file(".json"),
+        ),
+    ] = None,
+    allow_other_code: OtherCode = False,
+) -> None:
+    """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited."""
+    from training.arena.provenance import other_code
+    from training.benchmark.deals import deal_list
+    from training.benchmark.errors import InvalidBenchmarkRequestError
+    from training.benchmark.play import against_field, field_contest
+
+    if sum((agent is not None, field, check is not None)) != 1:
+        raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
+    if check is not None:
+        _check(check, None if every else sample, processes)
+        return
+    report = full or field
+    drawn = deal_list("reporting" if report else "choosing")
+    contest = field_contest(drawn) if agent is None else against_field(agent, drawn, name=name, quick=not full)
+    with other_code(allow_other_code):
+        results = _play(contest, deals or (_FULL_DEALS if report else _QUICK_DEALS), processes, out)
+    _report(results)
+    faults = fault_lines(results.records)
+    for line in faults:
+        console().print(line, style="bold red", markup=False, soft_wrap=True)
+    if faults:
+        raise typer.Exit(EXIT_AGENT_FAILED)
+
+
+def _play(contest: Contest, deals: int, processes: int, out: Path | None) -> Results:
+    from training.benchmark.file import results_of, write_file
+    from training.benchmark.play import play_contest
+
+    contest.deals.check_count(deals)
+    store = contest.store(out.with_suffix(".csv") if out else None)
+    records = with_bar(
+        _UNIT, lambda tell: play_contest(contest, deals, processes=processes, store=store, on_progress=tell)
+    )
+    results = results_of(contest, records, store)
+    if out is not None:
+        write_file(out, results)
+    return results
+
+
+def _report(results: Results) -> None:
+    """Tables of an agent, or of the field's ratings."""
+    from training.benchmark.field import FIELD
+    from training.benchmark.leaderboard import against_table, field_ratings, place, placement_table
+
+    own = [name for name in results.contest.agents if name not in FIELD]
+    for name in own or results.contest.agents:
+        show(against_table(results, name))
+    for name in own:
+        ratings = field_ratings()
+        show(placement_table(name, place(results.records, name, ratings.fixed), ratings))
+
+
+def _check(path: Path, sample: int | None, processes: int) -> None:
+    import numpy as np
+
+    from ddz_env.provenance import code_stamp
+    from training.benchmark.file import read_file
+    from training.benchmark.replay import replay
+
+    results = read_file(path)
+    same = with_bar(
+        _UNIT, lambda tell: replay(results, sample, np.random.default_rng(), processes=processes, on_progress=tell)
+    )
+    _report(results)
+    what = "all" if sample is None else "drawn at random"
+    console().print(f"{path}: {same} deals ({what}) were played again, and every game ended as it says", markup=False)
+    if code_stamp() not in results.code:
+        played = " and ".join(results.code)
+        console().print(f"It was played by the code {played}, this is {code_stamp()}.", style="dim", markup=False)

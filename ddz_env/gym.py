@@ -368,15 +368,13 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
     def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """What the games that have just ended showed last, in Gymnasium's form."""
         endings = self._games.endings
-        observations, masks = (
-            np.full(self.num_envs, None, dtype=object),
-            np.zeros((self.num_envs, NUM_ACTIONS), np.int8),
-        )
+        observations = np.full(self.num_envs, None, dtype=object)
+        masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         masks[ended, 0] = 1
         for index in np.flatnonzero(ended).tolist():
             values = self.form.vector(endings.observations[index], OBSERVATION)
             observations[index] = self.form.of(values, masks[index])
-        info = self._stacked(ended, np.where(ended[:, None], endings.infos, 0), illegal & ended, masks)
+        info = self._stacked(ended.copy(), np.where(ended[:, None], endings.infos, 0), illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
 
     def render(self) -> tuple[Any, ...] | None:

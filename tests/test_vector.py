@@ -94,6 +94,7 @@ def test_infos_hold_the_same_numbers_from_the_first_step_on(mode: AutoresetMode)
         _, _, ended, _, infos = vector.step(choose(infos["action_mask"], rng))
         if "final_info" in infos:
             finals += 1
+            assert not any(np.shares_memory(ended, value) for value in infos["final_info"].values())
             assert {key: (value.shape, value.dtype) for key, value in infos.pop("final_info").items()} == shapes
             for key in ("final_obs", "_final_obs", "_final_info"):
                 del infos[key]

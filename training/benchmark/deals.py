@@ -68,8 +68,8 @@ def deal_line(state: State) -> str:
     """A deal as a line of text.
 
     Example:
-        >>> print(deal_line(State.new(3, "standard", 5)), end="")
-        334456788999TTJJQQQAR 445567778TTQKKK22 3356689TJJKAAA22B
+        >>> print(deal_line(State.new(3, "standard", 5)).strip())
+        334456788999TJJQQQAR 445567778TTQKKK22 3356689TJJKAAA22B
     """
     return " ".join(str(state.hand(seat)) for seat in range(state.rules.players)) + "\n"
 

@@ -48,6 +48,16 @@ def _trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.LayerNorm(width), nn.ReLU())
 
 
+def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
+    """The trunk's view of some columns, in the network's precision; what is made of it is computed in float32.
+
+    Several threads may evaluate a network at once, so none may keep what another has converted.
+    """
+    with torch.autocast("cpu", torch.bfloat16, enabled=network.reduced, cache_enabled=False):
+        state: Tensor = network.trunk(columns)
+    return state.float()
+
+
 def _quiet(layer: nn.Linear, gain: float) -> nn.Linear:
     """An output layer that begins near zero: an untrained policy is nearly uniform, an untrained value nearly 0."""
     nn.init.orthogonal_(layer.weight, gain)
@@ -62,7 +72,12 @@ class PolicyNetwork(nn.Module):
         architecture: The sizes.
         columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
         rest_columns: Columns of the hand that an action leaves.
+
+    Attributes:
+        reduced: Whether the trunk multiplies in bfloat16 (weights stay float32): faster where a processor can.
     """
+
+    reduced = False
 
     def __init__(
         self, architecture: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS
@@ -94,7 +109,7 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
-        state = self.trunk(columns)
+        state = _described(self, columns)
         scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
         return logits, self.value(state).squeeze(1)
@@ -119,7 +134,12 @@ class Critic(nn.Module):
 
     Args:
         architecture: The sizes.
+
+    Attributes:
+        reduced: As a policy's.
     """
+
+    reduced = False
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -136,7 +156,7 @@ class Critic(nn.Module):
         Returns:
             Values for the seats to act, shape ``[n]``.
         """
-        value: Tensor = self.value(self.trunk(columns))
+        value: Tensor = self.value(_described(self, columns))
         return value.squeeze(1)
 
 

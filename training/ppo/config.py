@@ -47,6 +47,7 @@ class SelfPlayConfig(TrainingSettings):
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
         minibatch: Decisions per gradient step.
+        precision: In which the trunks multiply while they learn and play; weights, outputs and files are float32.
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
         learning_rate: Adam's step size at the start.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
@@ -99,6 +100,7 @@ class SelfPlayConfig(TrainingSettings):
     steps: Count = 128
     epochs: Count = 1
     minibatch: Count = 4096
+    precision: Literal["float32", "bfloat16"] = "float32"
     shard: Count = 1024
     learning_rate: Positive = 3e-4
     final_learning_rate: Share = 0.1

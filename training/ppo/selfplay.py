@@ -26,7 +26,6 @@ from ddz_env.batch import SelfPlayBatch
 from training.arena.provenance import Provenance
 from training.ppo.config import SelfPlayConfig
 from training.ppo.curves import CurveLine
-from training.ppo.errors import InvalidTrainingError
 from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate, value_games
 from training.ppo.lookahead import Positions, look_ahead, told
 from training.ppo.past_selves import PastSelves
@@ -34,11 +33,12 @@ from training.ppo.returns import Advantages, seat_advantages
 from training.ppo.rollout import Collector, Evaluate, Rollout
 from training.ppo.sampling import Candidates
 from training.ppo.threads import Threads, shards
+from training.ppo.widening import grow
 
 SOURCE = ("training/ppo",)
 """Whose source decides a run, besides that of the packages below."""
 
-_GROUP_STREAM, _AGENTS_STREAM = 4, 5  # of the seed; 1 is the run's own generator
+_GROUP_STREAM, _AGENTS_STREAM, _GROWTH_STREAM = 4, 5, 6  # of the seed; 1 is the run's own generator
 
 
 @dataclass
@@ -88,7 +88,7 @@ class SelfPlay:
         provenance: The code of the run, and the files of the agents that it is measured against.
 
     Raises:
-        InvalidTrainingError: If the weights to start from have another architecture.
+        InvalidTrainingError: If the weights to start from cannot grow to the architecture.
         UnknownAgentError: If an opponent of the evaluations does not exist.
     """
 
@@ -261,23 +261,20 @@ class SelfPlay:
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
-    """Networks to begin a run with: random ones by the seed, or those to start from.
+    """Networks to begin a run with: random ones by the seed, or those to start from, grown to the run's architecture.
 
     Raises:
-        InvalidTrainingError: If the weights to start from have another architecture.
+        InvalidTrainingError: If the weights to start from cannot grow to it.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         policy, critic = PolicyNetwork(config.architecture), Critic(config.architecture)
+    policy.reduced = critic.reduced = config.precision == "bfloat16"
     if start is not None:
-        if start.policy.architecture != config.architecture:
-            raise InvalidTrainingError(
-                f"the weights to start from have the architecture {start.policy.architecture.as_dict()}, "
-                f"the run {config.architecture.as_dict()}"
-            )
-        policy.load_state_dict(start.policy.state_dict())
-        if start.critic is not None:
-            critic.load_state_dict(start.critic.state_dict())
+        rng = np.random.default_rng([config.seed, _GROWTH_STREAM])
+        for network, smaller in ((policy, start.policy), (critic, start.critic)):
+            if smaller is not None:
+                grow(network, smaller, rng)
     return policy, critic
 
 

@@ -98,6 +98,30 @@ def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> 
     assert (other[0]["policy.logits.weight"] != runs[0][0]["policy.logits.weight"]).any()
 
 
+def test_only_the_highest_advantages_count_where_a_share_is_given() -> None:
+    run = SelfPlay(small_config(upper=0.25, opponent_share=0.0, rules_share=0.0), 1)
+    run._collect()
+    found = run._estimate()
+    decisions, _ = run._decisions(found)
+    known = found.advantages.known
+    chosen = decisions.advantages != 0
+    assert chosen.mean() == pytest.approx(0.25, abs=0.02)
+    raw = found.advantages.advantages[known]
+    assert raw[chosen].min() > raw[~chosen].max()
+    run.close()
+
+
+def test_a_magnet_holds_the_policy_back() -> None:
+    changed = []
+    for weight in (0.0, 50.0):
+        run = SelfPlay(small_config(magnet=weight, average=0.99, learning_rate=0.01), 1)
+        changed.append([run.step().divergence for _ in range(2)][-1])
+        run.close()
+    assert changed[1] < changed[0] / 2
+    with pytest.raises(InvalidTrainingError, match="average"):
+        small_config(magnet=0.1, average=0.0)
+
+
 # --- Groups of games --------------------------------------------------------------------------------------------------
 
 

@@ -79,6 +79,23 @@ def test_the_gradient_is_that_of_the_pure_functions(share: float, change: float)
     assert np.abs(gradient[batch.masks == 1]).max() > 0.01
 
 
+def test_the_magnet_draws_by_the_gradient_of_the_divergence_from_it() -> None:
+    batch = random_batch(9)
+    magnet = np.random.default_rng(10).normal(size=batch.logits.shape).astype(np.float32)
+    magnet[batch.masks == 0] = 1e30  # whatever it says of what is illegal
+    logits, logs = log_probabilities(batch)
+    drawn_to = masked_log_probabilities(torch.from_numpy(magnet).double(), torch.from_numpy(batch.masks))
+    legal = torch.from_numpy(batch.masks == 1)
+    divergence = (logs[legal].exp() * (logs[legal] - drawn_to[legal])).sum()
+    (expected,) = torch.autograd.grad(0.3 * divergence, logits)
+    free, _ = compiled(batch, 0.5)
+    drawn = np.zeros_like(free)
+    terms = Terms(0.5, FLOOR, CLIP, ENTROPY_WEIGHT, 0.3)
+    surrogate_gradient(batch._replace(magnet=magnet), terms, drawn, np.zeros(SURROGATE_SUMS))
+    np.testing.assert_allclose(drawn - free, expected.numpy(), rtol=1e-4, atol=1e-6)
+    assert np.abs(drawn - free).max() > 0.01
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_illegal_actions_have_no_gradient_at_all(share: float) -> None:
     batch = random_batch(2)

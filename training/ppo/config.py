@@ -28,11 +28,13 @@ class Annealed(NamedTuple):
         learning_rate: Adam's step size.
         entropy: Weight of the entropy bonus.
         floor: Least weight of an action that the critic finds better than the mean of those considered.
+        magnet: Weight of the divergence from the running average.
     """
 
     learning_rate: float
     entropy: float
     floor: float
+    magnet: float
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class SelfPlayConfig(TrainingSettings):
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
         learning_rate: Adam's step size at the start.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
-        anneal_updates: Updates over which step size, entropy bonus and ``floor`` fall linearly, ``floor`` to 0; with 0
-            they stay constant.
+        anneal_updates: Updates over which step size, entropy bonus, ``magnet`` and ``floor`` fall linearly, ``floor``
+            to 0; with 0 they stay constant.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
         clip: ε of the clipped objective.
@@ -69,6 +71,9 @@ class SelfPlayConfig(TrainingSettings):
         lam: λ per move.
         entropy: Weight of the entropy bonus at the start.
         final_entropy: Its weight after ``anneal_updates``.
+        upper: Share of the decisions whose rewards count for the policy: those with the highest advantages.
+        magnet: Weight of the policy's divergence from its running average (``average``) at the start; it falls as the
+            step size does.
         value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
@@ -117,6 +122,8 @@ class SelfPlayConfig(TrainingSettings):
     lam: Share = 0.95
     entropy: NotNegative = 0.01
     final_entropy: NotNegative = 0.003
+    upper: PositiveShare = 1.0
+    magnet: NotNegative = 0.0
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
     opponent_share: Share = 0.2
@@ -142,6 +149,8 @@ class SelfPlayConfig(TrainingSettings):
             raise InvalidTrainingError(
                 "opponent_share, rules_share and frozen_share are shares of the same games: together at most 1"
             )
+        if self.magnet and not self.average:
+            raise InvalidTrainingError("magnet draws the policy to its running average: give average, too")
         if bool(self.frozen) != bool(self.frozen_share):
             raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
 
@@ -159,8 +168,10 @@ class SelfPlayConfig(TrainingSettings):
     def annealed(self, update: int) -> Annealed:
         """What changes in the course of a run, as it is at an update."""
         done = min(1.0, update / self.anneal_updates) if self.anneal_updates else 0.0
+        left = 1.0 - done * (1.0 - self.final_learning_rate)
         return Annealed(
-            self.learning_rate * (1.0 - done * (1.0 - self.final_learning_rate)),
+            self.learning_rate * left,
             self.entropy + done * (self.final_entropy - self.entropy),
             self.floor * (1.0 - done),
+            self.magnet * left,
         )

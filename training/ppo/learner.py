@@ -12,7 +12,7 @@ from torch import Tensor
 
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
-from agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
+from agents.neural.network import Critic, PolicyInput, PolicyNetwork, masked_log_probabilities, policy_input
 from training.ppo.config import Annealed, SelfPlayConfig
 from training.ppo.rollout import unpack_masks
 from training.ppo.sampling import Candidates
@@ -110,13 +110,22 @@ class Learner:
         critic: The critic.
         config: The settings.
         threads: The threads.
+        magnet: The policy that draws the other, by the settings' ``magnet``; itself if None.
     """
 
-    def __init__(self, policy: PolicyNetwork, critic: Critic, config: SelfPlayConfig, threads: Threads) -> None:
+    def __init__(
+        self,
+        policy: PolicyNetwork,
+        critic: Critic,
+        config: SelfPlayConfig,
+        threads: Threads,
+        magnet: PolicyNetwork | None = None,
+    ) -> None:
         self.policy = policy
         self.critic = critic
         self._config = config
         self._threads = threads
+        self._magnet = magnet or policy
         self._policy_weights = list(policy.parameters())
         self._critic_weights = list(critic.parameters())
         self.optimizer = torch.optim.Adam(
@@ -194,7 +203,7 @@ class Learner:
         masks, appraisals = unpack_masks(shard.masks), np.concatenate(shard.appraisals.tolist())
         seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, appraisals)
         logits, values = self.policy(*seen)
-        slopes, sums = self._surrogate(shard, logits.detach().numpy(), masks, annealed)
+        slopes, sums = self._surrogate(shard, logits.detach().numpy(), masks, annealed, self._drawn_to(seen))
         weights, errors = torch.from_numpy(shard.counts), values.detach() - torch.from_numpy(shard.targets)
         gradient = torch.autograd.grad(
             [logits, values],
@@ -203,13 +212,21 @@ class Learner:
         )
         return gradient, np.append(sums, 0.5 * float((errors.square() * weights).sum()))
 
+    def _drawn_to(self, seen: PolicyInput) -> Floats:
+        """The magnet's logits, shape ``[n, 400]``; no columns where it does not draw."""
+        if not self._config.magnet:
+            return np.empty((0, 0), np.float32)
+        with torch.inference_mode():
+            logits: Floats = self._magnet(*seen)[0].numpy()
+        return logits
+
     def _surrogate(
-        self, shard: Decisions, logits: Floats, masks: Bytes, annealed: Annealed
+        self, shard: Decisions, logits: Floats, masks: Bytes, annealed: Annealed, magnet: Floats
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
         """The gradient of the policy's loss with respect to the logits, and the sums of its statistics."""
         chosen = shard.counts, shard.actions, shard.log_probabilities, shard.advantages
         considered = shard.candidates.actions, shard.candidates.probabilities, shard.candidates.advantages
-        terms = Terms(self._config.lookahead, annealed.floor, self._config.clip, annealed.entropy)
+        terms = Terms(self._config.lookahead, annealed.floor, self._config.clip, annealed.entropy, annealed.magnet)
         gradient, sums = np.zeros_like(logits), np.zeros(SURROGATE_SUMS)
-        surrogate_gradient(SurrogateInputs(logits, masks, *chosen, *considered), terms, gradient, sums)
+        surrogate_gradient(SurrogateInputs(logits, masks, *chosen, *considered, magnet), terms, gradient, sums)
         return gradient, sums

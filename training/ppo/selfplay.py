@@ -102,8 +102,8 @@ class SelfPlay:
         self.rng = np.random.default_rng([config.seed, 1])
         self._threads = Threads(threads)
         policy, critic = new_networks(config, start)
-        self.learner = self.learner_type(policy, critic, config, self._threads)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
+        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages[0])
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
         self.groups = [new_collector(config, group) for group in range(config.groups)]
@@ -169,7 +169,8 @@ class SelfPlay:
         explained = 1.0 - float((targets - found.values[known]).var()) / variance if variance > 0 else 0.0
         own = advantages[rollout.decides[known]]
         if len(own):
-            advantages = (advantages - own.mean()) / (own.std() + 1e-8)
+            least = np.quantile(own, 1.0 - self.config.upper)
+            advantages = np.where(advantages < least, 0.0, (advantages - own.mean()) / (own.std() + 1e-8))
         decisions = Decisions(
             observations=rollout.observations[known],
             masks=rollout.masks[known],

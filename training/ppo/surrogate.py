@@ -5,9 +5,12 @@ The loss of a decision is
     (1 − λ) · clipped surrogate of the chosen action, with its advantage from the rewards
     + λ · Σ over candidates of their weight · clipped surrogate, with the critic's advantages
     − entropy weight · entropy
+    + magnet weight · KL(policy ‖ magnet)
 
 where λ is the share of looking ahead (:mod:`training.ppo.lookahead`), 0 where there are no candidates.  All of it is
-multiplied by how much the decision counts.
+multiplied by how much the decision counts.  The magnet is a policy that follows slowly; being drawn to it keeps a
+policy that plays against itself from going in circles (S. Sokota et al., "A unified approach to reinforcement learning,
+quantal response equilibria, and two-player zero-sum games", ICLR 2023).
 
 The weight of a candidate is its old probability, and at least a floor where it is better than the mean: a probability
 near zero would hold down what is good as well.  Below the floor what speaks for an action outweighs what speaks
@@ -45,6 +48,7 @@ class SurrogateInputs(NamedTuple):
         candidates: Shape ``[n, candidates]``, int16.
         chances: Their probabilities under the policy that chose, shape ``[n, candidates]``, float32.
         foreseen: Their advantages, from the critic, shape ``[n, candidates]``, float32.
+        magnet: Logits of the policy that draws, shape ``[n, 400]``, float32; no columns where none does.
     """
 
     logits: Floats
@@ -56,6 +60,7 @@ class SurrogateInputs(NamedTuple):
     candidates: npt.NDArray[np.int16]
     chances: Floats
     foreseen: Floats
+    magnet: Floats = np.empty((0, 0), np.float32)
 
 
 class Terms(NamedTuple):
@@ -66,12 +71,14 @@ class Terms(NamedTuple):
         floor: Least weight of a candidate that is better than their mean.
         clip: How far a ratio may move.
         entropy: Weight of the entropy.
+        magnet: Weight of the divergence from the magnet.
     """
 
     lookahead: float
     floor: float
     clip: float
     entropy: float
+    magnet: float = 0.0
 
 
 @inline_kernel
@@ -120,6 +127,25 @@ def _weigh_candidates(inputs: SurrogateInputs, row: int, logs: np.ndarray, terms
     return total
 
 
+@inline_kernel
+def _draw_back(
+    magnet: np.ndarray, logs: np.ndarray, legal: np.ndarray, count: int, weight: float, slopes: np.ndarray
+) -> None:
+    """Add the slopes of the divergence from the magnet to those of the logarithms.
+
+    Its derivative by a logarithm is chance · (1 + log ratio); what is alike for all actions cancels.
+    """
+    highest, total = -np.inf, 0.0
+    for place in range(count):
+        highest = max(highest, np.float64(magnet[legal[place]]))
+    for place in range(count):
+        total += np.exp(magnet[legal[place]] - highest)
+    for place in range(count):
+        action = legal[place]
+        ratio = logs[action] - (magnet[action] - highest - np.log(total))
+        slopes[action] += weight * np.exp(logs[action]) * ratio
+
+
 @kernel
 def surrogate_gradient(inputs: SurrogateInputs, terms: Terms, gradient: np.ndarray, sums: np.ndarray) -> None:
     """Add up the losses of some decisions and write the gradient of their sum.
@@ -145,6 +171,8 @@ def surrogate_gradient(inputs: SurrogateInputs, terms: Terms, gradient: np.ndarr
         sums[1] += times * entropy
         sums[2] += times * (ratio - 1.0 - change)
         sums[3] += times * (abs(ratio - 1.0) > terms.clip)
+        if inputs.magnet.shape[1] > 0:
+            _draw_back(inputs.magnet[row], logs, legal, count, terms.magnet, slopes)
         pull = 0.0
         for place in range(count):
             pull += slopes[legal[place]]

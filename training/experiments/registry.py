@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
+    "training-recipes": "training_recipes:TRAINING_RECIPES",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

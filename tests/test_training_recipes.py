@@ -1,0 +1,67 @@
+"""Recipes of training: what one gains over another, and that a run may be killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from training.arena.errors import InvalidExperimentError
+from training.experiments.experiment import Saved
+from training.experiments.training_recipes import (
+    BASE,
+    RECIPES,
+    RecipeOptions,
+    RecipeResult,
+    gain,
+    pooled_variance,
+    recipes_table,
+    run_training_recipes,
+)
+
+
+def results(recipe: str, means: list[float]) -> list[RecipeResult]:
+    return [RecipeResult(recipe, seed, 10, 1000, 8.0, 500, mean, mean, mean) for seed, mean in enumerate(means)]
+
+
+def test_a_gain_is_the_difference_of_means_with_the_pooled_spread_of_seeds() -> None:
+    better, base = results("magnet", [0.54, 0.56]), results(BASE, [0.50, 0.52])
+    spread = pooled_variance([[0.54, 0.56], [0.50, 0.52]])
+    assert spread == pytest.approx(0.0002)
+    found = gain(better, base, spread)
+    assert found.mean == pytest.approx(0.04)
+    assert found.half_width == pytest.approx(1.96 * (0.0002 * (1 / 2 + 1 / 2)) ** 0.5, rel=1e-3)
+
+
+def test_the_table_has_the_strongest_first_and_the_base_gains_nothing_over_itself() -> None:
+    table = recipes_table(
+        Saved([*results(BASE, [0.50, 0.52]), *results("magnet", [0.54, 0.56])], {"minutes": 8.0, "deals": 500})
+    )
+    assert [line[0] for line in table.lines] == ["magnet", BASE]
+    assert table.lines[0][1] == "`magnet=0.05`"
+    assert [line[-1] for line in table.lines] == ["+4.0 (+1.2 to +6.8)", ""]
+
+
+def test_every_recipe_is_a_setting_of_self_play() -> None:
+    config = pytest.importorskip("training.ppo.config")
+    for changes in RECIPES.values():
+        config.SelfPlayConfig().changed({"average": 0.9, **changes})
+
+
+def test_an_unknown_recipe_is_named() -> None:
+    with pytest.raises(InvalidExperimentError, match="'magnets'"):
+        run_training_recipes(recipes=("magnets",))
+
+
+@pytest.mark.long
+def test_a_run_is_trained_measured_and_resumed(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    small = {"num_games": 8, "groups": 1, "steps": 16, "minibatch": 64}
+    options = RecipeOptions(seeds=1, minutes=0.001, deals=2, threads=1)
+    path = tmp_path / "recipes.csv"
+    first = run_training_recipes(options, path, recipes=(BASE,), settings=small)
+    both = run_training_recipes(options, path, recipes=(BASE, "wide and deep"), settings=small)
+    assert [result.recipe for result in both.results] == [BASE, "wide and deep"]
+    assert both.results[0] == first.results[0]
+    assert 0 <= both.results[1].mean <= 1
+    assert (tmp_path / "recipes_runs" / "mixed-0" / "policy.safetensors").exists()

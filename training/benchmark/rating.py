@@ -20,11 +20,7 @@ import numpy.typing as npt
 from training.arena.duplicate import GameRecord
 from training.arena.statistics import Z95, Interval, win_share
 from training.benchmark.errors import InvalidBenchmarkRequestError
-
-_SCALE = 400 / np.log(10)
-_LONGEST_STEP = 200.0
-_STEPS = 200
-_EXACT = 1e-6
+from training.league.bradley_terry import ELO, fit, information
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,21 +72,15 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
     drawn = [Score(-1, a, b, 0.5) for a, b in {(game.a, game.b) for game in games}]
     signs, known = _design([*games, *drawn], names, fixed)
     shares = np.array([game.share for game in (*games, *drawn)])
-    ratings = np.zeros(len(names))
-    for _ in range(_STEPS):
-        chances = 1 / (1 + np.exp(-(signs @ ratings + known) / _SCALE))
-        slopes = signs * (shares - chances)[:, None]
-        curve = signs.T @ (signs * (chances * (1 - chances))[:, None])
-        step = _SCALE * np.linalg.solve(curve, slopes.sum(axis=0))
-        longest = float(np.abs(step).max())
-        ratings += step * min(1.0, _LONGEST_STEP / max(longest, _EXACT))
-        if longest < _EXACT:
-            break
+    (found,) = fit(signs, np.ones((1, len(shares))), shares[None], np.zeros((0, len(names))), known / ELO)
+    chances = 1 / (1 + np.exp(-signs @ found - known / ELO))
+    slopes = signs * (shares - chances)[:, None]
+    (curve,) = information(signs, (chances * (1 - chances))[None])
     deals = np.unique([game.deal for game in games], return_inverse=True)[1]
-    errors = _SCALE * np.sqrt(_variances(slopes[: len(games)], deals, curve))
+    errors = ELO * np.sqrt(_variances(slopes[: len(games)], deals, curve))
     return {
         name: Interval(rating, rating - Z95 * error, rating + Z95 * error, int(deals.max()) + 1)
-        for name, rating, error in zip(names, ratings.tolist(), errors.tolist(), strict=True)
+        for name, rating, error in zip(names, (ELO * found).tolist(), errors.tolist(), strict=True)
     }
 
 

@@ -100,7 +100,7 @@ class _Games:
         return fit(design, sums[:, :rows] + 1, sums[:, rows:] + 0.5, gauge)
 
 
-def fit(design: Array, played: Array, won: Array, gauge: Array) -> Array:
+def fit(design: Array, played: Array, won: Array, gauge: Array, known: Array | float = 0.0) -> Array:
     """Logistic regressions of one design by Newton's method, many at once.
 
     Args:
@@ -108,6 +108,7 @@ def fit(design: Array, played: Array, won: Array, gauge: Array) -> Array:
         played: Games, ``[fits, rows]``.
         won: Games won, ``[fits, rows]``.
         gauge: Sums of parameters that are held at 0, ``[sums, parameters]``: what the games leave open.
+        known: What is added to the log odds of each row, ``[rows]``.
 
     Returns:
         The most likely parameters, ``[fits, parameters]``.
@@ -115,7 +116,7 @@ def fit(design: Array, played: Array, won: Array, gauge: Array) -> Array:
     found = np.zeros((len(played), design.shape[1]))
     held = gauge.T @ gauge + _RIDGE * np.eye(design.shape[1])
     for _ in range(_STEPS):
-        expected = 1 / (1 + np.exp(-found @ design.T))
+        expected = 1 / (1 + np.exp(-found @ design.T - known))
         slope = (won - played * expected) @ design - found @ held
         curve = information(design, played * expected * (1 - expected)) + held
         step = np.linalg.solve(curve, slope[..., None])[..., 0]

@@ -132,6 +132,14 @@ def normal_interval(values: Sequence[float]) -> Interval:
     return Interval(mean, mean - margin, mean + margin, len(values))
 
 
+def _pooled(clusters: Iterable[Sequence[float]]) -> tuple[list[Sequence[float]], Interval]:
+    """The clusters that have values, and the mean of these without an interval."""
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    mean = sum(map(sum, groups)) / count if count else math.nan
+    return groups, Interval(mean, math.nan, math.nan, count)
+
+
 def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
     """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
 
@@ -143,13 +151,10 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
         >>> round(interval.mean, 3), round(interval.half_width, 3), interval.count
         (0.5, 0.4, 8)
     """
-    groups = [group for group in clusters if group]
-    count = sum(len(group) for group in groups)
-    if count == 0:
-        return Interval(math.nan, math.nan, math.nan, 0)
-    mean = sum(map(sum, groups)) / count
-    if len(groups) == 1:
-        return Interval(mean, math.nan, math.nan, count)
+    groups, whole = _pooled(clusters)
+    if len(groups) < 2:
+        return whole
+    mean, count = whole.mean, whole.count
     squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
     margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
     return Interval(mean, mean - margin, mean + margin, count)
@@ -211,13 +216,10 @@ def bootstrap_interval(clusters: Iterable[Sequence[float]], replicates: int = 20
         >>> round(interval.mean, 3), round(interval.half_width, 2), interval.count
         (0.5, 0.11, 80)
     """
-    groups = [group for group in clusters if group]
-    count = sum(len(group) for group in groups)
-    if count == 0:
-        return Interval(math.nan, math.nan, math.nan, 0)
-    mean = sum(map(sum, groups)) / count
-    if len(groups) == 1:
-        return Interval(mean, math.nan, math.nan, count)
+    groups, whole = _pooled(clusters)
+    if len(groups) < 2:
+        return whole
+    mean, count = whole.mean, whole.count
     sums = bootstrap_sums(np.array([(sum(group), len(group)) for group in groups], dtype=np.float64), replicates, seed)
     return percentile_interval(mean, sums[:, 0] / sums[:, 1], count)
 

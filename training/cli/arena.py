@@ -14,6 +14,7 @@ from training.cli.console import console, counting_bar, error_console
 from training.cli.experiment import OtherCode
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
+from training.cli.options import Names, OnFault, TimeLimit
 from training.cli.outputs import output_file, results_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
@@ -32,10 +33,7 @@ def arena(
             "Every pair plays."
         ),
     ],
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),
-    ] = None,
+    name: Names = None,
     deals: Annotated[
         int, typer.Option(min=1, help="Duplicate deals per pair; a deal is two games, six with bidding.")
     ] = 1000,
@@ -51,16 +49,8 @@ def arena(
     resume: Annotated[bool, typer.Option("--resume", help="Resume the file of --out.")] = False,
     allow_other_code: OtherCode = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
-        ),
-    ] = None,
-    on_fault: Annotated[
-        str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
-    ] = "lose",
+    time_limit: TimeLimit = None,
+    on_fault: OnFault = "lose",
     csv: Annotated[Path | None, typer.Option(help="Write the final table here.", callback=output_file())] = None,
     json: Annotated[
         Path | None, typer.Option(help="Write the final table and the settings here.", callback=output_file())

@@ -12,6 +12,7 @@ from training.cli.console import complain, counting_bar
 from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
+from training.cli.options import Names, OnFault, TimeLimit
 from training.cli.outputs import output_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import fault_lines, write_csv
@@ -37,10 +38,7 @@ def rate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume the file of --out; agents that are new to it join the league.")
     ] = False,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),
-    ] = None,
+    name: Names = None,
     deals: Annotated[
         int, typer.Option(min=1, help="Duplicate deals per pair on average; a deal is two games, six with bidding.")
     ] = 200,
@@ -54,16 +52,8 @@ def rate(
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
     allow_other_code: OtherCode = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs save equal games.")] = True,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
-        ),
-    ] = None,
-    on_fault: Annotated[
-        str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
-    ] = "lose",
+    time_limit: TimeLimit = None,
+    on_fault: OnFault = "lose",
     anchor: Annotated[
         str | None, typer.Option(help="The agent that is rated 0; by default the mean of the league is 0.")
     ] = None,

@@ -11,7 +11,19 @@ from rich.table import Table
 
 from training.cli.console import FriendlyGroup, console, counting_bar, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
-from training.cli.help import RULES, TENSORBOARD, examples
+from training.cli.help import RULES, examples
+from training.cli.options import (
+    Init,
+    Minutes,
+    Objective,
+    Resume,
+    Settings,
+    TensorBoard,
+    Threads,
+    TrainedRules,
+    TrainingSeed,
+    Updates,
+)
 from training.cli.outputs import output_file, output_folder
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
@@ -33,8 +45,6 @@ app = typer.Typer(
 )
 
 Preset = Annotated[str, typer.Option("--rules", help=RULES)]
-TensorBoard = Annotated[Path | None, typer.Option(metavar="DIR", help=TENSORBOARD)]
-Threads = Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")]
 
 
 @app.callback()
@@ -64,22 +74,17 @@ def selfplay(
     out: Annotated[
         Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.", callback=output_folder)
     ],
-    minutes: Annotated[
-        float | None, typer.Option(help="Minutes of training in total, including those before --resume.")
-    ] = None,
-    updates: Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
+    minutes: Minutes = None,
+    updates: Updates = None,
+    resume: Resume = False,
     allow_other_code: OtherCode = False,
-    init: Annotated[Path | None, typer.Option(help="Start from these weights, for example those of imitate.")] = None,
-    rules: Annotated[str | None, typer.Option(help=RULES)] = None,
-    objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
+    init: Init = None,
+    rules: TrainedRules = None,
+    objective: Objective = None,
+    seed: TrainingSeed = None,
     threads: Threads = None,
     tensorboard: TensorBoard = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...)."),
-    ] = None,
+    settings: Settings = None,
 ) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand)."""
     from training.arena.one_writer import writing
@@ -104,22 +109,17 @@ def dmc(
     out: Annotated[
         Path, typer.Option(help="Folder for the weights, the checkpoint and the curves.", callback=output_folder)
     ],
-    minutes: Annotated[
-        float | None, typer.Option(help="Minutes of training in total, including those before --resume.")
-    ] = None,
-    updates: Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")] = False,
+    minutes: Minutes = None,
+    updates: Updates = None,
+    resume: Resume = False,
     allow_other_code: OtherCode = False,
-    init: Annotated[Path | None, typer.Option(help="Start from these weights of an earlier run.")] = None,
-    rules: Annotated[str | None, typer.Option(help=RULES)] = None,
-    objective: Annotated[str | None, typer.Option(help="win (default) or stake.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of deals, actions and weights; 0 by default.")] = None,
+    init: Init = None,
+    rules: TrainedRules = None,
+    objective: Objective = None,
+    seed: TrainingSeed = None,
     threads: Threads = None,
     tensorboard: TensorBoard = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any other setting, name=value (epsilon=0.05, learning_rate=0.0001 ...)."),
-    ] = None,
+    settings: Settings = None,
 ) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline."""
     from training.arena.one_writer import writing

@@ -1,0 +1,38 @@
+"""Options that several commands have alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.help import RULES, TENSORBOARD
+
+Names = Annotated[
+    list[str] | None,
+    typer.Option(help="A short name for the tables; once for each agent, in order (--name deep --name rules)."),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001,
+        help="Seconds a decision may take; a longer one is cut off and loses the game. No limit by default.",
+    ),
+]
+OnFault = Annotated[
+    str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
+]
+Minutes = Annotated[float | None, typer.Option(help="Minutes of training in total, including those before --resume.")]
+Updates = Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")]
+Init = Annotated[Path | None, typer.Option(help="Start from these weights: those of imitate, or of an earlier run.")]
+TrainedRules = Annotated[str | None, typer.Option("--rules", help=RULES)]
+Objective = Annotated[str | None, typer.Option(help="win (default) or stake.")]
+TrainingSeed = Annotated[int | None, typer.Option("--seed", help="Seed of deals, actions and weights; 0 by default.")]
+Threads = Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")]
+TensorBoard = Annotated[Path | None, typer.Option(metavar="DIR", help=TENSORBOARD)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any other setting, name=value (learning_rate=0.001, architecture.width=512 ...)."),
+]

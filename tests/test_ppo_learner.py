@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.columns import describe_games  # noqa: E402
+from agents.neural.columns import CRITIC_INPUTS, PLANES, describe_games  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
 from agents.neural.network import (  # noqa: E402
     Architecture,
@@ -23,6 +23,7 @@ from agents.neural.network import (  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 from training.ppo.config import SelfPlayConfig  # noqa: E402
+from training.ppo.guessing import Guess  # noqa: E402
 from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
 from training.ppo.rollout import unpack_masks  # noqa: E402
 from training.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
@@ -105,6 +106,29 @@ def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[
     return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
         list(vars(found).values())
     )
+
+
+def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Decisions) -> None:
+    """At the same networks: the policy's gradient with the task less that without it, unclipped."""
+    without, _ = gradients(decisions, max_gradient=1e9)
+    found, _ = gradients(decisions, max_gradient=1e9, auxiliary=2.0)
+    policy, _ = networks(1)
+    guess = Guess(SMALL, 0)
+    masks = unpack_masks(decisions.masks)
+    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    first = CRITIC_INPUTS.at.next
+    hands = torch.from_numpy(decisions.games[:, first : first + PLANES])
+    losses = torch.nn.functional.binary_cross_entropy_with_logits(
+        guess(policy.describe(seen.columns)), hands, reduction="none"
+    ).mean(dim=1)
+    loss = 2.0 * (losses * torch.from_numpy(decisions.counts)).sum() / len(decisions)
+    expected = torch.autograd.grad(loss, list(policy.parameters()), allow_unused=True)
+    taught = 0
+    for one, other, slope in zip(found, without, expected, strict=False):  # the critic's are behind
+        difference = one - other
+        assert torch.allclose(difference, torch.zeros_like(one) if slope is None else slope, atol=1e-5)
+        taught += slope is not None and float(slope.abs().max()) > 1e-4
+    assert taught > 3
 
 
 @pytest.mark.parametrize("share", [0.0, 0.6])

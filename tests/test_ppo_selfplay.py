@@ -262,7 +262,7 @@ class Killed(Exception):
 
 
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
-    config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",))
+    config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",), auxiliary=0.1, magnet=0.1)
     whole = SelfPlay(config, 1)
     train(whole, tmp_path / "whole", Budget(updates=5))
 

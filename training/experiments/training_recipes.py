@@ -53,6 +53,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     "wide and deep": {"architecture.width": 512, "architecture.blocks": 3, "architecture.critic_width": 512},
     "magnet": {"magnet": 0.05},
     "upper quartile": {"upper": 0.25},
+    "guessing": {"auxiliary": 0.1},
     "equals only": {"rules_share": 0.0, "opponent_share": 0.4},
     "step × 2": {"learning_rate": 1.2e-3},
     "step ÷ 2": {"learning_rate": 3e-4},

@@ -139,7 +139,8 @@ def restore(run: SelfPlay, arrays: Arrays, about: dict[str, Any], where: str) ->
 
 def _networks(run: SelfPlay) -> dict[str, nn.Module]:
     names = ("policy.", "critic.", "average.", "average_critic.")
-    return dict(zip(names, (*run.learner.networks, *run.averages), strict=True))
+    found: dict[str, nn.Module] = dict(zip(names, (*run.learner.networks, *run.averages), strict=True))
+    return found if run.learner.guess is None else {**found, "guess.": run.learner.guess}
 
 
 def behind(prefix: str, arrays: Arrays) -> Arrays:

@@ -74,6 +74,7 @@ class SelfPlayConfig(TrainingSettings):
         upper: Share of the decisions whose rewards count for the policy: those with the highest advantages.
         magnet: Weight of the policy's divergence from its running average (``average``) at the start; it falls as the
             step size does.
+        auxiliary: Weight of guessing the next seat's hand from what the policy sees (:mod:`training.ppo.guessing`).
         value_weight: Weight of the policy's own value in its loss.
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
@@ -124,6 +125,7 @@ class SelfPlayConfig(TrainingSettings):
     final_entropy: NotNegative = 0.003
     upper: PositiveShare = 1.0
     magnet: NotNegative = 0.0
+    auxiliary: NotNegative = 0.0
     value_weight: NotNegative = 0.25
     critic_updates: Natural = 0
     opponent_share: Share = 0.2

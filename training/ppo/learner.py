@@ -14,6 +14,7 @@ from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
 from agents.neural.network import Critic, PolicyInput, PolicyNetwork, masked_log_probabilities, policy_input
 from training.ppo.config import Annealed, SelfPlayConfig
+from training.ppo.guessing import Guess, guess_slopes
 from training.ppo.rollout import unpack_masks
 from training.ppo.sampling import Candidates
 from training.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient
@@ -111,6 +112,9 @@ class Learner:
         config: The settings.
         threads: The threads.
         magnet: The policy that draws the other, by the settings' ``magnet``; itself if None.
+
+    Attributes:
+        guess: Guesses a hidden hand, by the settings' ``auxiliary``; None without.
     """
 
     def __init__(
@@ -126,7 +130,8 @@ class Learner:
         self._config = config
         self._threads = threads
         self._magnet = magnet or policy
-        self._policy_weights = list(policy.parameters())
+        self.guess = Guess(config.architecture, config.seed) if config.auxiliary else None
+        self._policy_weights = [*policy.parameters(), *(self.guess.parameters() if self.guess else ())]
         self._critic_weights = list(critic.parameters())
         self.optimizer = torch.optim.Adam(
             [*self._policy_weights, *self._critic_weights], lr=config.learning_rate, eps=config.adam_epsilon, fused=True
@@ -202,14 +207,16 @@ class Learner:
             return tuple(torch.zeros_like(weight) for weight in self._policy_weights), np.zeros(SURROGATE_SUMS + 1)
         masks, appraisals = unpack_masks(shard.masks), np.concatenate(shard.appraisals.tolist())
         seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, appraisals)
-        logits, values = self.policy(*seen)
+        state = self.policy.describe(seen.columns)
+        logits, values = self.policy.judge(state, seen.rows, seen.actions, seen.rests)
         slopes, sums = self._surrogate(shard, logits.detach().numpy(), masks, annealed, self._drawn_to(seen))
         weights, errors = torch.from_numpy(shard.counts), values.detach() - torch.from_numpy(shard.targets)
-        gradient = torch.autograd.grad(
-            [logits, values],
-            self._policy_weights,
-            [torch.from_numpy(slopes) / total, errors * weights * (self._config.value_weight / total)],
-        )
+        outputs = [logits, values]
+        pulls = [torch.from_numpy(slopes) / total, errors * weights * (self._config.value_weight / total)]
+        if self.guess is not None:
+            outputs.append(self.guess(state))
+            pulls.append(guess_slopes(outputs[-1], shard.games) * weights[:, None] * (self._config.auxiliary / total))
+        gradient = torch.autograd.grad(outputs, self._policy_weights, pulls)
         return gradient, np.append(sums, 0.5 * float((errors.square() * weights).sum()))
 
     def _drawn_to(self, seen: PolicyInput) -> Floats:

@@ -10,7 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.columns import CRITIC_INPUTS, PLANES, describe_games  # noqa: E402
+from agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
+from agents.neural.features import PLANES  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
 from agents.neural.network import (  # noqa: E402
     Architecture,

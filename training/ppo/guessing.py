@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.neural.architecture import Architecture
-from agents.neural.columns import CRITIC_INPUTS, PLANES
+from agents.neural.columns import CRITIC_INPUTS
+from agents.neural.features import PLANES
 from agents.neural.model import Floats
 
 _NEXT = slice(CRITIC_INPUTS.at.next, CRITIC_INPUTS.at.next + PLANES)

@@ -94,6 +94,18 @@ def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
     assert "there is no" in " ".join(nothing.output.split())
 
 
+def test_a_stage_joins_those_that_are_there_and_replaces_its_namesake(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    save_training([read_run("one", runs[0]), read_run("two", runs[1])], out)
+    (runs[1] / "evaluations.csv").write_text(EVALUATIONS.strip() + ",more\n1,rules,9,0.5,0.4,0.6,7\n", encoding="utf-8")
+    added = CliRunner().invoke(app, ["train", "curves", "--out", str(out), "--add", f"two={runs[1]}", f"new={runs[0]}"])
+    assert added.exit_code == 0, added.output
+    stages = load_training(out)
+    assert [stage.name for stage in stages] == ["one", "two", "new"]
+    assert [len(stage.evaluations) for stage in stages] == [3, 1, 3]
+    assert (stages[0].evaluations[0]["more"], stages[1].evaluations[0]["more"]) == ("", "7")
+
+
 def test_a_file_in_the_place_of_the_folder_has_a_named_error(runs: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("kept", encoding="utf-8")
     with pytest.raises(InvalidExperimentError, match="must be a folder"):

@@ -325,6 +325,9 @@ def curves(
     out: Annotated[
         Path, typer.Option(help="Folder for training_curves.csv and training_evaluations.csv.", callback=output_folder)
     ] = Path("docs/results"),
+    add: Annotated[
+        bool, typer.Option("--add", help="Keep the stages in --out; one of the same name is replaced where it stands.")
+    ] = False,
     plot: Plot = None,
 ) -> None:
     """Join the curves of the stages of a training into one, and plot it."""
@@ -338,7 +341,9 @@ def curves(
     )
 
     if runs:
-        save_training([read_run(name, folder) for name, folder in map(_named, runs)], out)
+        known = {stage.name: stage for stage in load_training(out)} if add else {}
+        read = {name: read_run(name, folder) for name, folder in map(_named, runs)}
+        save_training([*(known | read).values()], out)
     stages = load_training(out)
     table = Table(title="Training", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for heading in STAGE_HEADER:

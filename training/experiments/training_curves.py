@@ -114,8 +114,8 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
 
 def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
     text = io.StringIO()
-    header = ["stage", *(column for column in (lines[0][1] if lines else _EVALUATION_COLUMNS) if column != "stage")]
-    writer = csv.DictWriter(text, header, lineterminator="\n")
+    header = dict.fromkeys(column for _, line in lines for column in line) or dict.fromkeys(_EVALUATION_COLUMNS)
+    writer = csv.DictWriter(text, ["stage", *(column for column in header if column != "stage")], lineterminator="\n")
     writer.writeheader()
     writer.writerows({**line, "stage": name} for name, line in lines)
     path.write_text(text.getvalue(), encoding="utf-8", newline="")

@@ -39,7 +39,7 @@ def test_the_table_has_the_strongest_first_and_the_base_gains_nothing_over_itsel
     )
     assert [line[0] for line in table.lines] == ["magnet", BASE]
     assert table.lines[0][1] == "`magnet=0.05`"
-    assert [line[-1] for line in table.lines] == ["+4.0 (+1.2 to +6.8)", ""]
+    assert [line[-2:] for line in table.lines] == [("+4.0 (+1.2 to +6.8)", "better"), ("", "")]
 
 
 def test_every_recipe_is_a_setting_of_self_play() -> None:

@@ -235,6 +235,10 @@ def gain(runs: Sequence[RecipeResult], base: Sequence[RecipeResult], spread: flo
     return Interval(difference, difference - margin, difference + margin, len(runs))
 
 
+def _verdict(gained: Interval) -> str:
+    return "better" if gained.low > 0 else "worse" if gained.high < 0 else "no difference seen"
+
+
 def _by_recipe(saved: Saved[RecipeResult]) -> dict[str, list[RecipeResult]]:
     return {recipe: runs for recipe in RECIPES if (runs := [run for run in saved.results if run.recipe == recipe])}
 
@@ -258,13 +262,25 @@ def recipes_table(saved: Saved[RecipeResult]) -> Table:
     lines = []
     for recipe, runs in sorted(recipes.items(), key=lambda item: -fmean(run.mean for run in item[1])):
         means = [fmean(values) for values in zip(*((run.rules, run.final, run.last) for run in runs), strict=True)]
-        over = gain(runs, recipes[BASE], spread).both("+.1f") if BASE in recipes and recipe != BASE else ""
+        over = verdict = ""
+        if BASE in recipes and recipe != BASE:
+            gained = gain(runs, recipes[BASE], spread)
+            over, verdict = gained.both("+.1f"), _verdict(gained)
         changes = ", ".join(f"{name}={value}" for name, value in RECIPES[recipe].items())
         decisions = f"{fmean(run.decisions for run in runs) / 1e6:.1f}"
         cells = [f"{100 * value:.1f}" for value in (fmean(means), *means)]
-        lines.append((recipe, f"`{changes}`" if changes else "", str(len(runs)), decisions, *cells, over))
+        lines.append((recipe, f"`{changes}`" if changes else "", str(len(runs)), decisions, *cells, over, verdict))
     heads = (f"v `{opponent}` %" for opponent in OPPONENTS)
-    header = ("recipe", "what it changes", "runs", "million decisions", "mean %", *heads, "over `mixed`, points")
+    header = (
+        "recipe",
+        "what it changes",
+        "runs",
+        "million decisions",
+        "mean %",
+        *heads,
+        "over `mixed`, points",
+        "verdict",
+    )
     note = (
         f"{saved.settings['minutes']:g} processor minutes a run, {saved.settings['deals']} duplicate deals against "
         f"each opponent; computed from {saved.name}."

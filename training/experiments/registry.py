@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
     "training-recipes": "training_recipes:TRAINING_RECIPES",
+    "training-seeds": "training_seeds:TRAINING_SEEDS",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

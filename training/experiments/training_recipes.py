@@ -32,7 +32,7 @@ OPPONENTS = ("rules", "policy-final", "policy-last")
 BASE = "mixed"
 """The recipe that the others differ from."""
 
-_MIXED: Mapping[str, Any] = {
+MIXED: Mapping[str, Any] = {
     "precision": "bfloat16",
     "critic_updates": 5,
     "learning_rate": 6e-4,
@@ -46,6 +46,7 @@ _MIXED: Mapping[str, Any] = {
     "lookahead": 0.9,
     "evaluate_every": 0,
 }
+"""The settings of :data:`BASE`."""
 
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     BASE: {},
@@ -154,7 +155,7 @@ class _Trainer(Worker[tuple[str, int], list[RecipeResult]]):
 
         if checkpoint.exists():
             return load_checkpoint(checkpoint, self._options.threads)
-        changes = {**_MIXED, **RECIPES[recipe], **self._settings, "seed": seed}
+        changes = {**MIXED, **RECIPES[recipe], **self._settings, "seed": seed}
         return SelfPlay(SelfPlayConfig().changed(changes), self._options.threads, load_weights(shipped_policy_path()))
 
     def _cost(self, recipe: str, folder: Path) -> float:

@@ -21,7 +21,7 @@ FOLDER = "benchmark"
 """Where committed files are, below ``docs/results``."""
 
 RATINGS_FILE = Path(__file__).with_name("ratings.json")
-_HEADER = ("landlord win %", "peasants win %", "win %", "score")
+_HEADER = ("landlord win %", "peasants win %", "win %", "landlord score", "peasants score", "score")
 _NONE = "*There are no committed results yet.*"
 
 
@@ -98,7 +98,8 @@ def elo_text(interval: Interval) -> str:
 
 def _cells(result: AgentResult) -> tuple[str, ...]:
     rates = (result.landlord_wins, result.peasant_wins, result.wins)
-    return (*(rate.both(to="–") for rate in rates), result.score.plus_minus())
+    scores = (result.landlord_score, result.peasant_score, result.score)
+    return (*(rate.both(to="–") for rate in rates), *(score.plus_minus() for score in scores))
 
 
 def against_table(results: Results, name: str) -> Table:
@@ -107,7 +108,10 @@ def against_table(results: Results, name: str) -> Table:
     total = next(line for line in standings(results.records, SCORING) if line.agent == name)
     rows = [(line.opponent, *_cells(line), _milliseconds(line)) for line in lines]
     rows.append(("all", *_cells(total), ""))
-    note = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest. A score is a stake."
+    note = (
+        "95 % intervals: Wilson for one role, normal on the means of the deals for the rest. A score is a stake, of both "
+        "peasants together."
+    )
     title = f"{name}: {results.deals} duplicate deals each, list {results.contest.deals.name!r}"
     return Table(title, ("against", *_HEADER, "ms a decision"), rows, note)
 

@@ -109,8 +109,8 @@ def against_table(results: Results, name: str) -> Table:
     rows = [(line.opponent, *_cells(line), _milliseconds(line)) for line in lines]
     rows.append(("all", *_cells(total), ""))
     note = (
-        "95 % intervals: Wilson for one role, normal on the means of the deals for the rest. A score is a stake, of both "
-        "peasants together."
+        "95 % intervals: Wilson for the win rate of a role, normal on the means of the deals for the rest. "
+        "A score is a stake, of both peasants together."
     )
     title = f"{name}: {results.deals} duplicate deals each, list {results.contest.deals.name!r}"
     return Table(title, ("against", *_HEADER, "ms a decision"), rows, note)

@@ -86,16 +86,6 @@ def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]
     return fit_ratings(scores_of(played), ratings)[name]
 
 
-def elo_text(interval: Interval) -> str:
-    """A rating with its interval; the anchor's has none.
-
-    Example:
-        >>> elo_text(Interval(-12.3, -40.0, 15.0, 400)), elo_text(Interval(0, 0, 0, 400))
-        ('-12 (-40 to +15)', '0')
-    """
-    return interval.both("+.0f", 1) if interval.half_width > 0 else "0"
-
-
 def _cells(result: AgentResult) -> tuple[str, ...]:
     rates = (result.landlord_wins, result.peasant_wins, result.wins)
     scores = (result.landlord_score, result.peasant_score, result.score)
@@ -123,7 +113,7 @@ def _milliseconds(line: AgentResult) -> str:
 def placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
     """An agent among the field, the strongest first."""
     everybody = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
-    rows = [(f"→ {one}" if one == name else one, elo_text(elo)) for one, elo in everybody]
+    rows = [(f"→ {one}" if one == name else one, elo.elo()) for one, elo in everybody]
     note = f"Elo, {ANCHOR} = 0; the field's from {ratings.played}, taken as exact."
     return Table("Placed in the field", ("agent", "Elo"), rows, note)
 
@@ -167,7 +157,7 @@ def _entry(line: AgentResult, elo: Interval, results: Results) -> tuple[str, ...
     times = [one.ms_per_decision for one in results.summary() if one.agent == line.agent]
     ms = f"{sum(times) / len(times):.3g}"
     file = f"[{results.path.name}](results/{FOLDER}/{results.path.name})" if results.path else ""
-    return (f"`{line.agent}`", elo_text(elo), *_cells(line), ms, str(results.deals), results.code[-1], file)
+    return (f"`{line.agent}`", elo.elo(), *_cells(line), ms, str(results.deals), results.code[-1], file)
 
 
 def _leaderboard(folder: Path) -> str:
@@ -192,7 +182,7 @@ def _field(_: Path) -> str:
         elo = field_ratings().elo.get(member.name)
         quick = "yes" if member.quick else ""
         moves = digest(frozen_moves()[member.name])
-        rows.append((f"`{member.name}`", f"`{member.agent}`", quick, f"`{moves}`", elo_text(elo) if elo else "–"))
+        rows.append((f"`{member.name}`", f"`{member.agent}`", quick, f"`{moves}`", elo.elo() if elo else "–"))
     table = markdown_table(("name", "agent", "quick", "moves in the sample", "Elo"), rows)
     return f"{table}\n\nThe ratings are fitted to {field_ratings().played}."
 

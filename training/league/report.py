@@ -15,18 +15,13 @@ from training.league.playing import by_pair, decided_pairs
 _COLUMNS = ("overall", "landlord", "peasants")
 
 
-def points(interval: Interval) -> str:
-    """A rating with its interval."""
-    return interval.both("+.0f", 1)
-
-
 def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str) -> Table:
     """The ratings, the best first."""
     lines = [
         (
             str(rank),
             rating.agent,
-            *(points(getattr(rating, column)) for column in _COLUMNS),
+            *(getattr(rating, column).elo() for column in _COLUMNS),
             f"{100 * rating.wins:.1f}",
             str(rating.deals),
             str(rating.games),
@@ -35,7 +30,7 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str) ->
     ]
     note = (
         "Elo points by the Bradley–Terry model, 95 % intervals by bootstrap over deals; roles are rated apart. "
-        f"Landlord among equals: {points(advantage)}."
+        f"Landlord among equals: {advantage.elo()}."
     )
     return Table(title, ("", "agent", *_COLUMNS, "win %", "deals", "games"), lines, note)
 

@@ -155,6 +155,9 @@ class PayoffAgent:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = PayoffOptions.of(*values, **named)
+        self._take_agents()
+
+    def _take_agents(self) -> None:
         self._player, self._play = make_agent(self.options.player), make_agent(self.options.play)
 
     @property
@@ -178,4 +181,8 @@ class PayoffAgent:
         check_stage(view)
         if view.acting_seat != view.seat:
             raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {view.acting_seat}'s turn")
-        return appraise(view, outcomes(view, rng, self.options.worlds, self._player), self.options)
+        return appraise(view, self.dealt(view, rng), self.options)
+
+    def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
+        """The worlds from which it counts."""
+        return outcomes(view, rng, self.options.worlds, self._player)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from agents.worlds.determinize import determinize
 from ddz_env import Rules, State, View
 from ddz_env.agent import Agent, answers_in_batches
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import (
     BIDS,
     DOUBLES,
@@ -72,6 +72,12 @@ class Outcomes(NamedTuple):
         return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
 
 
+@pure_kernel
+def answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Bid or answer doubling: the engine's :func:`~ddz_env.engine.step.apply_action`, compiled once for all callers."""
+    apply_action(row, action, rules)
+
+
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
     """Deal worlds that a view allows, up to the first lead, at a base stake of 1.
@@ -94,9 +100,9 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
             row[:] = world
             if view[LANDLORD] == _NO_SEAT:
                 row[SEAT] = np.uint64(landlord)
-                apply_action(row, BID_ID + U3, rules)
+                answer(row, BID_ID + U3, rules)
             while row[STAGE] == STAGE_DOUBLE:
-                apply_action(row, np.uint64(DOUBLE_ID), rules)
+                answer(row, np.uint64(DOUBLE_ID), rules)
             row[BIDS] = row[DOUBLES] = row[MOVES] = U0
 
 

@@ -25,6 +25,8 @@ EXPERIMENTS = {
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
+    "win-rate": "win_rate:WIN_RATE",
+    "bidders": "bidders:BIDDERS",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

@@ -113,7 +113,9 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     parts = list(filter(None, (piece.strip() for piece in rest.split(","))))
     written = split_options(parts, InvalidAgentOptionError)
     bidder = written.pop(_BIDDER, None)
-    theirs = [f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")]
+    theirs = [
+        f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")
+    ]
     if theirs and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
     own = ",".join(f"{name}={value}" for name, value in written.items() if not name.startswith(f"{_BIDDER}."))

@@ -8,6 +8,7 @@ from ddz_env.checks import check_choice, check_integer
 from ddz_env.errors import InvalidDealError, InvalidRulesError
 from ddz_env.view import ROLES
 
+
 def hand_view(
     hand: str | Hand,
     rules: str | Rules = "bidding,doubling=true",

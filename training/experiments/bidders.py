@@ -9,7 +9,7 @@ from the deal's table.  Where all decline, the deal ends with zero for all.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -38,14 +38,15 @@ RULES = "bidding,doubling=true,all_decline=end"
 FIRST_DEAL = 6_000_000
 PLAYER = "rules"
 
+_SEARCH = "payoff-search:iterations=500,simulation="
+
 PAIRINGS = (
     ("payoff", "rules"),
     ("payoff", "rlcard-rule"),
     ("payoff", "random"),
-    ("payoff-search", "payoff-search:simulation=random"),
-    ("payoff-search:simulation=stake", "payoff-search:simulation=random"),
-    ("payoff-search", "payoff"),
-    ("payoff-search", "rules"),
+    (f"{_SEARCH}dealt", f"{_SEARCH}random"),
+    (f"{_SEARCH}stake", f"{_SEARCH}random"),
+    (f"{_SEARCH}dealt", "payoff"),
 )
 """Who bids against whom unless told otherwise: expected payoff against fixed rules, then simulations against each other."""
 
@@ -83,23 +84,27 @@ class DealTable:
         deal: Number of the deal.
         worlds: Worlds of each seat.
         rules: Rules with an auction.
+        player: Plays the cards, without drawing.
+
+    Attributes:
+        key: The seed and the deal.
+        rules: As given.
     """
 
-    def __init__(self, seed: int, deal: int, worlds: int, rules: Rules) -> None:
-        self._key, self._worlds, self.rules = (seed, deal), worlds, rules
-        self._player = make_agent(PLAYER)
+    def __init__(self, seed: int, deal: int, worlds: int, rules: Rules, player: Agent) -> None:
+        self.key, self._worlds, self.rules, self._player = (seed, deal), worlds, rules, player
         self._found: dict[tuple[int, int | None], Outcomes] = {}
         self._ended = self._play_cards()
 
     def start(self) -> State:
         """The deal before the auction."""
-        return State.new(self._key[0], self.rules, self._key[1])
+        return State.new(self.key[0], self.rules, self.key[1])
 
     def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
         """A seat's worlds, in place of those that a bidder would deal."""
         place = view.seat, view.landlord
         if place not in self._found:
-            rng = agent_generator([*self._key, place[0], 3 if place[1] is None else place[1]])
+            rng = agent_generator([*self.key, place[0], 3 if place[1] is None else place[1]])
             self._found[place] = outcomes(view, rng, self._worlds, self._player)
         return self._found[place]
 
@@ -124,24 +129,33 @@ class DealTable:
         return rows
 
 
-def _bidder(spec: str, table: DealTable) -> Agent:
-    """A bidder that sees the table's worlds."""
-    agent: Any = make_agent(spec)
-    if isinstance(agent, PayoffAgent):
-        agent.dealt = table.dealt  # type: ignore[method-assign]
-    return agent
+class Bidders:
+    """Bidders by specification, made once, that see the worlds of the table at hand."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def seated(self, spec: str, table: DealTable) -> Agent:
+        """A bidder at a table."""
+        if spec not in self._made:
+            self._made[spec] = make_agent(spec)
+        agent = self._made[spec]
+        if isinstance(agent, PayoffAgent):
+            agent.dealt = table.dealt  # type: ignore[method-assign]
+        bidder: Agent = agent
+        return bidder
 
 
-def play_pairing(table: DealTable, a: str, b: str, seed: int, deal: int) -> BidderResult:
+def play_pairing(bidders: Bidders, table: DealTable, a: str, b: str) -> BidderResult:
     """The six games of a deal: A alone in each seat against two Bs, and the reverse."""
-    bidders = {"a": _bidder(a, table), "b": _bidder(b, table)}
+    agents = {"a": bidders.seated(a, table), "b": bidders.seated(b, table)}
     scores, stakes, landlord, won, declined = [], [], 0, 0, 0
     for game, seats in enumerate(seatings(table.rules)):
-        rngs = [agent_generator([seed, deal, game, seat]) for seat in range(3)]
+        rngs = [agent_generator([*table.key, game, seat]) for seat in range(3)]
         state = table.start()
         while state.stage in AUCTION:
             seat = state.seat
-            state.step(bidders[seats[seat]].act(state.view(), rngs[seat]))
+            state.step(agents[seats[seat]].act(state.view(), rngs[seat]))
         over = table.ended(state)
         returns = over.returns("stake")
         scores.append(sum(value for value, letter in zip(returns, seats, strict=True) if letter == "a"))
@@ -153,7 +167,7 @@ def play_pairing(table: DealTable, a: str, b: str, seed: int, deal: int) -> Bidd
         if seats[seat] == "a":
             landlord += 1
             won += returns[seat] > 0
-    return BidderResult(a, b, deal, fmean(scores), landlord, won, declined, fmean(stakes) if stakes else 0.0)
+    return BidderResult(a, b, table.key[1], fmean(scores), landlord, won, declined, fmean(stakes) if stakes else 0.0)
 
 
 @dataclass(frozen=True)
@@ -169,7 +183,7 @@ class BidderOptions(ParallelOptions):
 
     deals: Annotated[int, Range(1)] = 1000
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
-    worlds: Annotated[int, Range(1)] = 100
+    worlds: Annotated[int, Range(1)] = 60
     against: tuple[str, ...] | None = None
 
 
@@ -178,11 +192,11 @@ class _BidWorker(Worker[int, list[BidderResult]]):
 
     def __init__(self, options: BidderOptions, pairings: Sequence[tuple[str, str]]) -> None:
         self._options, self._pairings = options, pairings
-        self._rules = Rules.preset(RULES)
+        self._rules, self._player, self._bidders = Rules.preset(RULES), make_agent(PLAYER), Bidders()
 
     def play(self, deal: int) -> list[BidderResult]:
-        table = DealTable(self._options.seed, deal, self._options.worlds, self._rules)
-        return [play_pairing(table, *pair, self._options.seed, deal) for pair in self._pairings]
+        table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
+        return [play_pairing(self._bidders, table, *pair) for pair in self._pairings]
 
 
 def _pairings(options: BidderOptions) -> tuple[tuple[str, str], ...]:

@@ -114,7 +114,9 @@ def compare_settling(results: Sequence[SettlingResult]) -> Iterable[Comparison]:
             abs(one.mean - other.mean)
             for one in results
             for other in results
-            if one.player == other.player == player and one.hand == other.hand and (one.first, other.first) == (110, 910)
+            if one.player == other.player == player
+            and one.hand == other.hand
+            and (one.first, other.first) == (110, 910)
         ]
         if pairs:
             what = f"means of 110–200 and 910–1,000 worlds differ by, `{player}`"

@@ -1,4 +1,4 @@
-"""Any agent with another's bids: the cards are played by one, the auction and the doubling are answered by the other."""
+"""Any agent with another's bids: one plays the cards, the other answers the auction and the doubling."""
 
 from __future__ import annotations
 

@@ -75,10 +75,7 @@ class HandReport:
     def table(self) -> Table:
         """What each answer is worth."""
         chosen = best(self.answers).move
-        lines = [
-            (str(one.move), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}", "←" * (one.move == chosen))
-            for one in self.answers
-        ]  # fmt: skip
+        lines = [(*_cells(one), "←" if one.move == chosen else "") for one in self.answers]
         rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
         gains = ", ".join(f"{part} {self.found.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
         worlds = len(self.found.landlord_won)
@@ -90,6 +87,10 @@ class HandReport:
         part = next(iter(self.landlords))
         title = f"The win rate as {part} settles, played out by {self.player}"
         return Table(title, SETTLING_HEADER, settling_cells(self.settling()))
+
+
+def _cells(one: Appraisal) -> tuple[str, ...]:
+    return str(one.move), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
 
 
 def settling_cells(lines: Sequence[Settling]) -> list[tuple[str, ...]]:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.holdem.betting import (
+    ACTIONS,
     DEALT,
     FIRST,
     FOLD,
     IN,
     PLACES,
     RAISED,
-    STACK,
     STAKE,
     STILL,
     STREET,
@@ -74,7 +74,7 @@ class Table:
     An observation does not say which cards are the player's own; the first one, of two cards, does.
 
     Raises:
-        HoldemError: From :meth:`look`, if the observation is another game's or the hand's first two cards were not seen.
+        HoldemError: From :meth:`look`, if the observation is another game's, or the first two cards were not seen.
     """
 
     def __init__(self) -> None:
@@ -95,9 +95,7 @@ class Table:
         if len(cards) == 2 and (self._hole is None or set(cards) != set(self._hole)):
             self._hole, self._first = cards, 0 if mine == 1 else 1
         if self._hole is None or len(cards) not in _STREETS or not set(self._hole) <= set(cards):
-            raise HoldemError(
-                f"{len(cards)} cards are seen, and the hand's first two were not: call reset between hands"
-            )
+            raise HoldemError(f"{len(cards)} cards are seen, the first two were not: call reset between hands")
         board = np.setdiff1d(cards, self._hole)
         return self._hole, board, self._bets(len(cards), mine, most)
 
@@ -192,4 +190,4 @@ def make_holdem_agent(name: str) -> HoldemAgent:
 
 def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
     """The legal actions of the player to act, ascending."""
-    return [action for action in range(FOLD, STACK) if action < 5 and is_legal(bets, action)]
+    return [action for action in range(FOLD, ACTIONS) if is_legal(bets, action)]

@@ -1,8 +1,8 @@
 """The betting of PettingZoo's two-player no-limit hold'em, and the paper's policy and search over it.
 
-The rules are RLCard's, which PettingZoo wraps: a stack of 100, blinds of 1 and 2, and five actions: fold, check or call,
-raise by half the pot, raise by the pot, all in.  The small blind acts first on every street.  What is searched is the
-betting alone: the cards enter through the win rates, which stay what they are until the hand's end, as in the paper.
+The rules are RLCard's, which PettingZoo wraps: a stack of 100, blinds of 1 and 2, and five actions: fold, check or
+call, raise by half the pot, raise by the pot, all in.  The small blind acts first on every street.  What is searched is
+the betting alone: the cards enter through the win rates, which stay what they are until the hand's end, as in the paper.
 """
 
 from __future__ import annotations

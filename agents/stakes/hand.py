@@ -60,7 +60,7 @@ def hand_view(
 
 
 def _deal(own: Hand, low: Hand, rules: Rules, seat: int) -> State:
-    """A game in which a seat holds the hand; the rest is dealt from the lowest card up, and the seat will not see it."""
+    """A game in which a seat holds the hand; the rest, which it will not see, is dealt from the lowest card up."""
     held = [a + b for a, b in zip(own.counts, low.counts, strict=True)]
     rest = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
     size = rules.hand_size

@@ -2,8 +2,8 @@
 
 The paper's equations are lost in the copy that we have; they are reconstructed from its prose, which says of
 
-* (1) that the expected rate of payoff is ``W - (1 - W) = 2 W - 1``, less the loss rate ``chip / max_chip``, and that the
-  payoff is for the action's stake: ``S = (2 W - 1 - chip / max_chip) * chip``;
+* (1) that the expected rate of payoff is ``W - (1 - W) = 2 W - 1``, less the loss rate ``chip / max_chip``, and that
+  the payoff is for the action's stake: ``S = (2 W - 1 - chip / max_chip) * chip``;
 * (3) that the opponent's win rate has the base value ``1 - W`` and grows with the share of all chips that it has bet,
   and that an opponent who bets everything is thought to be ahead exactly where ``W`` is below 2/3:
   ``W_opp = (1 - W) * (1 + chip / chipsum)`` is the reading under which this threshold comes out;

@@ -2,8 +2,8 @@
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
 the paper's fold where nobody has bid yet, and costs nothing; after another's bid it means to play as a peasant for that
-stake.  An opponent that has bid or doubled is stronger than a random hand: equation 3 lowers the win rate by the share of
-the highest stake that it has named.
+stake.  An opponent that has bid or doubled is stronger than a random hand: equation 3 lowers the win rate by the share
+of the highest stake that it has named.
 """
 
 from __future__ import annotations

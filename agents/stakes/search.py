@@ -7,8 +7,8 @@ dealt worlds, goes down by UCB over the bids that are legal, adds a bid, lets th
 simulation's policy, and brings up what the auction's end is worth:
 
 * ``random``: the rest is bid at random, the end is worth what the cards of that world came to;
-* ``dealt`` (algorithm 1): every seat bids by expected payoff on the hand that it was dealt in that world, whose win rate
-  follows from its price (:data:`RATE_AT_ZERO`); the end is worth what the cards of that world came to;
+* ``dealt`` (algorithm 1): every seat bids by expected payoff on the hand that it was dealt in that world, whose win
+  rate follows from its price (:data:`RATE_AT_ZERO`); the end is worth what the cards of that world came to;
 * ``stake`` (algorithm 2): the others' win rates are those of equation 3, and so is the worth of the end, by equation 4.
 
 After the auction nothing is left to search: doubling is answered by the policy itself.
@@ -42,8 +42,9 @@ from ddz_env.errors import IllegalMoveError
 from ddz_env.options import Range, takes
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
-"""A landlord's win rate by the rule agent's price of its 17 cards is ``1 / (1 + exp(RATE_SLOPE * price - RATE_AT_ZERO))``:
-a logistic fit (:func:`training.experiments.bidders.fit_rate` on 2,000 deals)."""
+"""A landlord's win rate by the rule agent's price of its 17 cards is
+``1 / (1 + exp(RATE_SLOPE * price - RATE_AT_ZERO))``, a logistic fit (``training.experiments.bidders.fit_rate`` on
+2,000 deals)."""
 PEASANT_RATE = 0.56
 """A peasant's win rate before anything is known of the hands: the landlord wins the other games."""
 

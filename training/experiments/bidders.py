@@ -48,7 +48,7 @@ PAIRINGS = (
     (f"{_SEARCH}stake", f"{_SEARCH}random"),
     (f"{_SEARCH}dealt", "payoff"),
 )
-"""Who bids against whom unless told otherwise: expected payoff against fixed rules, then simulations against each other."""
+"""Who bids against whom unless told otherwise: expected payoff against fixed rules, simulations against each other."""
 
 
 @dataclass(frozen=True)
@@ -247,8 +247,8 @@ def bidder_table(saved: Saved[BidderResult]) -> Table:
     first, settings = min(result.deal for result in saved.results), saved.settings
     note = (
         f"Duplicate deals from number {first:,} on under seed {settings['seed']}, six games each, rules "
-        f"`{settings['rules']}`, cards played by `{settings['player']}`, {settings['worlds']} dealt worlds; scores with "
-        f"95 % intervals over deals. Computed from {saved.name}."
+        f"`{settings['rules']}`, cards played by `{settings['player']}`, {settings['worlds']} dealt worlds; scores "
+        f"with 95 % intervals over deals. Computed from {saved.name}."
     )
     return Table("Bidders against each other", header, lines, note)
 

@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
     "win-rate": "win_rate:WIN_RATE",
     "bidders": "bidders:BIDDERS",
+    "holdem": "holdem:HOLDEM",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

@@ -71,7 +71,8 @@ class WithBidder:
         agent: Any = self._agent(view)
         seen = self._sight(agent, view)
         if hasattr(agent, "decide"):
-            return agent.decide(seen, rng)
+            decided: Decision = agent.decide(seen, rng)
+            return decided
         move = agent.act(seen, rng)
         return Decision(move, line=move.actions)
 

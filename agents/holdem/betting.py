@@ -2,7 +2,7 @@
 
 The rules are RLCard's, which PettingZoo wraps: a stack of 100, blinds of 1 and 2, and five actions: fold, check or
 call, raise by half the pot, raise by the pot, all in.  The small blind acts first on every street.  What is searched is
-the betting alone: the cards enter through the win rates, which stay what they are until the hand's end, as in the paper.
+the betting alone: the cards enter through the win rates, which stay what they are to the hand's end, as in the paper.
 """
 
 from __future__ import annotations

@@ -192,28 +192,27 @@ def _is_large(result: HoldemResult) -> bool:
     return result.bet > _LARGE
 
 
+_PRINTED = {
+    "uct-stake": ("algorithm 2", "wins", "99", "1", ""),
+    "uct-dealt": ("algorithm 1", "loses", "82", "18", "28"),
+}
+"""What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
+
+
 def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
-    for agent, name, small, large in (
-        ("uct-stake", "algorithm 2", "99", "1"),
-        ("uct-dealt", "algorithm 1", "82", "18"),
-    ):
+    for agent, (name, sign, small, large, large_won) in _PRINTED.items():
         own = _of(results, agent, "payoff")
         if not own:
             continue
-        chips = chips_interval(own)
+        chips, count, bets = chips_interval(own), f"of {len(own):,} hands", f"{name}, % of hands with"
         yield Comparison(f"{name} against the policy, chips a hand", sign, f"{chips.mean:+.2f}", chips.span("+.2f", 1))
-        count = f"of {len(own):,} hands"
-        yield Comparison(
-            f"{name}, % of hands with less than ¼ of the stack bet", small, _percent(own, _is_small), count
-        )
-        yield Comparison(
-            f"{name}, % of hands with more than ½ of the stack bet", large, _percent(own, _is_large), count
-        )
+        yield Comparison(f"{bets} less than ¼ of the stack bet", small, _percent(own, _is_small), count)
+        yield Comparison(f"{bets} more than ½ of the stack bet", large, _percent(own, _is_large), count)
         risky = [result for result in own if _is_large(result)]
         if risky:
             share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
-            yield Comparison(f"{name}, % of these won", risky_won, share, f"of {len(risky)} hands; the paper's 5 of 18")
+            yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
 
 def _percent(own: Sequence[HoldemResult], test: Any) -> str:

@@ -8,6 +8,8 @@ from ddz_env.checks import check_choice, check_integer
 from ddz_env.errors import InvalidDealError, InvalidRulesError
 from ddz_env.view import ROLES
 
+_HYPHENED = tuple(role.replace("_", "-") for role in ROLES if "_" in role)
+
 
 def hand_view(
     hand: str | Hand,
@@ -39,7 +41,7 @@ def hand_view(
     rules = Rules.preset(rules)
     own = hand if isinstance(hand, Hand) else Hand.parse(hand)
     low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
-    role = check_choice("role", str(role).replace("-", "_"), ROLES, InvalidDealError)
+    role = check_choice("role", role, (*ROLES, *_HYPHENED), InvalidDealError).replace("-", "_")
     if rules.players != 3 or rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {rules.name} rules")
     if len(low) and not rules.doubling:

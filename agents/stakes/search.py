@@ -241,7 +241,7 @@ class PayoffSearchOptions(PayoffOptions):
         exploration: The constant of UCB, on payoffs divided by six base stakes.
     """
 
-    simulation: Simulation = "dealt"
+    simulation: Simulation = "stake"
     iterations: Annotated[int, Range(1, 10**7)] = 10_000
     exploration: Annotated[float, Range(0)] = 0.7
 

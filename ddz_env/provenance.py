@@ -16,7 +16,7 @@ from typing import Any
 from ddz_env import __version__
 from ddz_env.engine.cache import import_base
 from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import read_agent
+from ddz_env.registry import read_agent, split_bidder
 
 _DIGITS = 16
 _ROOT = Path(__file__).resolve().parent.parent
@@ -82,8 +82,9 @@ def agent_files(agent: str) -> dict[str, str]:
         >>> agent_files("rules")
         {}
     """
-    factory, options = read_agent(agent)
-    found: dict[str, str] = {}
+    player, bidder = split_bidder(agent)
+    factory, options = read_agent(player)
+    found: dict[str, str] = {} if bidder is None else agent_files(bidder)
     for path in (*_option_files(agent, factory, options), *_source_files(agent, factory)):
         if not path.exists():
             continue

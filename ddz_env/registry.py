@@ -1,5 +1,8 @@
 """Agents by name, with options: ``rules``, ``isuct:iterations=2000``, ``mymodule:MyAgent:depth=3``.
 
+Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in its place, whose options stand behind a
+dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
+
 Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
 way.  Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
 """
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.agent import Agent
+from ddz_env.bidder import WithBidder
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
 from ddz_env.options import Option, Range, plain_value, refuse_unknown, split_options
 
@@ -26,6 +30,7 @@ GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
 
 _DISTRIBUTION = "ddz-env"
+_BIDDER = "bidder"
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("agents", "training")
 
@@ -53,19 +58,21 @@ def make_agent(agent: str | object) -> Agent:
     """
     if not isinstance(agent, str):
         return _checked(agent, shown(agent), type(agent).__name__)
-    factory, options = read_agent(agent)
+    player, bidder = split_bidder(agent)
+    factory, options = read_agent(player)
     try:
         made = factory(**options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    return _checked(made, agent, agent)
+    checked = _checked(made, player, player)
+    return checked if bidder is None else WithBidder(checked, make_agent(bidder))
 
 
 def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Read an agent's name and options without making it.
 
     Args:
-        agent: As for :func:`make_agent`.
+        agent: As for :func:`make_agent`; a bidder (:func:`split_bidder`) is left out.
 
     Returns:
         What makes the agent, and the options that it takes.
@@ -74,6 +81,51 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         UnknownAgentError: If nothing answers to the name.
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
     """
+    factory, rest = _read_name(split_bidder(agent)[0])
+    options = parse_options(rest, agent)
+    _check_options(factory, options, agent)
+    return factory, options
+
+
+def split_bidder(agent: str) -> tuple[str, str | None]:
+    """Split an agent's specification into who plays the cards and who bids.
+
+    Args:
+        agent: As for :func:`make_agent`.
+
+    Returns:
+        The specification without ``bidder=`` and its options, and the bidder's; None where there is none, or where the
+        agent has an option of that name itself.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read, or are those of a bidder that is not named.
+
+    Example:
+        >>> split_bidder("isuct:iterations=20,bidder=payoff,bidder.worlds=100")
+        ('isuct:iterations=20', 'payoff:worlds=100')
+    """
+    if _BIDDER not in agent:
+        return agent, None
+    factory, rest = _read_name(agent)
+    if _BIDDER in _option_names(factory):
+        return agent, None
+    parts = list(filter(None, (piece.strip() for piece in rest.split(","))))
+    written = split_options(parts, InvalidAgentOptionError)
+    bidder = written.pop(_BIDDER, None)
+    theirs = [
+        f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")
+    ]
+    if theirs and bidder is None:
+        raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
+    own = ",".join(f"{name}={value}" for name, value in written.items() if not name.startswith(f"{_BIDDER}."))
+    head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
+    player = f"{head}:{own}" if own else head
+    return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
+
+
+def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
+    """What makes an agent, and the text of its options."""
     name, _, rest = agent.strip().partition(":")
     factory = _factory(name)
     if factory is None:
@@ -82,9 +134,18 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
             raise _unknown(name)
         _look_here()
         factory = _find(name, attribute)
-    options = parse_options(rest, agent)
-    _check_options(factory, options, agent)
-    return factory, options
+    return factory, rest
+
+
+def _option_names(factory: Callable[..., Any]) -> list[str]:
+    """The options that a factory itself has."""
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return [option.name for option in declared.options()]
+    try:
+        return list(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

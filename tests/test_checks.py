@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.stakes.hand import hand_view
 from ddz_env import PRESETS, Hand, Move, Rules, State, dou_dizhu_v0, flat_action
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.checks import as_integer, check_flag, check_number
@@ -108,6 +109,11 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "hand": lambda value: State.from_hands([value] * 3, check_sizes=False),
     "bottom": lambda value: State.from_hands(["3", "4", "5"], value, check_sizes=False),
     "check_sizes": lambda value: State.from_hands(["3", "4", "5"], check_sizes=value),
+    "hand_view": hand_view,
+    "hand_view rules": lambda value: hand_view("33456789TJQKA22BR", value),
+    "hand_view bottom": lambda value: hand_view("33456789TJQKA22BR", bottom=value),
+    "hand_view role": lambda value: hand_view("33456789TJQKA22BR", bottom="345", role=value),
+    "hand_view bid": lambda value: hand_view("33456789TJQKA22BR", bid=value),
     "step": lambda value: STATE.copy().step(value),
     "step_action": lambda value: STATE.copy().step_action(value),
     "returns": STATE.returns,

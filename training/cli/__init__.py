@@ -17,6 +17,7 @@ from training.cli.demo import demo
 from training.cli.docs import docs
 from training.cli.exploit import exploit
 from training.cli.export import export
+from training.cli.hand import hand
 from training.cli.help import examples
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
@@ -55,6 +56,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz exploit rules --out runs/rules --side landlord --updates 200",
         "ddz exploit rules --out runs/rules --updates 400 --resume",
         "ddz exploit random --out runs/mini --rules mini --start scratch --minutes 1",
+    ),
+    hand: (
+        "ddz hand 3344567TJQQKA22BR",
+        "ddz hand 3344567TJQQKA22BR --bid 1 --convergence",
+        "ddz hand 3344567TJQQKA22BR --bottom 359 --role peasant-up --bid 2 --json",
     ),
     play: (
         "ddz play",

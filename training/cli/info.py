@@ -119,8 +119,8 @@ def agents(name: Annotated[str | None, typer.Argument(help="An agent; all of the
     screen = console()
     screen.print(table)
     screen.print(
-        "Options follow a colon: isuct:iterations=2000,trees=4; ddz agents NAME explains them.  Your own: "
-        "mymodule:MyAgent, from the current directory.",
+        "Options follow a colon: isuct:iterations=2000,trees=4; ddz agents NAME explains them.  Every agent takes "
+        "bidder=AGENT, who bids and doubles in its place.  Your own: mymodule:MyAgent, from the current directory.",
         style="dim",
         markup=False,
     )

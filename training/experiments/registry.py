@@ -27,6 +27,9 @@ EXPERIMENTS = {
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
     "training-recipes": "training_recipes:TRAINING_RECIPES",
     "training-seeds": "training_seeds:TRAINING_SEEDS",
+    "win-rate": "win_rate:WIN_RATE",
+    "bidders": "bidders:BIDDERS",
+    "holdem": "holdem:HOLDEM",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

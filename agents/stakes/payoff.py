@@ -1,0 +1,64 @@
+"""The equations of the expected-payoff policy, free of any game.
+
+The paper's equations are lost in the copy that we have; they are reconstructed from its prose, which says of
+
+* (1) that the expected rate of payoff is ``W - (1 - W) = 2 W - 1``, less the loss rate ``chip / max_chip``, and that
+  the payoff is for the action's stake: ``S = (2 W - 1 - chip / max_chip) * chip``;
+* (3) that the opponent's win rate has the base value ``1 - W`` and grows with the share of all chips that it has bet,
+  and that an opponent who bets everything is thought to be ahead exactly where ``W`` is below 2/3:
+  ``W_opp = (1 - W) * (1 + chip / chipsum)`` is the reading under which this threshold comes out;
+* (4) that the payoff at the end of a simulation follows from both win rates and the chips bet:
+  ``S = (W - W_opp) * chip``.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def expected_payoff(win_rate: float, chip: float, max_chip: float = math.inf, gain: float | None = None) -> float:
+    """What a stake is worth before the cards are known: equation 1.
+
+    Args:
+        win_rate: The chance of winning, 0 to 1.
+        chip: What is at stake.
+        max_chip: All that could be lost; infinity leaves the loss rate out.
+        gain: The expected gain for each chip at stake, where something better is known than ``2 * win_rate - 1``.
+
+    Example:
+        >>> expected_payoff(0.75, 10), expected_payoff(0.75, 10, max_chip=40)
+        (5.0, 2.5)
+    """
+    return (2.0 * win_rate - 1.0 if gain is None else gain) * chip - chip / max_chip * chip
+
+
+def opponent_win_rate(win_rate: float, share: float) -> float:
+    """How likely an opponent is to win, from our own win rate and from what it stakes: equation 3.
+
+    Args:
+        win_rate: Ours against a random hand.
+        share: What the opponent has staked, as a share of the most that it could stake.
+
+    Returns:
+        The estimate, at most 1.
+
+    Example:
+        >>> opponent_win_rate(0.7, 0.0), opponent_win_rate(0.7, 1.0)  # doctest: +ELLIPSIS
+        (0.30000000000000004, 0.6000000000000001)
+    """
+    return min(1.0, (1.0 - win_rate) * (1.0 + share))
+
+
+def final_payoff(win_rate: float, opponent: float, chip: float) -> float:
+    """What a simulation brings that ends before the cards are shown: equation 4.
+
+    Args:
+        win_rate: Ours.
+        opponent: The opponent's (:func:`opponent_win_rate`).
+        chip: What is at stake.
+
+    Example:
+        >>> final_payoff(0.75, 0.5, 8)
+        2.0
+    """
+    return (win_rate - opponent) * chip

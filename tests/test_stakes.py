@@ -1,0 +1,297 @@
+"""What a hand is worth before the cards are played: equations, dealt worlds, bidders, the search of the auction."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from agents.stakes.convergence import settling
+from agents.stakes.hand import hand_view
+from agents.stakes.payoff import expected_payoff, final_payoff, opponent_win_rate
+from agents.stakes.policy import PayoffAgent, PayoffOptions, appraise, best
+from agents.stakes.search import PayoffSearchAgent
+from agents.stakes.worlds import Outcomes, outcomes
+from ddz_env import Hand, Rules, State, View
+from ddz_env.bidder import WithBidder
+from ddz_env.engine.layout import HANDS, HIDDEN, LANDLORD, ROW_WORDS
+from ddz_env.engine.words import add_hand
+from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidDealError, InvalidRulesError
+from ddz_env.playing import play_game, seat_generators
+from ddz_env.provenance import agent_files
+from ddz_env.registry import make_agent, read_agent, split_bidder
+from training.cli import app
+from training.experiments.bidders import BidderOptions, DealTable, fit_rate, run_bidders
+from training.experiments.win_rate import settling_table
+from training.hand import report
+
+STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
+RULES = "bidding,doubling=true"
+
+
+def worlds(landlord_wins: tuple[float, float, float], seat: int = 0) -> Outcomes:
+    """A thousand worlds in which the landlord wins so often, by landlord; no bombs and no spring."""
+    won = np.stack([(np.arange(1000) < 1000 * rate).astype(float) for rate in landlord_wins], axis=1)
+    sign = 2.0 * won - 1.0
+    returns = np.stack([np.where(np.arange(3) == k, 2.0, -1.0) * sign[:, k, None] for k in range(3)], axis=1)
+    return Outcomes(seat, won, returns, np.zeros((1000, 3, ROW_WORDS), np.uint64))
+
+
+def test_an_all_in_is_believed_unless_the_win_rate_is_above_two_thirds() -> None:
+    for win_rate in np.linspace(0.0, 1.0, 101):
+        believed = opponent_win_rate(win_rate, 1.0) > win_rate
+        assert believed == (win_rate < 2 / 3)
+
+
+def test_the_loss_rate_keeps_the_stake_finite() -> None:
+    payoffs = [expected_payoff(0.75, chip, 100) for chip in range(101)]
+    assert int(np.argmax(payoffs)) == 25  # max_chip (2 W - 1) / 2
+    assert expected_payoff(0.75, 50) == 25.0  # without a loss rate more is always better
+    assert final_payoff(0.6, 0.4, 10) == pytest.approx(2.0)
+
+
+def test_worlds_agree_with_the_view_and_have_every_landlord() -> None:
+    state = State.new(3, RULES)
+    view = state.view()
+    found = outcomes(view, np.random.default_rng(1), 30, make_agent("rules"))
+    assert found.landlord_won.shape == (30, 3)
+    for world in found.rows:
+        for landlord, row in enumerate(world):
+            assert int(row[LANDLORD]) == landlord
+            assert Hand.from_word(int(row[HANDS + landlord])).counts.__len__() == 15
+            sizes = [len(Hand.from_word(int(row[HANDS + seat]))) for seat in range(3)]
+            assert sizes == [20 if seat == landlord else 17 for seat in range(3)]
+            mine = Hand.from_word(int(row[HANDS + view.seat]))
+            assert all(a >= b for a, b in zip(mine.counts, view.hand.counts, strict=True))
+            whole = row[HIDDEN]
+            for seat in range(3):
+                whole = add_hand(whole, row[HANDS + seat])
+            assert Hand.from_word(int(whole)).counts == Rules().deck
+    won = found.landlord_won == 1.0
+    for landlord in range(3):  # the landlord wins or loses twice what each peasant does
+        returns = found.returns[:, landlord]
+        assert np.allclose(returns.sum(axis=1), 0.0)
+        assert ((returns[:, landlord] > 0) == won[:, landlord]).all()
+
+
+def test_the_same_generator_deals_the_same_worlds_and_batches_play_as_single_games() -> None:
+    view = State.new(5, RULES).view()
+
+    class OneByOne:
+        name, inner = "one by one", make_agent("rules")
+
+        def act(self, view: View, rng: np.random.Generator) -> Any:
+            return self.inner.act(view, rng)
+
+    first = outcomes(view, np.random.default_rng(2), 5, make_agent("rules"))
+    second = outcomes(view, np.random.default_rng(2), 5, OneByOne())
+    assert (first.returns == second.returns).all()
+
+
+def test_bids_are_worth_what_the_equations_say() -> None:
+    view = hand_view(STRONG, RULES)
+    landlord = view.seat
+    rates = [0.4, 0.4, 0.4]
+    rates[landlord] = 0.75
+    answers = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions())
+    assert [(str(one.move), one.chip, one.payoff) for one in answers] == [
+        ("no bid", 0.0, 0.0),
+        ("bid 1", 2.0, pytest.approx(1.0)),
+        ("bid 2", 4.0, pytest.approx(2.0)),
+        ("bid 3", 6.0, pytest.approx(3.0)),
+    ]
+    cautious = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions(bankroll=12))
+    assert str(best(cautious).move) == "bid 1"  # 2 (0.5 - 2 / 12) = 0.67; 4 (0.5 - 4 / 12) = 0.67: the first
+    points = appraise(view, worlds((rates[0], rates[1], rates[2]), landlord), PayoffOptions(gain="points"))
+    assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
+
+
+def test_after_a_bid_declining_is_to_play_as_a_peasant_against_a_stronger_hand() -> None:
+    view = hand_view(WEAK, "bidding", bid=2)
+    owner = (view.seat - 1) % 3
+    rates = [0.5, 0.5, 0.5]
+    rates[owner] = 0.4  # a win rate of 0.6 as a peasant; 0.4 (1 + 2 / 3) of the other is 2 / 3
+    decline, bid = appraise(view, worlds((rates[0], rates[1], rates[2]), view.seat), PayoffOptions())
+    assert (decline.chip, decline.win_rate) == (2.0, pytest.approx(1 / 3))
+    assert decline.payoff == pytest.approx(-2 / 3)
+    assert (bid.chip, bid.win_rate, bid.payoff) == (6.0, pytest.approx(1 / 6), pytest.approx(-4.0))
+
+
+def test_doubling_doubles_what_is_at_stake() -> None:
+    landlord = hand_view(STRONG, RULES, bottom="345", bid=3)
+    assert landlord.role == "landlord"
+    rates = (0.6, 0.6, 0.6)
+    found = worlds(rates, landlord.seat)
+    assert [(one.chip, one.payoff) for one in appraise(landlord, found, PayoffOptions())] == [
+        (6.0, pytest.approx(1.2)),
+        (12.0, pytest.approx(2.4)),
+    ]
+    peasant = hand_view(STRONG, RULES, bottom="345", role="peasant-up", bid=3)
+    assert (peasant.role, peasant.stage, peasant.highest_bid) == ("peasant_up", "double", 3)
+    answers = appraise(peasant, worlds((0.2, 0.2, 0.2), peasant.seat), PayoffOptions())
+    assert [one.chip for one in answers] == [3.0, 6.0]
+    assert answers[0].win_rate == pytest.approx(0.7)  # half of the highest stake has been named: 0.2 * 1.5
+
+
+def test_good_hands_bid_and_bad_ones_do_not() -> None:
+    agent = PayoffAgent(worlds=40)
+    assert str(agent.act(hand_view("3456789TJQKA222BR"), np.random.default_rng(0))) == "bid 3"
+    assert str(agent.act(hand_view(WEAK), np.random.default_rng(0))) == "no bid"
+
+
+@pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
+def test_the_search_of_the_auction_bids_good_hands_and_declines_bad_ones(simulation: Any) -> None:
+    agent = PayoffSearchAgent(worlds=40, iterations=800, simulation=simulation)
+    decision = agent.decide(hand_view("3456789TJQKA222BR"), np.random.default_rng(0))
+    assert str(decision.move) in ("bid 2", "bid 3")
+    assert sum(decision.visits.values()) == 800
+    weak = agent.decide(hand_view(WEAK, bid=2), np.random.default_rng(0))
+    assert str(weak.move) == "no bid"
+    again = agent.decide(hand_view(WEAK, bid=2), np.random.default_rng(0))
+    assert weak == again
+
+
+def test_any_agent_takes_a_bidder() -> None:
+    assert split_bidder("isuct:iterations=20,bidder=payoff,bidder.worlds=9") == (
+        "isuct:iterations=20",
+        "payoff:worlds=9",
+    )
+    assert split_bidder("rules") == ("rules", None)
+    agent = make_agent("random:bidder=rules")
+    assert isinstance(agent, WithBidder)
+    state, rules = State.new(2, RULES), make_agent("rules")
+    rng = np.random.default_rng(0)
+    while state.stage in ("bid", "double"):
+        move = agent.act(state.view(), rng)
+        assert move == rules.act(state.view(), rng)
+        state.step(move)
+    assert play_game(State.new(2, RULES), [agent] * 3, seat_generators([1], 3)).is_over
+    moves = {str(agent.act(state.view(), np.random.default_rng(seed))) for seed in range(20)}
+    assert len(moves) > 5  # the cards are still played at random
+    views = [State.new(seed, RULES).view() for seed in range(3)] + [state.view()]
+    rngs = [np.random.default_rng(seed) for seed in range(4)]
+    batch = agent.act_batch(views, rngs)
+    assert batch[:3] == [rules.act(view, rng) for view in views[:3]]
+    assert batch[3] in state.legal_moves()
+
+
+def test_a_bidder_that_cheats_is_declared_and_the_player_still_sees_a_view() -> None:
+    class Cheat:
+        name, cheats = "cheat", True
+
+        def act(self, state: State, rng: np.random.Generator) -> Any:
+            assert isinstance(state, State)
+            return state.legal_moves()[-1]
+
+    class Player:
+        name = "player"
+
+        def act(self, view: View, rng: np.random.Generator) -> Any:
+            assert isinstance(view, View)
+            return view.legal_moves()[0]
+
+    agent = WithBidder(Player(), Cheat())
+    assert agent.cheats
+    assert play_game(State.new(1, RULES), [agent] * 3, seat_generators([1], 3)).is_over
+
+
+def test_wrong_bidders_have_named_errors() -> None:
+    with pytest.raises(DouDizhuError, match="no agent is called 'nobody'"):
+        make_agent("rules:bidder=nobody")
+    with pytest.raises(InvalidAgentOptionError, match="need the bidder itself"):
+        make_agent("rules:bidder.worlds=5")
+    with pytest.raises(InvalidAgentOptionError, match=r"worlds=0 must be a whole number"):
+        make_agent("rules:bidder=payoff,bidder.worlds=0")
+    with pytest.raises(InvalidAgentOptionError, match="no option 'depth'"):
+        make_agent("rules:bidder=payoff,depth=3")
+    assert read_agent("policy:bidder=payoff")[1] == {}
+    assert agent_files("rules:bidder=policy") == agent_files("policy")
+
+
+def test_stakes_are_refused_where_there_are_none() -> None:
+    rng, agent = np.random.default_rng(0), PayoffAgent(worlds=2)
+    with pytest.raises(IllegalMoveError, match="nothing to bid"):
+        agent.appraise(State.new(1).view(), rng)
+    state = State.new(1, RULES)
+    with pytest.raises(IllegalMoveError, match="turn"):
+        agent.appraise(state.view((state.seat + 1) % 3), rng)
+    for arguments, error, message in (
+        ({"hand": "345"}, InvalidDealError, "17"),
+        ({"hand": STRONG, "rules": "mini"}, InvalidRulesError, "three players"),
+        ({"hand": STRONG, "rules": "standard"}, InvalidRulesError, "no auction"),
+        ({"hand": STRONG, "rules": "bidding", "bottom": "345"}, InvalidRulesError, "doubling"),
+        ({"hand": STRONG, "bid": 3}, InvalidDealError, r"0\.\.2"),
+        ({"hand": STRONG, "bottom": "2BR"}, DouDizhuError, "rank|cards"),
+        ({"hand": STRONG, "bottom": "345", "role": "judge"}, InvalidDealError, "unknown role"),
+    ):
+        with pytest.raises(error, match=message):
+            hand_view(**arguments)  # type: ignore[arg-type]
+
+
+def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
+    runner = CliRunner()
+    command = ["hand", STRONG, "--worlds", "100", "--player", "rules"]
+    shown = runner.invoke(app, [*command, "--convergence"])
+    assert shown.exit_code == 0, shown.output
+    (said,) = json.loads(runner.invoke(app, [*command, "--json"]).stdout)
+    one = report(hand_view(STRONG), PayoffOptions(worlds=100), 0)
+    assert said == json.loads(json.dumps(one.as_dict()))
+    assert said["best"] == "bid 3"
+    assert f"{100 * said['win_rates']['landlord'][0]:.1f}" in shown.output
+    assert "10–100" in shown.output
+    wrong = runner.invoke(app, ["hand", "333333"])
+    assert wrong.exit_code == 2
+
+
+def test_the_lines_of_table_one() -> None:
+    won = np.tile([1.0, 0.0], 100)
+    lines = settling(won)
+    assert [(line.first, line.last) for line in lines] == [(10, 100), (110, 200)]
+    assert all(line.mean == 0.5 and line.spread == 0.0 for line in lines)
+    assert settling(np.ones(99)) == []
+
+
+def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
+    options = BidderOptions(deals=2, worlds=8, processes=1, against=("payoff v rules", "rules v payoff"))
+    path = tmp_path / "bidders.csv"
+    first = run_bidders(options, path)
+    assert [(one.a, one.b) for one in first.results] == 2 * [("payoff", "rules"), ("rules", "payoff")]
+    for one, reverse in zip(first.results[::2], first.results[1::2], strict=True):
+        assert one.score == -reverse.score  # the same six games, from the other side
+        assert one.landlord + reverse.landlord + one.declined == 6
+    assert run_bidders(options, path).results == first.results
+    with pytest.raises(DouDizhuError, match="two bidders"):
+        run_bidders(BidderOptions(against=("payoff",)))
+
+
+def test_the_table_of_a_deal_ends_games_as_playing_them_does() -> None:
+    rules = make_agent("rules")
+    table = DealTable(0, 11, 4, Rules.preset("bidding,doubling=true,all_decline=end"), rules)
+    played = play_game(table.start(), [rules] * 3, seat_generators([0], 3))
+    state = table.start()
+    while state.stage in ("bid", "double"):
+        state.step(rules.act(state.view(), np.random.default_rng(0)))
+    assert table.ended(state).returns("stake") == played.returns("stake")
+    assert played.winner is not None
+
+
+@pytest.mark.long
+def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
+    from agents.stakes.search import RATE_AT_ZERO, RATE_SLOPE
+
+    at_zero, slope = fit_rate(2000)
+    assert (round(at_zero, 2), round(slope, 4)) == (round(RATE_AT_ZERO, 2), round(RATE_SLOPE, 4))
+
+
+def test_table_one_is_made_of_its_file() -> None:
+    from training.experiments.experiment import Saved
+    from training.experiments.win_rate import SettlingResult
+
+    lines = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
+    lines += [SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]
+    table = settling_table(Saved(lines))
+    assert table.lines[0] == ("`rules`", "10–100", "0.500", "0.400", "0.450", "0.100", "0.150")
+    assert table.lines[1][0] == "`policy`"

@@ -1,0 +1,54 @@
+"""``ddz hand``: what a hand is worth before bidding, or before doubling."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from training.cli.console import console
+from training.cli.experiment import show
+from training.cli.help import RULES
+
+
+def hand(
+    cards: Annotated[str, typer.Argument(help="The 17 cards dealt: 3344567TJQQKA22BR.")],
+    bottom: Annotated[
+        str, typer.Option(help="The three landlord cards: the auction is over, and doubling is to be answered.")
+    ] = "",
+    role: Annotated[str, typer.Option(help="With --bottom: landlord, peasant-down or peasant-up.")] = "landlord",
+    bid: Annotated[
+        int, typer.Option(min=0, max=3, help="The bid that stands: of the seat before; with --bottom the landlord's.")
+    ] = 0,
+    player: Annotated[
+        list[str] | None, typer.Option(help="Who plays the worlds out; may be repeated (rules and policy by default).")
+    ] = None,
+    worlds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many worlds are dealt.")] = 500,
+    bankroll: Annotated[
+        float | None, typer.Option(help="All that could be lost, in base stakes; none by default: no loss rate.")
+    ] = None,
+    rules: Annotated[str, typer.Option(help=RULES)] = "bidding,doubling=true",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the worlds.")] = 0,
+    convergence: Annotated[
+        bool, typer.Option("--convergence", help="Show how the win rate settles as worlds are added.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Estimate a hand's win rate from dealt worlds, and what each bid (or doubling) is expected to bring."""
+    from json import dumps
+
+    from agents.stakes.hand import hand_view
+    from agents.stakes.policy import PayoffOptions
+    from training.hand import report
+
+    view = hand_view(cards, rules, bottom, role, bid)
+    options = [PayoffOptions(worlds, name, bankroll) for name in player or ("rules", "policy")]
+    reports = [report(view, one, seed) for one in options]
+    if json:
+        typer.echo(dumps([one.as_dict() for one in reports], ensure_ascii=False))
+        return
+    for one in reports:
+        show(one.table())
+    for one in reports if convergence else ():
+        show(one.settling_table())
+    console().print("95 % intervals; stakes and payoffs in base stakes.", style="dim")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from agents.exact.minimax import MinimaxSolver
 from agents.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from agents.solver.endgame import EndgameSolver
-from agents.solver.options import TECHNIQUES
+from agents.solver.options import TECHNIQUES, SolverOptions
 from agents.solver.position import InvalidPositionError, dealt_position, open_position
 from agents.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
@@ -61,8 +61,8 @@ def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
     brute = MinimaxSolver(rules, epsilon=0)
     plain: dict[str, Any] = {name: "never" if name == "quick_wins" else False for name in TECHNIQUES}
     solvers = (OpenSolver(rules, megabytes=1), OpenSolver(rules, **plain, megabytes=0.01))
-    for number in range(25):
-        state = endgame(rules, rng, 3, 6, narrow=number % 2 == 0)
+    for number in range(16):
+        state = endgame(rules, rng, 3, 6 if players == 2 else 4, narrow=number % 2 == 0)
         wanted = landlord_wins(brute, state)
         assert [solver.solve(state).landlord_wins for solver in solvers] == [wanted, wanted], state
 
@@ -70,10 +70,11 @@ def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
 @pytest.mark.parametrize("technique", TECHNIQUES)
 def test_no_technique_changes_a_verdict(technique: str) -> None:
     rules, rng = rules_for("rlcard", 3), np.random.default_rng(TECHNIQUES.index(technique))
-    switched = OpenSolver(rules, megabytes=0.1, **{technique: "tricks" if technique == "quick_wins" else False})
+    other = "everywhere" if technique == "quick_wins" else not getattr(SolverOptions(), technique)
+    switched = OpenSolver(rules, megabytes=0.1, **{technique: other})
     whole = OpenSolver(rules, megabytes=1)
-    for number in range(15):
-        state = endgame(rules, rng, 4, 7, narrow=number % 2 == 0)
+    for number in range(8):
+        state = endgame(rules, rng, 4, 6, narrow=number % 2 == 0)
         assert switched.solve(state).landlord_wins == whole.solve(state).landlord_wins, state
 
 
@@ -107,7 +108,7 @@ def test_verdicts_are_those_of_the_slow_rules(preset: str) -> None:
     rules, rng = rules_for(preset, 2), np.random.default_rng(5)
     solver = OpenSolver(rules, megabytes=1)
     for _ in range(4):
-        state = dealt_position([5, 5], rng, rules)
+        state = dealt_position([5, 4], rng, rules)
         hands = tuple(state.hand(seat).counts for seat in range(2))
         assert solver.solve(state).landlord_wins == reference_wins((hands, 0, None, 0, 0), rules, 0, {})
 
@@ -161,12 +162,14 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
 
 
 def test_the_example_of_the_manual() -> None:
-    state = open_position("KK5543 / 225543", turn=2, to_beat="5")
-    assert [str(move) for move in state.legal_moves()] == ["pass", "2"]
+    state = open_position("KK5543 / 225543", turn=2, to_beat="4")
+    assert [str(move) for move in state.legal_moves()] == ["pass", "5", "2"]
+    with pytest.raises(InvalidPositionError, match="5 cards of rank 5, 1 of them on the table"):
+        open_position("KK5543 / 225543", turn=2, to_beat="5")
     assert open_position("34 / 5 / 67: 3, pass, 6").seat == 0
     assert open_position("34 / 5 / 67: 3, pass, 6", played=1).seat == 1
     three = open_position("34 / 5 / 67", turn=3, to_beat="4", passed=1, landlord=2)
-    assert (three.seat, three.role()) == (2, "peasant-down")
+    assert (three.seat, three.role()) == (2, "peasant_down")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +286,11 @@ def test_the_command_answers_in_json_and_in_words(tmp_path: Any) -> None:
     assert told.exit_code == 0, told.output
     assert told.output.count("wins") == 2
     assert ddz("solve", "3333 / 34").exit_code == 2
-    assert ddz("solve", "34567789 / 45678TJ / 334JQKA", "--nodes", "1").exit_code == 4
+    hard = dealt_position([10, 10, 10], np.random.default_rng(1))
+    text = " / ".join(str(hard.hand(seat)) for seat in range(3))
+    stopped = ddz("solve", text, "--nodes", "1", "--json", "--megabytes", "1")
+    assert stopped.exit_code == 4
+    assert json.loads(stopped.output)["reason"] == "nodes"
 
 
 def test_dealt_positions_are_summed_up() -> None:

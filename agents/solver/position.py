@@ -1,7 +1,7 @@
 """Open-card positions from text: hands, who is to move, what it must beat, and the moves played since.
 
 ``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
-landlord's.  Behind a colon stand moves that have been played: ``KK5543 / 225543: 3, 5, pass``.
+landlord's.  Behind a colon stand moves that have been played: ``KK5543 / 225543: 3, 4, pass``.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def open_position(
         InvalidRulesError: If the preset is unknown.
 
     Example:
-        >>> state = open_position("KK5543 / 225543", turn=2, to_beat="5")
+        >>> state = open_position("KK5543 / 225543", turn=2, to_beat="4")
         >>> state.seat, [str(move) for move in state.legal_moves()]
-        (1, ['pass', '2'])
+        (1, ['pass', '5', '2'])
     """
     if not isinstance(text, str):
         raise InvalidPositionError(f"a position is text, as 'KK5543 / 225543', not {shown(text)}")

@@ -15,7 +15,9 @@ import numpy as np
 from agents.exact.minimax import MinimaxSolver
 from agents.solver.position import InvalidPositionError, dealt_position, open_position
 from agents.solver.solver import OpenSolver
-from ddz_env import Move, Rules, State
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.engine.layout import HANDS
+from ddz_env.engine.step import play_move
 
 SHIPPED = Path(__file__).with_name("puzzles.txt")
 _LEAST_MOVES = 6
@@ -86,10 +88,10 @@ def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
     winning: Move | None = None
     needed: dict[Move, int] = {}
     for move in moves:
-        after = state.copy()
-        after.step(move)
-        needed[move] = solver.fewest_moves(after.hand(state.seat))
-        if solver.solve_row(after.row).landlord_wins:
+        row = state.row.copy()
+        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), state.rule_words)
+        needed[move] = solver.fewest_moves(Hand.from_word(int(row[HANDS + state.seat])))
+        if solver.solve_row(row).landlord_wins:
             if winning is not None:
                 return None
             winning = move

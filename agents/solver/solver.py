@@ -74,8 +74,8 @@ class OpenSolver:
     Example:
         >>> from agents.solver.position import open_position
         >>> state = open_position("KK5543 / 225543")
-        >>> OpenSolver(state.rules).solve(state).landlord_wins
-        False
+        >>> OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins
+        True
     """
 
     def __init__(self, rules: Rules, *values: Any, **named: Any) -> None:

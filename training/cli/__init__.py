@@ -70,7 +70,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     solve: (
         "ddz solve 'KK5543 / 225543'",
-        "ddz solve 'KK5543 / 225543' --turn 2 --to-beat 5 --all",
+        "ddz solve 'KK5543 / 225543' --turn 2 --to-beat 4 --all",
         "ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json",
         "ddz solve --file positions.txt --seconds 10 --stake",
     ),

@@ -18,6 +18,7 @@ from agents.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.engine.layout import LANDLORD
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
+from ddz_env.registry import make_agent
 from tests import reference
 from training.cli import app
 
@@ -256,6 +257,15 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
 
 def _values(brute: MinimaxSolver, row: Any) -> list[float]:
     return list(brute.move_values(row)[1].tolist())
+
+
+@pytest.mark.parametrize("spec", ["isuct", "rollout", "neural-ismcts"])
+def test_searches_hand_their_endgames_over(spec: str) -> None:
+    state = State.from_hands(["3 4 4 9", "5 6", "7 8"], check_sizes=False, rules="perfect")
+    solved = EndgameSolver(cards=54, worlds=30, nodes=5000).solve(state.view(), np.random.default_rng(1))
+    assert solved is not None
+    decision = make_agent(f"{spec}:endgame=solver").decide(state.view(), np.random.default_rng(2))  # type: ignore[attr-defined]
+    assert decision == solved.decision()
 
 
 def test_the_determinized_solver_plays_legal_moves_and_proves() -> None:

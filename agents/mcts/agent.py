@@ -14,6 +14,7 @@ from agents.mcts.reuse import Memory
 from agents.mcts.search import Position, search, spend
 from agents.mcts.simulate_planned import Plan, new_plan
 from agents.mcts.tree import Tree, clear, new_tree
+from agents.solver.endgame import endgame_solver
 from agents.worlds.consistency import check_start, check_turn, check_view
 from agents.worlds.determinize import WorldPool, draw_game, uniform
 from agents.worlds.inference import inferred_pool
@@ -160,6 +161,11 @@ class IsUctAgent(TreeSearchAgent[View]):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._memory = Memory() if self.options.reuse else None
+        self._endgame = endgame_solver(self.options.endgame, self.options.particles)
+
+    def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
+        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
+        return super()._search(view, position, rng) if solved is None else solved
 
     def reset(self, seat: int, rules: Rules) -> None:
         """Forget the last game."""

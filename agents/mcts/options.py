@@ -138,12 +138,15 @@ class IsUctOptions(TreeOptions):
         reuse: Keep the part of the tree below the moves that were played.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds.
+        endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched,
+            and all that fit if they are fewer.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
     trees: Annotated[int, Range(1)] = 1
     reuse: bool = False
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
+    endgame: Literal["search", "solver"] = "search"
 
 
 def plain(exploration: float = 1.0, *, fixed: bool = False) -> TreeSettings:

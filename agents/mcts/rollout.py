@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from agents.rule_agent.prices import beatable, set_prices
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.scratch import PRICE_ONLY
 from agents.rule_agent.weights import W_FOLLOW_HOLD, WEIGHTS
+from agents.solver.endgame import endgame_solver
 from agents.worlds.determinize import WorldPool, draw_world
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
@@ -221,6 +222,8 @@ class RolloutOptions(Options):
             hidden seats' past moves; 0 draws uniform worlds.
         caution: How far another candidate must beat the rule agent's move: this many times the square root of its
             number of rollouts is added to the rule agent's wins.
+        endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of played out,
+            and all that fit if they are fewer.
     """
 
     iterations: Annotated[int, Range(1)] = 1000
@@ -229,6 +232,7 @@ class RolloutOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
     caution: Annotated[float, Range(0)] = 0.5
+    endgame: Literal["search", "solver"] = "search"
 
 
 @takes(RolloutOptions)
@@ -249,6 +253,7 @@ class RolloutAgent(SearchAgent[View]):
         self.options = RolloutOptions.of(*values, **named)
         self.settings = TreeOptions(simulation=self.options.simulation).settings()
         self._plan = new_plan()
+        self._endgame = endgame_solver(self.options.endgame, self.options.particles)
 
     @property
     def name(self) -> str:
@@ -261,6 +266,9 @@ class RolloutAgent(SearchAgent[View]):
         if int(position.row[STAGE]) != STAGE_PLAY:
             main, kickers = rules_move(position.row, position.rules, self._plan.mind, WEIGHTS)
             return Decision(Move.from_words(int(main), int(kickers)))
+        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
+        if solved is not None:
+            return solved
         arms = self._arms(position)
         if len(arms.order) > 1:
             pool = inferred_pool(view, rng, self.options.particles)

@@ -22,6 +22,7 @@ from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
+from agents.solver.endgame import endgame_solver
 from agents.worlds.consistency import check_turn, check_view
 from agents.worlds.determinize import WorldPool, uniform
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
@@ -71,6 +72,8 @@ class SearchOptions(Options):
             fewer particles if necessary.
         final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
             halving, this decides only between kickers.
+        endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
+            all that fit if they are fewer.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
@@ -91,6 +94,7 @@ class SearchOptions(Options):
     inference: Literal["mixed", "policy", "rules"] = "mixed"
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
     final: Literal["visits", "value"] = "visits"
+    endgame: Literal["search", "solver"] = "search"
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,7 @@ class ModelSearchAgent:
         share = options.value_share if self.leaf != "simulation" else 0.0
         self._believed = believed_players(model, options.inference)
         self._price = _FIRST_PRICE
+        self._endgame = endgame_solver(options.endgame, 0)
         self._forest = Forest(
             options.trees,
             options.batch,
@@ -172,6 +177,9 @@ class ModelSearchAgent:
         move = only_move(root, rules) or finishing_move(root, seat, rules)
         if move is not None:
             return Decision(move, line=move.actions)
+        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
+        if solved is not None:
+            return solved
         began = time.perf_counter()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         trees = range(self.options.trees)

@@ -21,8 +21,10 @@ from training.cli.hand import hand
 from training.cli.help import examples
 from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
+from training.cli.puzzles import puzzles
 from training.cli.rate import rate
 from training.cli.reproduce import app as reproduce
+from training.cli.solve import solve
 from training.cli.train import app as train
 
 __all__ = ["app", "main"]
@@ -72,6 +74,13 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz rate rules policy rollout --out my.sqlite --resume --until-decided",
         "ddz rate --out my.sqlite --anchor rules --plot ratings.png",
     ),
+    solve: (
+        "ddz solve 'KK5543 / 225543'",
+        "ddz solve 'KK5543 / 225543' --turn 2 --to-beat 4 --all",
+        "ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json",
+        "ddz solve --file positions.txt --seconds 10 --stake",
+    ),
+    puzzles: ("ddz puzzles", "ddz puzzles 12 --answer", "ddz puzzles --make 20 --deal 9+9 --out mine.txt"),
     rules: ("ddz rules", "ddz rules bidding,doubling=true"),
     actions: ("ddz actions", "ddz actions 333444+57", "ddz actions 42"),
     agents: ("ddz agents", "ddz agents isuct"),

@@ -1,0 +1,1 @@
+"""Open cards solved: who wins with every hand known, and by which line."""

@@ -1,0 +1,117 @@
+"""Endgame puzzles (残局): open hands in which exactly one first move wins.
+
+A puzzle is graded by how many losing moves look right: those after which the hand needs no more moves than after the
+winning one.  ``puzzles.txt`` ships 1,000, one a line: the hands, the winning move and the grade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agents.exact.minimax import MinimaxSolver
+from agents.solver.position import InvalidPositionError, dealt_position, open_position
+from agents.solver.solver import OpenSolver
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.engine.layout import HANDS
+from ddz_env.engine.step import play_move
+
+SHIPPED = Path(__file__).with_name("puzzles.txt")
+_LEAST_MOVES = 6
+"""Legal first moves of a puzzle at least."""
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A position of two hands, the first of which leads and wins by one move only.
+
+    Attributes:
+        hands: The position as :func:`agents.solver.position.open_position` reads it.
+        move: The winning move.
+        grade: How many losing moves look right.
+    """
+
+    hands: str
+    move: str
+    grade: int
+
+    def __str__(self) -> str:
+        return f"{self.hands} | {self.move} | {self.grade}"
+
+    @classmethod
+    def parse(cls, line: str) -> Puzzle:
+        """Read a line of a file of puzzles.
+
+        Raises:
+            InvalidPositionError: If it is none.
+        """
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) != 3 or not parts[2].isdecimal():
+            raise InvalidPositionError(f"a puzzle is 'hands | move | grade', not {line!r}")
+        return cls(parts[0], parts[1], int(parts[2]))
+
+
+def shipped_puzzles() -> list[Puzzle]:
+    """The puzzles that come with the package."""
+    return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
+
+
+def make_puzzles(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> Iterator[Puzzle]:
+    """Deal hands until exactly one first move wins, for ever.
+
+    Args:
+        sizes: Cards of each hand.
+        rng: The only source of randomness.
+        rules: A preset's name or a :class:`Rules`.
+
+    Raises:
+        InvalidPositionError: If the rules do not deal such hands.
+    """
+    solver: OpenSolver | None = None
+    while True:
+        state = dealt_position(sizes, rng, rules)
+        if solver is None:
+            solver = OpenSolver(state.rules, megabytes=8)
+        puzzle = _as_puzzle(state, solver)
+        if puzzle is not None:
+            yield puzzle
+
+
+def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
+    """The puzzle of a position; None unless exactly one of its moves wins."""
+    moves = state.legal_moves()
+    if len(moves) < _LEAST_MOVES or not solver.solve(state).landlord_wins:
+        return None
+    winning: Move | None = None
+    needed: dict[Move, int] = {}
+    for move in moves:
+        row = state.row.copy()
+        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), state.rule_words)
+        needed[move] = solver.fewest_moves(Hand.from_word(int(row[HANDS + state.seat])))
+        if solver.solve_row(row).landlord_wins:
+            if winning is not None:
+                return None
+            winning = move
+    if winning is None or not needed[winning]:
+        return None
+    grade = sum(count <= needed[winning] for count in needed.values()) - 1
+    hands = " / ".join(str(state.hand(seat)) for seat in range(state.rules.players))
+    return Puzzle(hands, str(winning), grade)
+
+
+def brute_force_agrees(puzzle: Puzzle, brute: MinimaxSolver, rules: str | Rules = "standard") -> bool:
+    """Whether plain minimax finds the same single winning move.
+
+    Args:
+        puzzle: The puzzle.
+        brute: A solver with ε = 0 for the position's rules.
+        rules: A preset's name or a :class:`Rules`.
+
+    Raises:
+        SearchLimitError: If the position is too large for it.
+    """
+    moves, values = brute.move_values(open_position(puzzle.hands, rules).row)
+    return [str(move) for move, value in zip(moves, values.tolist(), strict=True) if value > 0] == [puzzle.move]

@@ -1,0 +1,75 @@
+"""``ddz puzzles``: endgames in which exactly one move wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.console import console
+from training.cli.help import RULES
+
+
+def puzzles(
+    number: Annotated[
+        int | None, typer.Argument(min=1, help="A puzzle by its number; by default how many of each grade there are.")
+    ] = None,
+    answer: Annotated[bool, typer.Option("--answer", help="Show the winning move and a line to the end.")] = False,
+    make: Annotated[int | None, typer.Option(min=1, help="Make so many new ones instead.")] = None,
+    deal: Annotated[str, typer.Option(help="Cards of each hand of new ones.")] = "8+8",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of new ones.")] = 1,
+    verify: Annotated[bool, typer.Option("--verify", help="Check new ones by plain minimax.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write new ones to a file, one a line.")] = None,
+    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
+) -> None:
+    """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones."""
+    from agents.solver.position import InvalidPositionError
+    from agents.solver.puzzles import shipped_puzzles
+
+    if make is not None:
+        _make(make, deal, seed, verify, out, rules)
+        return
+    known = shipped_puzzles()
+    if number is None:
+        for grade in sorted({puzzle.grade for puzzle in known}):
+            count = sum(puzzle.grade == grade for puzzle in known)
+            console().print(f"grade {grade}: {count} puzzles", markup=False)
+        return
+    if number > len(known):
+        raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
+    puzzle = known[number - 1]
+    console().print(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}", markup=False)
+    console().print("The first hand leads. Which move wins?", markup=False)
+    if answer:
+        from agents.solver.position import open_position
+        from agents.solver.solver import OpenSolver
+
+        state = open_position(puzzle.hands, rules)
+        line = OpenSolver(state.rules).line(state)
+        console().print(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}", markup=False)
+
+
+def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rules: str) -> None:
+    import itertools
+
+    import numpy as np
+
+    from agents.exact.minimax import MinimaxSolver
+    from agents.solver.position import InvalidPositionError, open_position
+    from agents.solver.puzzles import brute_force_agrees, make_puzzles
+
+    if not all(size.strip().isdecimal() for size in deal.split("+")):
+        raise InvalidPositionError(f"{deal!r} are no sizes of hands, as 8+8")
+    sizes = [int(size) for size in deal.split("+")]
+    made = list(itertools.islice(make_puzzles(sizes, np.random.default_rng(seed), rules), count))
+    if verify:
+        brute = MinimaxSolver(open_position(made[0].hands, rules).rules, epsilon=0, table_bits=20)
+        made = [puzzle for puzzle in made if brute_force_agrees(puzzle, brute, rules)]
+        console().print(f"{len(made)} of {count} agree with plain minimax", markup=False)
+    made.sort(key=lambda puzzle: puzzle.grade)
+    lines = "".join(f"{puzzle}\n" for puzzle in made)
+    if out is None:
+        typer.echo(lines, nl=False)
+    else:
+        out.write_text(lines, encoding="utf-8")

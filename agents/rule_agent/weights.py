@@ -49,11 +49,11 @@ P_BOTH, P_LANDLORD, P_CHEAPER, P_DEARER, P_LOSERS_LANDLORD, P_LOSERS_PEASANTS, P
 
 POSITION = np.array(
     [
-        0.0,  # of every position
-        *(-0.6, 0.3, 0.1),  # for each trick that the landlord's hand costs, the cheaper and the dearer of the peasants'
-        *(-0.1, 0.1),  # for each loser of the landlord, and of the peasant who has fewest
-        0.4,  # the landlord leads or holds the trick; against it where a peasant does
-        2.2,  # besides, where who leads has at most one loser: a sure win, as long as nobody bombs
+        -0.4,  # of every position
+        *(-0.7, 0.3, 0.1),  # for each trick that the landlord's hand costs, the cheaper and the dearer of the peasants'
+        *(-0.1, 0.2),  # for each loser of the landlord, and of the peasant who has fewest
+        0.5,  # the landlord leads or holds the trick; against it where a peasant does
+        3.2,  # besides, where who leads has at most one loser: a sure win, as long as nobody bombs
     ],
     np.float64,
 )

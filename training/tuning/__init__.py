@@ -1,1 +1,1 @@
-"""Tuning: simulated annealing, local beam search and a genetic algorithm on the weights of the rule agent."""
+"""Weights of the rule agent's evaluation, from games."""

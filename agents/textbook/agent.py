@@ -38,7 +38,7 @@ from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.agent import Decision
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.layout import ROW_WORDS, STAGE, STAGE_PLAY
+from ddz_env.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.engine.moves import all_moves
 from ddz_env.options import Options, Range, takes
 
@@ -98,7 +98,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
     """
 
     worlds: Annotated[int, Range(1)] = 20
-    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 
 @kernel
@@ -160,10 +160,13 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
         if self._space is None or not np.array_equal(self._space.rules, position.rules):
-            scale = probabilities() if self.options.values == "win-rate" else log_odds()
-            self._space = new_space(position.rules.copy(), self.weights, scale)
+            self._space = new_space(position.rules.copy(), self.weights, self._scale())
         self._space.counters[:] = 0, 1 << 60, 0
         return self._space
+
+    def _scale(self) -> npt.NDArray[np.float64]:
+        """The value of every evaluation."""
+        return probabilities() if self.options.values == "win-rate" else log_odds()
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""
@@ -187,7 +190,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _mean_values(
         self, space: Space, deals: Any, mains: Any, kickers: Any, depth: int, clock: _Clock | None = None
     ) -> npt.NDArray[np.float64]:
-        """The mean over the deals of what every move is worth; meaningless where the clock stopped the search."""
+        """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
         values = np.zeros((len(deals), len(mains)))
         for world, row in zip(deals, values, strict=True):
             if clock is not None:
@@ -195,7 +198,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             value_moves(space, world, self.prices, mains, kickers, depth, self.settings, row)
             if space.counters[STOPPED]:
                 break
-        return values.mean(axis=0)
+        if deals[0, SEAT] != deals[0, LANDLORD]:
+            values += space.scale[0] + space.scale[-1]  # what the landlord does not get
+        return np.asarray(values.mean(axis=0))
 
 
 class _Clock:

@@ -139,12 +139,15 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
 
 @pure_kernel
 def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
-    """What the table says of a position that is searched to a depth: which bound (0: none), and its value."""
+    """What the table says of a position that is searched to a depth: which bound (0: none), and its value.
+
+    An entry of another depth gives its best move alone, so that the table changes no value.
+    """
     slot, plan = space.plan[ply, SLOT], space.plan[ply]
     if space.keys[slot, 0] != space.codes[ply, 0] or space.keys[slot, 1] != space.codes[ply, 1]:
         return FRESH, 0.0
     to_front(space, space.top[ply], plan[STOP], space.best[slot, 0], space.best[slot, 1])
-    return space.depths[slot] % 4 if space.depths[slot] // 4 >= depth else FRESH, space.values[slot]
+    return space.depths[slot] % 4 if space.depths[slot] // 4 == depth else FRESH, space.values[slot]
 
 
 @kernel

@@ -26,12 +26,11 @@ from agents.mcts.search import Position, simulate
 from agents.mcts.simulate import landlord_won
 from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
 from agents.mcts.simulate_rules import play_whole_move
-from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.evaluation import price_of_hand
 from agents.rule_agent.kickers import choose_kickers
 from agents.rule_agent.mind import A_HAND, Mind, look_around
 from agents.rule_agent.prices import beatable, set_prices
 from agents.rule_agent.rules import rules_move
-from agents.rule_agent.scratch import PRICE_ONLY
 from agents.rule_agent.weights import W_FOLLOW_HOLD, WEIGHTS
 from agents.solver.endgame import endgame_solver
 from agents.worlds.determinize import WorldPool, draw_world
@@ -97,7 +96,7 @@ def list_candidates(
     look_around(row, rules, mind)
     set_prices(mind, WEIGHTS)
     hand = mind.about[A_HAND]
-    before, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
+    before = price_of_hand(hand, rules, mind)
     legal_mask(row, rules, mind.mask)
     for word in range(MASK_WORDS):
         bits = mind.mask[word]
@@ -112,7 +111,7 @@ def list_candidates(
             if candidate == main and chosen == riders:
                 continue
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
-            after, _ = decompose(rest, rules, mind.value, PRICE_ONLY)
+            after = price_of_hand(rest, rules, mind)
             score = before - after + WEIGHTS[W_FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
             found = _insert(mains, kickers, scores, found, candidate, chosen, score)
     return found

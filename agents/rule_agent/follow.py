@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.evaluation import losers_of_hand, price_of_hand
 from agents.rule_agent.kickers import choose_kickers
 from agents.rule_agent.mind import A_FEWEST, A_HAND, A_NEXT_ENEMY, A_SEAT, Mind, is_enemy, size_of
-from agents.rule_agent.prices import LOSER, beatable, is_bomb
-from agents.rule_agent.scratch import PRICE_ONLY
+from agents.rule_agent.prices import beatable, is_bomb
 from agents.rule_agent.weights import (
     W_BOMB_NEED,
     W_BOMB_URGENT,
@@ -93,7 +92,7 @@ def _reply_score(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, 
 def follow(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
     hand = mind.about[A_HAND]
-    before, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
+    before = price_of_hand(hand, rules, mind)
     best, main, kickers = np.int64(0), U0, U0
     for word in range(MASK_WORDS):
         bits = mind.mask[word]
@@ -104,12 +103,9 @@ def follow(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> tup
                 continue
             riders = choose_kickers(row, hand, candidate, rules, mind)
             rest = _without(hand, candidate, riders)
-            after, _ = decompose(rest, rules, mind.value, PRICE_ONLY)
-            score = _reply_score(row, rules, mind, w, candidate, before - after)
-            if beatable(mind, candidate) == 0:
-                losers, _ = decompose(rest, rules, mind.sure, PRICE_ONLY)
-                if losers < 2 * LOSER:
-                    score += _WIN
+            score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, rules, mind))
+            if beatable(mind, candidate) == 0 and losers_of_hand(rest, rules, mind) < 2:
+                score += _WIN
             if score > best:
                 best, main, kickers = score, candidate, riders
     return main, kickers

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.evaluation import price_of_hand
 from agents.rule_agent.mind import Mind
-from agents.rule_agent.scratch import PRICE_ONLY
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.kickers import body_of, kicker_options
 from ddz_env.engine.step import main_cards
@@ -72,7 +71,7 @@ def choose_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
         while options != U0:
             bit = options & (~options + U1)
             options ^= bit
-            cost, _ = decompose(remove(rest, bit, size), rules, mind.value, PRICE_ONLY)
+            cost = price_of_hand(remove(rest, bit, size), rules, mind)
             if cost < best:
                 best, chosen = cost, bit
         ranks |= chosen

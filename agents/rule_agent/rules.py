@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.rule_agent.decomposition import decompose
+from agents.rule_agent.evaluation import price_of_hand
 from agents.rule_agent.follow import follow
 from agents.rule_agent.kickers import choose_kickers
 from agents.rule_agent.lead import lead
 from agents.rule_agent.mind import A_HAND, Mind, look_around, may_play
 from agents.rule_agent.prices import set_prices
-from agents.rule_agent.scratch import PRICE_ONLY
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import CHOSEN, LANDLORD, PENDING, SEAT, STAGE, STAGE_DOUBLE, STAGE_KICKER, STAGE_PLAY, TARGET
 from ddz_env.engine.legal import count_legal, finishing_action, legal_mask
@@ -65,8 +64,7 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) ->
     set_prices(mind, w)
     hand = mind.about[A_HAND]
     if row[STAGE] != STAGE_PLAY:
-        value, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
-        return _speak(row, mind, value), U0
+        return _speak(row, mind, price_of_hand(hand, rules, mind)), U0
     main = finishing_action(hand, mind.mask)
     if main != U0:
         return main, remove_hand(hand, main_cards(main))

@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "hand-inference": "hand_inference:HAND_INFERENCE",
     "search-options": "search_options:SEARCH_OPTIONS",
     "search-gains": "search_gains:SEARCH_GAINS",
+    "search-depth": "search_depth:SEARCH_DEPTH",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",

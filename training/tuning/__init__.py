@@ -1,0 +1,1 @@
+"""Weights of the rule agent's evaluation, from games."""

@@ -40,8 +40,9 @@ def make_agent(agent: str | object) -> Agent:
 
     Args:
         agent: ``name``, ``name:option=value,option=value``, or the user's own ``module:factory`` with options after a
-            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  An object with ``act``
-            is an agent already, and is returned.
+            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  Agents with a
+            ``main_option`` take it without its name (``botzone:./bot``).  An object with ``act`` is an agent already,
+            and is returned.
 
     Raises:
         UnknownAgentError: If nothing answers to the name, or what answers is no agent.
@@ -82,9 +83,15 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
             raise _unknown(name)
         _look_here()
         factory = _find(name, attribute)
-    options = parse_options(rest, agent)
+    options = parse_options(_named(factory, rest), agent)
     _check_options(factory, options, agent)
     return factory, options
+
+
+def _named(factory: Callable[..., Any], text: str) -> str:
+    """Options as text, with the name of the first where the factory has a ``main_option`` and the text does not say."""
+    main = getattr(factory, "main_option", None)
+    return f"{main}={text}" if main and text and "=" not in text.partition(",")[0] else text
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from ddz_env import Move, Rules, State
 from ddz_env.actions import BID_BASE
@@ -22,10 +24,13 @@ from ddz_env.botzone.judge import judge
 from ddz_env.botzone.log import BotzoneLogError, read_log
 from ddz_env.botzone.player import BotzonePlayer
 from ddz_env.botzone.position import InvalidRequestError, read_move, read_requests
+from ddz_env.botzone.serving import KEEP_RUNNING
 from ddz_env.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_env.playing import play_game, seat_generators
 from ddz_env.registry import make_agent
+from training.botzone.bundle import BundleError, write_bundle
 from training.botzone.match import play_match
+from training.cli import app
 
 FIXED, BIDDING = GAMES.values()
 BOTS = Path(__file__).parent / "data" / "bots"
@@ -33,7 +38,7 @@ BOTS = Path(__file__).parent / "data" / "bots"
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_a_match_of_our_agents_replays_to_the_byte(game: Any) -> None:
-    for seed in range(3):
+    for seed in range(2):
         log = play_match(game, ["random", "rules", "random"], seed)
         assert log.faults == ["", "", ""]
         again = read_log(str(log))
@@ -81,7 +86,7 @@ class Recorder:
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
     """The view made from the requests is the view of the real game to the bit."""
-    for seed in range(4):
+    for seed in range(2):
         deal = deal_cards(game, np.random.default_rng(seed))
         initdata = {"allocation": deal.allocation, "publiccard": deal.publiccard, "seed": "1"}
         recorders = [Recorder() for _ in range(3)]
@@ -246,15 +251,24 @@ def test_bots_as_agents_know_the_game_that_is_played(preset: str) -> None:
 
 
 def test_programs_play_matches(tmp_path: Path) -> None:
-    bots = [f"botzone:{BOTS / 'smallest.py'}", f"botzone:{BOTS / 'keeps_running.py'}"]
+    keeps = f"botzone:{BOTS / 'keeps_running.py'}"
     if compiler := shutil.which("g++"):
         subprocess.run([compiler, "-o", tmp_path / "bot", BOTS / "smallest.cpp"], check=True)
-        log = play_match(FIXED, ["rules", f"botzone:{tmp_path / 'bot'}", bots[1]], 2)
+        log = play_match(FIXED, ["rules", f"botzone:{tmp_path / 'bot'}", keeps], 2)
         assert log.faults == ["", "", ""]
         assert log.replay()[0].is_over
-    log = play_match(BIDDING, ["rules", *bots[::-1]], 2)
+    log = play_match(BIDDING, ["rules", keeps, keeps], 2)
     assert log.faults == ["", "", ""]
     assert log.replay()[0].is_over
+
+
+@pytest.mark.long
+def test_a_process_a_move_gets_the_data_of_its_last_answer() -> None:
+    for game in GAMES.values():
+        log = play_match(game, ["rules", f"botzone:{BOTS / 'smallest.py'}", "rules"], 2)
+        assert log.faults == ["", "", ""]
+        said = [entry["1"]["debug"] for entry in log.entries[1::2] if "debug" in entry.get("1", {})]
+        assert said[-1] == str(len(said) - 2 + game.has_auction)
 
 
 def test_rules_without_a_game_of_the_platform() -> None:
@@ -276,3 +290,47 @@ def test_bad_requests_are_named_and_answered() -> None:
     said = BotzonePlayer(make_agent("random"), FIXED).answer({"requests": [shuttle], "responses": []})
     assert said["response"] == []
     assert "is no move under the botzone rules" in said["debug"]
+
+
+def test_a_bot_on_standard_input_and_output() -> None:
+    own = at("334567899TTJQQKKA2BR")
+    request = {"requests": [{"own": own, "history": [[], []], "publiccard": own[:3]}], "responses": []}
+    told = f"{json.dumps(request)}\n{json.dumps({'history': [[], []]})}\n"
+    result = CliRunner().invoke(app, ["botzone-bot", "--agent", "rules", "--keep-running"], input=told)
+    assert result.exit_code == 0, result.output
+    first, marker, second, _ = result.output.splitlines()
+    assert marker == KEEP_RUNNING
+    cards = [card for line in (first, second) for card in json.loads(line)["response"]]
+    assert cards
+    assert len(set(cards)) == len(cards)
+    assert set(cards) <= set(own)
+    once = CliRunner().invoke(app, ["botzone-bot"], input=told)
+    assert once.output.splitlines() == [first]
+    refused = CliRunner().invoke(app, ["botzone-bot"], input="{}\n")
+    assert "a first message is" in refused.output
+
+
+@pytest.mark.long
+def test_a_bundle_plays_by_itself(tmp_path: Path) -> None:
+    for spec in ("rules", "policy"):
+        write_bundle(tmp_path / "bot.zip", spec)
+        same = (tmp_path / "bot.zip").read_bytes()
+        write_bundle(tmp_path / "bot.zip", spec)
+        assert (tmp_path / "bot.zip").read_bytes() == same
+        bot = f"botzone:{tmp_path / 'bot.zip'},seconds=300"
+        log = play_match(FIXED, [bot, "random", "random"])
+        assert log.faults == ["", "", ""]
+        assert log.played == play_match(FIXED, [spec, "random", "random"]).played
+
+
+def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Path) -> None:
+    for spec in ("cheating-uct", "tests.test_botzone:Recorder"):
+        with pytest.raises(BundleError):
+            write_bundle(tmp_path / "bot.zip", spec)
+    assert not list(tmp_path.iterdir())
+    bundle = write_bundle(tmp_path / "bot.zip", "rules")
+    assert bundle.data == []
+    with zipfile.ZipFile(tmp_path / "bot.zip") as archive:
+        names = archive.namelist()
+    assert len(names) == bundle.files
+    assert {"__main__.py", "ddz_env/__init__.py", "agents/rule_agent/agent.py"} <= set(names)

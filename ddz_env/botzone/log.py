@@ -81,9 +81,7 @@ class BotzoneLog:
         first = self.outputs[0]
         deal = read_deal(first.get("initdata") or first.get("display"), self.game)
         if deal is None:
-            raise BotzoneLogError(
-                "the judge's first entry has no allocation: without the deal nothing replays"
-            )
+            raise BotzoneLogError("the judge's first entry has no allocation: without the deal nothing replays")
         return deal
 
     @property

@@ -45,8 +45,9 @@ def make_agent(agent: str | object) -> Agent:
 
     Args:
         agent: ``name``, ``name:option=value,option=value``, or the user's own ``module:factory`` with options after a
-            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  An object with ``act``
-            is an agent already, and is returned.
+            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  Agents with a
+            ``main_option`` take it without its name (``botzone:./bot``).  An object with ``act`` is an agent already,
+            and is returned.
 
     Raises:
         UnknownAgentError: If nothing answers to the name, or what answers is no agent.
@@ -82,7 +83,7 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
     """
     factory, rest = _read_name(split_bidder(agent)[0])
-    options = parse_options(rest, agent)
+    options = parse_options(_named(factory, rest), agent)
     _check_options(factory, options, agent)
     return factory, options
 
@@ -110,7 +111,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     factory, rest = _read_name(agent)
     if _BIDDER in _option_names(factory):
         return agent, None
-    parts = list(filter(None, (piece.strip() for piece in rest.split(","))))
+    parts = list(filter(None, (piece.strip() for piece in _named(factory, rest).split(","))))
     written = split_options(parts, InvalidAgentOptionError)
     bidder = written.pop(_BIDDER, None)
     theirs = [
@@ -146,6 +147,12 @@ def _option_names(factory: Callable[..., Any]) -> list[str]:
         return list(inspect.signature(factory).parameters)
     except (TypeError, ValueError):
         return []
+
+
+def _named(factory: Callable[..., Any], text: str) -> str:
+    """Options as text, with the name of the first where the factory has a ``main_option`` and the text does not say."""
+    main = getattr(factory, "main_option", None)
+    return f"{main}={text}" if main and text and "=" not in text.partition(",")[0] else text
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:

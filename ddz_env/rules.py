@@ -211,7 +211,15 @@ PRESETS: dict[str, Rules] = {
     for rules in (
         Rules(),
         Rules("bidding", bidding="once", scoring="stake"),
-        Rules("botzone", categories=BOTZONE_CATEGORIES, two_jokers=True, scoring="botzone"),
+        Rules("botzone", categories=(*STANDARD_CATEGORIES, "shuttle"), two_jokers=True, scoring="botzone"),
+        Rules(
+            "botzone2",
+            categories=BOTZONE_CATEGORIES,
+            two_jokers=True,
+            bidding="once",
+            all_decline="first-seat",
+            scoring="stake",
+        ),
         Rules("rlcard", kicker_repeat=3, kicker_trios="not-adjacent", ambiguous_cards="longest"),
         Rules(
             "douzero",

@@ -30,6 +30,10 @@ COMMANDS = (
     "arena",
     "bench",
     "benchmark",
+    "botzone-bot",
+    "botzone-bundle",
+    "botzone-log",
+    "botzone-match",
     "demo",
     "exploit",
     "play",
@@ -138,7 +142,8 @@ def test_every_command_has_help(command: str) -> None:
 
 
 def test_help_names_every_command_and_no_other() -> None:
-    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    callbacks = [(command.name, command.callback) for command in app.registered_commands]
+    names = {name or done.__name__.replace("_", "-") for name, done in callbacks if done}
     assert names >= set(COMMANDS)
 
 

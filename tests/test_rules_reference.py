@@ -178,9 +178,9 @@ def hand(text: str) -> tuple[int, ...]:
     return tuple(text.count(name) for name in "3456789TJQKA2BR")
 
 
-def texts(cards: str, preset: str, target: Target | None = None) -> set[str]:
+def texts(cards: str, preset: str | Rules, target: Target | None = None) -> set[str]:
     """The legal moves in notation."""
-    rules = PRESETS[preset]
+    rules = Rules.preset(preset)
     return {str(Notation(*move)) for move in moves_to_play(hand(cards), target, rules)}
 
 
@@ -197,8 +197,9 @@ def test_standard_kickers_differ_and_hold_one_joker() -> None:
 
 
 def test_botzone_has_shuttles_and_both_jokers() -> None:
-    moves = texts("33334444567TBR", "botzone")
+    moves = texts("33334444567TBR", Rules.preset("botzone2", bidding="fixed"))
     assert {"33334444", "33334444+567T", "33334444+56BR", "3333+BR"} <= moves
+    assert {move for move in texts("33334444567TBR", "botzone") if move.startswith("33334444")} == {"33334444"}
     assert "33334444" not in texts("33334444567TBR", "standard")
 
 

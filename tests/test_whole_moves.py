@@ -20,7 +20,7 @@ from agents.mcts.options import plain
 from agents.mcts.search import Position, search
 from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
 from agents.worlds.determinize import draw_game, uniform
-from ddz_env import PRESETS, Hand, Move, State
+from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
 from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.engine.moves import list_moves
@@ -44,7 +44,7 @@ from tests.figure_two import (
 LEVELS: tuple[Levels, ...] = ("sets", "flat")
 
 
-def endgame(*hands: str, rules: str = "standard") -> State:
+def endgame(*hands: str, rules: str | Rules = "standard") -> State:
     return State.from_hands(hands, rules=rules, check_sizes=False)
 
 
@@ -121,7 +121,7 @@ POSITIONS = {
     "peasant late": played(7, 20),
     "repeated kickers": played(3, 2, "rlcard"),
     "merged planes": endgame("333444555", "666777JJ", "9TTT", rules="douzero"),
-    "shuttles": endgame("333344446789", "555566677", "TTTJJJQQ", rules="botzone"),
+    "shuttles": endgame("333344446789", "555566677", "TTTJJJQQ", rules=Rules.preset("botzone2", bidding="fixed")),
     "auction": State.new(1, "bidding"),
     "mini": State.new(5, "mini"),
 }

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.external.botzone.stragglers import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset
 from ddz_env.errors import DouDizhuError
@@ -33,6 +34,8 @@ START_SECONDS = 60.0
 _REHEARSAL_SECONDS = 1.0
 _LONGEST_REASON = 2000
 _LONGEST_ANSWER = 1 << 16
+_MARK = "DDZ_AGENT"
+"""In the environment of an agent's process and of all that it starts (a bot's program, say)."""
 
 
 class AgentProcessError(DouDizhuError):
@@ -87,7 +90,9 @@ class _AgentProcess:
     def __init__(self, spec: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(spec, theirs), name=f"agent {spec}", daemon=True)
+        self._mark = new_mark(_MARK)
+        arguments = spec, theirs, self._mark
+        self._process = context.Process(target=_serve, args=arguments, name=f"agent {spec}", daemon=True)
         self._process.start()
         theirs.close()
 
@@ -123,6 +128,7 @@ class _AgentProcess:
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()
+        end_marked(self._mark)  # what it started and has not ended
 
 
 class _DistantAgent:
@@ -201,8 +207,9 @@ class _Served:
         close(self._agents[place])
 
 
-def _serve(spec: str, pipe: Connection) -> None:
+def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until nobody asks any more: the life of an agent's process."""
+    os.environ.update(mark)
     threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; who asks ends this process
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -12,6 +12,7 @@ import typer
 from training.cli.arena import arena
 from training.cli.bench import bench
 from training.cli.benchmark import benchmark
+from training.cli.botzone import botzone_bot, botzone_bundle, botzone_log, botzone_match
 from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
@@ -51,6 +52,13 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz benchmark mymodule:MyAgent --full --out mine.json",
         "ddz benchmark --check mine.json",
         "ddz benchmark --field --out runs/field.json",
+    ),
+    botzone_bot: ("ddz botzone-bot --agent rules", "ddz botzone-bot --agent isuct:iterations=500 --keep-running"),
+    botzone_bundle: ("ddz botzone-bundle --agent rules --out bot.zip",),
+    botzone_log: ("ddz botzone-log match.json",),
+    botzone_match: (
+        "ddz botzone-match rules botzone:./bot botzone:./bot",
+        "ddz botzone-match rules policy rules --game FightTheLandlord2 --out match.json",
     ),
     demo: ("ddz demo --minutes 2 --out demo-report",),
     exploit: (

@@ -1,0 +1,1 @@
+"""Botzone's two Dou Dizhu games in the platform's JSON: judges, requests and answers, logs."""

@@ -14,6 +14,7 @@ from agents.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from agents.solver.endgame import EndgameSolver
 from agents.solver.options import TECHNIQUES, SolverOptions
 from agents.solver.position import InvalidPositionError, dealt_position, open_position
+from agents.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
 from agents.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.engine.layout import LANDLORD
@@ -276,6 +277,22 @@ def test_the_determinized_solver_plays_legal_moves_and_proves() -> None:
     solved = EndgameSolver(54, 10_000, 10_000).solve(safe.view(), rng)
     assert solved is not None
     assert solved.proven
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
+    puzzles = shipped_puzzles() if every else shipped_puzzles()[::20]
+    brute = MinimaxSolver(rules_for("standard", 2), epsilon=0)
+    assert all(brute_force_agrees(puzzle, brute) for puzzle in puzzles)
+
+
+def test_new_puzzles_have_one_winning_move() -> None:
+    puzzle = next(make_puzzles([5, 5], np.random.default_rng(1)))
+    assert brute_force_agrees(puzzle, MinimaxSolver(rules_for("standard", 2), epsilon=0))
+    assert Puzzle.parse(str(puzzle)) == puzzle
+    shown = ddz("puzzles", "1", "--answer")
+    assert shown.exit_code == 0, shown.output
+    assert shipped_puzzles()[0].move in shown.output
 
 
 def ddz(*arguments: str) -> Result:

@@ -1,7 +1,7 @@
 """Endgame puzzles (残局): open hands in which exactly one first move wins.
 
 A puzzle is graded by how many losing moves look right: those after which the hand needs no more moves than after the
-winning one.  ``puzzles.txt`` ships 1,000, one a line: the hands, the winning move and the grade.
+winning one.  ``puzzles.txt`` ships some, one a line: the hands, the winning move and the grade.
 """
 
 from __future__ import annotations

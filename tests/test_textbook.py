@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from agents.rule_agent.weights import POSITION, WEIGHTS
 from agents.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
 from agents.textbook.space import SURE, log_odds, probabilities
 from ddz_env import Hand, Rules, State
+from ddz_env.agent import sight
 from ddz_env.engine.layout import HIDDEN, PLAYED
 from ddz_env.errors import InvalidAgentOptionError
+from ddz_env.registry import make_agent
 
 RNG = np.random.default_rng(0)
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "textbook.md"
@@ -154,6 +157,14 @@ def test_at_doubling_and_in_the_auction_the_rule_agent_decides() -> None:
     for seed in range(3):
         state = State.new(seed, "bidding")
         assert ExpectiminimaxAgent().act(state.view(), RNG) == RulesAgent().act(state.view(), RNG)
+
+
+def test_the_position_of_the_page_is_decided_as_it_says() -> None:
+    rows = re.findall(r"^\| .* \| `([\w-]+:[^`]*)` \| (\w+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 8
+    for spec, move in rows:
+        agent, state = make_agent(spec), position(["566JJ", "45JQ", "699Q"])
+        assert str(agent.act(sight(agent, state), np.random.default_rng(1))) == move
 
 
 def test_equal_generators_decide_alike() -> None:

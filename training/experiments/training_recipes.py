@@ -8,7 +8,6 @@ seeds, pooled over all recipes, is part of the interval.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
@@ -26,8 +25,15 @@ from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Z95, Interval
 from training.experiments.experiment import Experiment, Saved, SeedOptions, Table, check_known, kept
 
-OPPONENTS = ("rules", "policy-final", "policy-last")
+OPPONENTS = {
+    "rules": "rules",
+    "policy-final": "agents.neural.frozen:FrozenPolicyAgent:weights=final",
+    "policy-last": "agents.neural.frozen:FrozenPolicyAgent:weights=last",
+}
 """Players of the benchmark's field that answer at once."""
+
+DEALS_SEED = 71_400_001
+"""The seed of the benchmark's list for choosing."""
 
 BASE = "mixed"
 """The recipe that the others differ from."""
@@ -181,15 +187,13 @@ _MEASURED = 4
 
 def _strength(policy: Path, deals: int) -> list[float]:
     """What weights win against each opponent."""
+    from ddz_env.registry import make_agent
     from training.arena.statistics import summarize
-    from training.benchmark.deals import DEALS
-    from training.benchmark.play import against_field, play_contest
+    from training.ppo.strength import play_deals
 
-    contest = against_field(f"policy:path={policy.resolve()}", DEALS["choosing"], name="policy", quick=True)
-    pairs = tuple(pair for pair in contest.pairs if pair[1] in OPPONENTS)
-    records = play_contest(dataclasses.replace(contest, pairs=pairs), deals)
-    won = {result.opponent: result.wins.mean for result in summarize(records)}
-    return [won[opponent] for opponent in OPPONENTS]
+    agent = make_agent(f"policy:path={policy.resolve()}")
+    games = (play_deals(agent, opponent, deals, seed=DEALS_SEED, first_deal=0) for opponent in OPPONENTS.values())
+    return [summarize(records)[0].wins.mean for records in games]
 
 
 def run_training_recipes(

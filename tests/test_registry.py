@@ -20,7 +20,7 @@ from ddz_env.registry import agent_names, agent_options, make_agent, parse_optio
 from training.cli import app
 
 
-@pytest.mark.parametrize("name", [name for name in agent_names() if name not in ("rlcard-rule", "douzero")])
+@pytest.mark.parametrize("name", [name for name in agent_names() if name not in ("rlcard-rule", "douzero", "botzone")])
 def test_every_built_in_name_makes_an_agent(name: str) -> None:
     agent = make_agent(name)
     assert isinstance(agent, Agent)

@@ -66,7 +66,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
     publiccard = initdata.get("publiccard")
     if publiccard is None and not game.has_auction:
         publiccard = allocation[0][:_BOTTOM]
-    deal = Deal(allocation, publiccard)
+    deal = Deal(allocation, [] if publiccard is None else publiccard)
     _check(deal, game)
     return deal
 

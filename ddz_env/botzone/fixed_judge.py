@@ -69,14 +69,14 @@ def _replay(log: Sequence[Mapping[str, Any]], deal: Deal, played: list[Any], tur
         seat = turn[0] = place % SEATS
         answer = entry[str(seat)]
         _check_verdict(answer)
-        played.append(list(answer["response"]))
+        played.append(answer["response"])
         for card in answer["response"]:
             if card not in deal.allocation[seat]:
                 raise _Fault("MISSING_CARD")
             if card in down:
                 raise _Fault("REPEATED_CARD")
             down.add(card)
-        played[-1].sort()
+        played[-1] = sorted(played[-1])
     combinations = [combination(cards, GAME) for cards in played]
     if None in combinations:
         raise _Fault("BAD_FORMAT")

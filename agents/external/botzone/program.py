@@ -156,7 +156,7 @@ class BotProgram:
             raise BotFaultError("RE", f"it cannot be started: {error}") from error
         self._process = process
         most = self._limits.megabytes << 20
-        with contextlib.suppress(OSError):  # it may have ended already
+        with contextlib.suppress(OSError, AttributeError):  # it may have ended already; macOS has no prlimit
             resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
             resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
         return process

@@ -17,8 +17,8 @@ from hypothesis import settings
 settings.register_profile("ddz", derandomize=True, deadline=None)
 settings.load_profile("ddz")
 
-# Programs that train with other libraries, on import.
-collect_ignore_glob = ["integrations/*/*.py"]
+# Programs that do what they are for on import: train with other libraries, answer as a bot.
+collect_ignore_glob = ["integrations/*/*.py", "data/bots/*.py"]
 
 _TOPICS = {
     "searches": r"mcts|whole_moves|redetermined|rollouts|search_options|tree_reuse|worlds|hand_inf|full|agents",

@@ -302,7 +302,7 @@ def test_a_bot_on_standard_input_and_output() -> None:
     own = at("334567899TTJQQKKA2BR")
     request = {"requests": [{"own": own, "history": [[], []], "publiccard": own[:3]}], "responses": []}
     told = f"{json.dumps(request)}\n{json.dumps({'history': [[], []]})}\n"
-    result = CliRunner().invoke(app, ["botzone-bot", "--agent", "rules", "--keep-running"], input=told)
+    result = CliRunner().invoke(app, ["botzone-bot", "--agent", "rules", "--stay"], input=told)
     assert result.exit_code == 0, result.output
     first, marker, second, _ = result.output.splitlines()
     assert marker == KEEP_RUNNING
@@ -340,3 +340,9 @@ def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Pat
         names = archive.namelist()
     assert len(names) == bundle.files
     assert {"__main__.py", "ddz_env/__init__.py", "agents/rule_agent/agent.py"} <= set(names)
+
+
+def test_a_log_that_cannot_be_read_is_a_named_error(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["botzone-log", str(tmp_path / "none.json")])
+    assert result.exit_code != 0
+    assert "cannot be read" in " ".join(result.output.split())

@@ -51,12 +51,14 @@ def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there()
         "entropy": 0.02,
         "final_entropy": 0.01,
         "floor": 0.04,
+        "magnet": 0.5,
+        "average": 0.9,
     }
     config = SelfPlayConfig(anneal_updates=100, **settings)  # type: ignore[arg-type]
-    assert config.annealed(0) == (1e-3, 0.02, 0.04)
-    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015, 0.02))
-    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01, 0.0))
-    assert SelfPlayConfig(**settings).annealed(10_000) == (1e-3, 0.02, 0.04)  # type: ignore[arg-type]
+    assert config.annealed(0) == (1e-3, 0.02, 0.04, 0.5)
+    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015, 0.02, 0.275))
+    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01, 0.0, 0.05))
+    assert SelfPlayConfig(**settings).annealed(10_000) == (1e-3, 0.02, 0.04, 0.5)  # type: ignore[arg-type]
 
 
 def test_settings_are_read_as_they_are_written() -> None:

@@ -53,11 +53,12 @@ _MEMBERS = (
     Member(
         "isuct",
         "isuct:iterations=10000,trees=1,milliseconds=none,exploration=1.0,simulation=random,selection=ucb,"
-        "counts=parent,prior=uniform,final=visits,finish=true,threads=1,reuse=false,particles=0",
+        "counts=parent,prior=uniform,final=visits,finish=true,threads=1,reuse=false,particles=0,endgame=search",
     ),
     Member(
         "rollout",
-        "rollout:iterations=1000,milliseconds=none,simulation=rules,candidates=12,particles=300,caution=0.5",
+        "rollout:iterations=1000,milliseconds=none,simulation=rules,candidates=12,particles=300,caution=0.5,"
+        "endgame=search",
     ),
     Member("policy-final", "agents.neural.frozen:FrozenPolicyAgent:weights=final", quick=True),
     Member("policy-last", "agents.neural.frozen:FrozenPolicyAgent:weights=last", quick=True),

@@ -13,7 +13,7 @@ from training.cli.outputs import output_file
 
 _Agent = Annotated[str, typer.Option("--agent", help="The agent by name (ddz agents), with options.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of the agent's draws.")]
-_Stay = Annotated[bool, typer.Option(help="Ask to be kept running between answers.")]
+_Stay = Annotated[bool, typer.Option("--stay/--no-stay", help="Ask to be kept running between answers.")]
 
 
 def botzone_bot(agent: _Agent = "rules", seed: _Seed = 0, keep_running: _Stay = False) -> None:
@@ -62,14 +62,15 @@ def botzone_match(
 
 
 def botzone_log(
-    log: Annotated[
-        Path, typer.Argument(help="A log: a file, with one match or one a line.", exists=True, dir_okay=False)
-    ],
+    log: Annotated[Path, typer.Argument(help="A log: a file, with one match or one a line.")],
 ) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move."""
     from ddz_env.botzone.log import BotzoneLogError, read_log
 
-    text = log.read_text(encoding="utf-8")
+    try:
+        text = log.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BotzoneLogError(f"{log} cannot be read: {error}") from error
     try:
         logs = [read_log(text)]
     except BotzoneLogError:

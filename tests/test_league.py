@@ -32,7 +32,7 @@ from training.league.playing import play_league
 from training.league.store import League, LeagueStore
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
-POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX processes")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed in groups")
 
 
 def play(
@@ -177,7 +177,7 @@ def wait_for_more(path: Path, games: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+@POSIX
 def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parent.parent
     command = [

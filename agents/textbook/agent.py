@@ -9,6 +9,7 @@ hides any.
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -135,9 +136,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         """Positions visited in the last decision."""
         return int(self._space.counters[NODES]) if self._space is not None else 0
 
+    @abstractmethod
     def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
         """The deals that are searched, shape ``[n, 32]``."""
-        raise NotImplementedError
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
+from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
+
 from agents.neural.agent import ModelAgent  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.network import (  # noqa: E402
@@ -43,7 +45,6 @@ from training.ppo.imitation import (  # noqa: E402
     rules_teacher,
 )
 from training.ppo.strength import measure_strength  # noqa: E402
-from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 

@@ -155,9 +155,7 @@ def _here(make: Callable[[], Worker[_Task, _Result]]) -> Iterator[Share[_Task, _
 
 
 @contextmanager
-def _in_processes(
-    make: Callable[[], Worker[_Task, _Result]], processes: int
-) -> Iterator[Share[_Task, _Result]]:
+def _in_processes(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
     strangers = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
     finished = False

@@ -1,7 +1,7 @@
 """Work shared by the machines of a Ray cluster, in the third form of :mod:`training.arena.ordered_map`.
 
-``on_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins a small
-one of its own where there is none.  Each worker is an actor on one core; a machine that joins gets workers, and what a
+``on_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one of
+its own where there is none.  Each worker is an actor on one core; a machine that joins gets workers, and what a
 worker had when it died is done again by another.  A result depends on nothing but its task, so neither changes any.
 """
 
@@ -11,6 +11,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,8 @@ from ddz_env.errors import install_hint
 from training.arena.errors import ClusterError, WorkerDiedError
 from training.arena.ordered_map import Share, Worker, executed_by
 
-_QUEUED = 2
-"""Tasks that a worker has at a time: the next one waits where it will be done."""
+_SHORT = 0.5
+"""Seconds: of tasks that take less on average, a worker gets the next one before it has done the last."""
 _IN_FLIGHT = 16
 """Tasks a worker that may wait for an earlier one, as for processes."""
 _ATTEMPTS = 3
@@ -48,11 +49,12 @@ class _Hand:
         """Make the worker; apart from the constructor, so that what it raises comes back as it is."""
         self._worker = self._make()
 
-    def play(self, task: Any) -> Any:
-        """Do a task."""
+    def play(self, task: Any) -> tuple[Any, float]:
+        """Do a task; its result, and the seconds that it took."""
         if self._worker is None:
             raise WorkerDiedError("the worker was not started")
-        return self._worker.play(task)
+        start = time.perf_counter()
+        return self._worker.play(task), time.perf_counter() - start
 
     def close(self) -> None:
         """Release what the worker holds."""
@@ -90,6 +92,7 @@ class _Actors:
         self._make = ray.put(make)
         self._actors: list[_Actor] = []
         self._deaths: Counter[int | None] = Counter()
+        self._done, self._seconds = 0, 0.0
 
     def share(self, tasks: Sequence[Any], in_order: bool = True) -> Generator[Any, None, None]:
         """Have tasks done (:class:`training.arena.ordered_map.Share`)."""
@@ -97,8 +100,8 @@ class _Actors:
         self._deaths.clear()
         try:
             while told < len(tasks):
+                self._hand_out(tasks, todo, told + len(self._actors) * _IN_FLIGHT if in_order else len(tasks))
                 self._hire(len(todo))
-                self._hand_out(tasks, todo, told + max(1, len(self._actors)) * _IN_FLIGHT if in_order else len(tasks))
                 for number, result in self._collect(todo):
                     found[number] = result
                 while found and (not in_order or told in found):
@@ -134,7 +137,8 @@ class _Actors:
 
     def _hand_out(self, tasks: Sequence[Any], todo: deque[int], end: int) -> None:
         """Give tasks to the workers that are ready, first one each."""
-        for queued in range(_QUEUED):
+        short = self._seconds < _SHORT * self._done
+        for queued in range(2 if short else 1):
             for actor in self._actors:
                 if actor.starting is None and len(actor.tasks) == queued and todo and todo[0] < end:
                     number = todo.popleft()
@@ -159,6 +163,8 @@ class _Actors:
                 actor.starting = None
                 self._deaths.pop(None, None)
             else:
+                result, seconds = result
+                self._done, self._seconds = self._done + 1, self._seconds + seconds
                 yield actor.tasks.pop(ref), result
 
     def _lose(self, actor: _Actor, todo: deque[int], error: Exception) -> None:

@@ -89,7 +89,12 @@ class Recording:
             AgentChangedError: If a file that an agent reads has been replaced since.
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
+            AgentFailedError: If one cannot be made.
+            DataSetError: If visits are wanted of an agent that does not tell them, or cheats.
         """
+        check_agents(self.agents)
+        if self.visits:
+            _check_searches(self.agents)
         return ResultStore(
             RecordedGame, path, self.settings(), ("deal",), agents=self.agents, per_key=len(self.seatings)
         )
@@ -188,16 +193,12 @@ def record_games(
         The games of all deals asked for, in their order.
 
     Raises:
-        DataSetError: If there are no deals, or visits are wanted of an agent that does not tell them, or cheats.
-        UnknownAgentError: If an agent does not exist.
+        DataSetError: If there are no deals.
         AgentFailedError: If an agent fails.
         WorkerDiedError: If a worker died.
     """
     if deals < 1 or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
-    check_agents(recording.agents)
-    if recording.visits:
-        _check_searches(recording.agents)
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
     start = functools.partial(GameRecorder, recording)
     return (store or recording.store()).fill(tasks, start, processes, on_progress)

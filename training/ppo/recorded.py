@@ -12,6 +12,7 @@ import numpy.typing as npt
 from agents.neural.model import Bytes, Floats
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import OBSERVATION_SIZE
+from training.data.errors import DataSetError
 from training.data.table import read_pieces
 
 
@@ -66,10 +67,12 @@ def load_recorded(path: str | Path) -> RecordedSet:
         path: A table, a folder with tables, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is no table, one cannot be read, or it is for other observations or actions.
+        DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
+            actions.
     """
     pieces = [_piece(batch) for batch in read_pieces(path, ("observation", "legal", "action", "visits"))]
-    pieces = pieces or [_Piece(*(np.zeros(0, kind) for kind in (np.int8, np.uint8, np.int64, np.int16, np.int32)))]
+    if not pieces:
+        raise DataSetError(f"{path} holds no decisions")
     observations, legal, sizes, actions, counts = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return RecordedSet(
         observations.reshape(-1, OBSERVATION_SIZE),

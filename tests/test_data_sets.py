@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Move, Rules, State
+from ddz_env.botzone.games import GAMES as GAMES_OF_BOTZONE
 from ddz_env.observation import observe
 from ddz_env.provenance import code_stamp
 from ddz_env.rules import PRESETS
@@ -19,8 +20,10 @@ from training.arena import provenance
 from training.arena.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
 from training.arena.provenance import other_code
 from training.arena.round_robin import Arena, run_arena
+from training.botzone.match import play_match
 from training.cli import app
 from training.data import table
+from training.data.botzone_logs import keep_matches
 from training.data.dataset import CARD, write_data_set
 from training.data.errors import DataSetError, GameRecordError
 from training.data.games import GAMES, RecordedGame, Thought, read_games
@@ -179,8 +182,7 @@ def searched_game() -> tuple[State, RecordedGame]:
 @needs_tables
 def test_visits_stand_beside_the_actions_that_they_belong_to(tmp_path: Path) -> None:
     start, game = searched_game()
-    recording = Recording(("random",), visits=True)
-    recording.store(tmp_path / GAMES).add([game])
+    Recording(("isuct",), visits=True).store(tmp_path / GAMES).add([game])
     write_data_set(tmp_path)
     rows = [row for batch in read_pieces(tmp_path, ["legal", "visits", "values"]) for row in batch.to_pylist()]
     others = len(start.legal_actions()) - 3
@@ -252,6 +254,23 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
     assert "| `rules` | 6 | " in card
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(card.split("---")[1])["configs"][0]["data_files"][0]["path"] == "decisions/*.parquet"
+
+
+@needs_tables
+@pytest.mark.parametrize("name", sorted(GAMES_OF_BOTZONE))
+def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None:
+    logs = [play_match(GAMES_OF_BOTZONE[name], ["random", "rules", "random"], seed) for seed in (1, 2)]
+    cut = dataclasses.replace(logs[0], entries=logs[0].entries[:9])
+    file, folder = tmp_path / "matches.jsonl", tmp_path / "games"
+    file.write_text("".join(map(str, (*logs, cut))), encoding="utf-8")
+    result = CliRunner().invoke(app, ["botzone-log", str(file), "--out", str(folder)], env={"COLUMNS": "160"})
+    assert "2 games, " in result.output, result.output
+    assert "1 matches that did not end by play are left out" in result.output
+    for game, log in zip(read_games(folder).games, logs, strict=True):
+        assert game.replay(log.game.rules) == log.replay()[0]
+    assert f"From logs of Botzone, {name}." in (folder / CARD).read_text(encoding="utf-8")
+    with pytest.raises(DataSetError, match="whose rules differ"):
+        keep_matches(tmp_path / "mixed", [play_match(game, ["random"] * 3) for game in GAMES_OF_BOTZONE.values()])
 
 
 @needs_tables

@@ -135,7 +135,7 @@ def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_p
 
 
 def test_kickers_are_imitated_as_they_were_chosen(tmp_path: Path) -> None:
-    visits = recorded(tmp_path, "isuct:iterations=30", 3, "rlcard", seed=1)
+    visits = recorded(tmp_path, "isuct:iterations=30", 6, "rlcard", seed=2)
     kicker = visits.observations[:, 502] == 1
     shares = visits.shares(np.flatnonzero(kicker))
     assert kicker.any()

@@ -56,7 +56,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     botzone_bot: ("ddz botzone-bot --agent rules", "ddz botzone-bot --agent isuct:iterations=500 --stay"),
     botzone_bundle: ("ddz botzone-bundle --agent rules --out bot.zip",),
-    botzone_log: ("ddz botzone-log match.json",),
+    botzone_log: ("ddz botzone-log match.json", "ddz botzone-log matches.jsonl --out runs/botzone"),
     botzone_match: (
         "ddz botzone-match rules botzone:./bot botzone:./bot",
         "ddz botzone-match rules policy rules --game FightTheLandlord2 --out match.json",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from training.data.games import GameFile
 from training.data.table import COLUMNS
@@ -53,14 +54,7 @@ def _sections(file: GameFile, rows: int) -> Iterator[str]:
     )
     yield "\n## Who played\n"
     yield markdown_table(("agent", "seats taken", "won, %"), _players(file))
-    yield (
-        f"\nSeed {settings['seed']}; code {', '.join(f'`{code}`' for code in settings.get('code', ()))}"
-        + "".join(
-            f"; `{agent}` read {', '.join(f'`{name}` ({digest})' for name, digest in files.items())}"
-            for agent, files in settings.get("files", {}).items()
-        )
-        + ". The same code, agents and seed write the same games."
-    )
+    yield f"\n{_origin(settings)}"
     yield "\n## Files\n"
     yield (
         "`decisions/*.parquet`: a row a stage of a decision. A move with kickers takes several rows: its main group, "
@@ -80,6 +74,18 @@ def _sections(file: GameFile, rows: int) -> Iterator[str]:
     yield "- Forced stages, with one legal action, are in; filter by the length of `legal`."
     yield "- The games are as good as their agents, and show none of the ways in which people play."
     yield "- Licence: none is given here. Whoever publishes the data adds one."
+
+
+def _origin(settings: Mapping[str, Any]) -> str:
+    """Where the games are from, and how to make them again."""
+    if "source" in settings:
+        return f"From {settings['source']}. The names of the players are not known."
+    code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))
+    files = [
+        f"; `{agent}` read {', '.join(f'`{name}` ({digest})' for name, digest in read.items())}"
+        for agent, read in settings.get("files", {}).items()
+    ]
+    return f"Seed {settings['seed']}; code {code}{''.join(files)}. Equal code, agents and seed write equal games."
 
 
 def _players(file: GameFile) -> Iterator[tuple[str, str, str]]:

@@ -55,8 +55,10 @@ class Thought(NamedTuple):
             >>> Thought.parse("17:340:0.25"), str(Thought(17, 340, None))
             (Thought(action=17, visits=340, value=0.25), '17:340')
         """
-        action, visits, value = text.split(":") if text.count(":") > 1 else (*text.split(":"), None)
-        return cls(int(action), int(visits), None if value is None else float(value))
+        action, visits, *value = text.split(":")
+        if len(value) > 1:
+            raise ValueError(f"{text!r} is no action:visits:value")
+        return cls(int(action), int(visits), float(value[0]) if value else None)
 
 
 class RecordedDecision(NamedTuple):

@@ -6,6 +6,7 @@ process, a cluster, compiled code) is timed apart from playing, and every form m
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -46,6 +47,8 @@ class FormResult:
         start: Seconds until every worker had played its first deal.
         seconds: Seconds of all games after that.
         worked: Processor seconds that the workers spent on these games.
+        spent: Processor seconds that every process of the run spent meanwhile: what sharing costs is in them, however
+            busy the machine is (Linux; 0 elsewhere).
         digest: A hash of how every game ended.
     """
 
@@ -56,6 +59,7 @@ class FormResult:
     start: Annotated[float, ".2f"]
     seconds: Annotated[float, ".2f"]
     worked: Annotated[float, ".2f"]
+    spent: Annotated[float, ".2f"]
     digest: str
 
 
@@ -109,13 +113,27 @@ class _Runner(Worker["tuple[str, int]", list[FormResult]]):
         begun = time.perf_counter()
         with place(), workers(make, count) as share:
             _warm(share, count)
-            start = time.perf_counter()
+            start, before = time.perf_counter(), _processor_seconds()
             played = list(share(range(options.deals)))
-            seconds = time.perf_counter() - start
+            seconds, spent = time.perf_counter() - start, _processor_seconds() - before
         digest = hashlib.sha256("\n".join(deal.games for deal in played).encode()).hexdigest()[:16]
         worked = sum(deal.worked for deal in played)
         games = 2 * options.deals
-        return [FormResult(form, repetition, count, games, start - begun, seconds, worked, digest)]
+        return [FormResult(form, repetition, count, games, start - begun, seconds, worked, spent, digest)]
+
+
+def _processor_seconds() -> float:
+    """Those of this process and all that it started, directly or not."""
+    ticks, parents = dict[int, int](), dict[int, int]()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(fields[1])
+            ticks[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+    own = {os.getpid()}
+    while more := {process for process, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(ticks.get(process, 0) for process in own) / os.sysconf("SC_CLK_TCK") if ticks else 0.0
 
 
 def _locally() -> AbstractContextManager[None]:
@@ -177,9 +195,13 @@ def forms_table(saved: Saved[FormResult]) -> Table:
                 f"{min(seconds):.1f}–{max(seconds):.1f}",
                 f"{fmean(result.start for result in own):.1f}",
                 f"{fmean(result.worked for result in own):.1f}",
+                f"{fmean(result.spent for result in own):.1f}",
             )
         )
-    header = ("form", "workers", "runs", "games", "mean s", "range, s", "start-up, s", "processor s of the games")
+    header = (
+        *("form", "workers", "runs", "games", "mean s", "range, s", "start-up, s"),
+        *("processor s of the games", "of everything"),
+    )
     alike = len({result.digest for result in saved.results}) == 1
     note = "Every run ended every game alike." if alike else "The runs did NOT end every game alike."
     return Table("The same games in three forms", header, lines, f"{note} Computed from {saved.name}.")
@@ -189,15 +211,18 @@ def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
     """The thesis's ratios beside ours; a run of Ray beside the processes' run just before it."""
     by = {(result.form, result.repetition): result for result in results}
     for one, other in (("processes", "serial"), ("ray", "processes")):
-        ratios = [
-            by[one, number].seconds / by[other, number].seconds
-            for form, number in by
-            if form == one and (other, number) in by
-        ]
-        if ratios:
-            paper = f"{_PAPER[one] / _PAPER[other]:.2f}"
-            span = f"{min(ratios):.2f}–{max(ratios):.2f} in {len(ratios)} pairs of runs"
-            yield Comparison(f"time by {one} / time by {other}", paper, f"{median(ratios):.2f}", f"median; {span}")
+        pairs = [(by[one, n], by[other, n]) for form, n in by if form == one and (other, n) in by]
+        paper = f"{_PAPER[one] / _PAPER[other]:.2f}"
+        if pairs:
+            yield _ratio(f"time by {one} / time by {other}", paper, [a.seconds / b.seconds for a, b in pairs])
+        if timed := [(a, b) for a, b in pairs if a.spent and b.spent]:
+            what = f"processor time of everything, {one} / {other}"
+            yield _ratio(what, "", [a.spent / b.spent for a, b in timed])
+
+
+def _ratio(what: str, paper: str, ratios: Sequence[float]) -> Comparison:
+    span = f"median; {min(ratios):.2f}–{max(ratios):.2f} in {len(ratios)} pairs of runs"
+    return Comparison(what, paper, f"{median(ratios):.2f}", span)
 
 
 def _by_form(results: Sequence[FormResult]) -> Iterable[tuple[str, list[FormResult]]]:

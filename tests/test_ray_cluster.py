@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -272,6 +273,41 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
         with pytest.raises(OtherCodeError, match="told as it is"):
             list(ordered_map(make, [1, -2, 2], 2))
     assert not ray.is_initialized()
+
+
+class Slow(Doubler):
+    """Takes its time, and says on which machine."""
+
+    def play(self, task: int) -> Any:
+        import ray
+
+        time.sleep(0.2)
+        return 2 * task, ray.get_runtime_context().get_node_id()
+
+
+@runs_ray
+@pytest.mark.long
+def test_a_machine_that_dies_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    store = {"object_store_memory": 100 * 2**20}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, **store})
+    try:
+        second = cluster.add_node(num_cpus=1, **store)
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        found: list[Any] = []
+        with on_ray():
+            for result in ordered_map(Slow, range(400), 1):  # a cluster that was there has all its cores at work
+                found.append(result)
+                if second is not None and len({place for _, place in found}) == 2:
+                    cluster.remove_node(second, allow_graceful=False)
+                    second = None
+        assert second is None
+        assert [value for value, _ in found] == list(range(0, 800, 2))
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
 
 
 @runs_ray

@@ -203,6 +203,7 @@ class RayExecutor:
     def __init__(self) -> None:
         self._ray = _ray()
         self._joined = self._own = False
+        self._look, self._size = 0.0, 1
 
     @contextmanager
     def __call__(self, make: _Make, processes: int, /) -> Iterator[Share[Any, Any]]:
@@ -245,7 +246,12 @@ class RayExecutor:
         self._joined = True
 
     def _cores(self) -> int:
-        return max(1, int(self._ray.cluster_resources().get("CPU", 0)))  # one waits for a machine that has one
+        """The size of the cluster, asked for now and then."""
+        if time.monotonic() >= self._look:
+            self._look = time.monotonic() + _LOOK_AGAIN
+            # At least one, which waits for a machine that has a core.
+            self._size = max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+        return self._size
 
 
 @contextmanager

@@ -40,8 +40,8 @@ from training.benchmark import leaderboard
 from training.data.card import columns_table
 from training.data.games import RecordedGame
 from training.experiments import training_curves
-from training.experiments.experiment import markdown_table
 from training.experiments.registry import load_experiments
+from training.markdown import markdown_table
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

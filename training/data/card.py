@@ -7,7 +7,7 @@ from typing import Any
 
 from training.data.games import GameFile
 from training.data.table import COLUMNS
-from training.experiments.experiment import markdown_table
+from training.markdown import markdown_table
 
 _FRONT = """---
 pretty_name: "{title}"

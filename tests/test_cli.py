@@ -39,6 +39,8 @@ COMMANDS = (
     "play",
     "puzzles",
     "rate",
+    "record",
+    "replay",
     "rules",
     "solve",
     "actions",

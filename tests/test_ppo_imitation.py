@@ -11,39 +11,36 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
+
 from agents.neural.agent import ModelAgent  # noqa: E402
-from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.network import (  # noqa: E402
     Architecture,
     NetworkPolicy,
     PolicyNetwork,
 )
-from agents.neural.tensor_file import read_tensor_file, write_tensor_file  # noqa: E402
-from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from agents.neural.weights import load_weights  # noqa: E402
 from agents.rule_agent.agent import RulesAgent  # noqa: E402
 from agents.rule_agent.stages import NO_LABEL, RulesTeacher  # noqa: E402
-from ddz_env import Move, State  # noqa: E402
+from ddz_env import Move, Rules, State  # noqa: E402
 from ddz_env.agent import StagedAdapter  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.errors import InvalidOptionError  # noqa: E402
-from ddz_env.provenance import code_stamp  # noqa: E402
-from training.arena import provenance  # noqa: E402
-from training.arena.errors import OtherCodeError  # noqa: E402
-from training.arena.provenance import other_code  # noqa: E402
 from training.arena.statistics import Interval  # noqa: E402
 from training.cli import app  # noqa: E402
-from training.ppo import visits as recorded  # noqa: E402
+from training.data.dataset import write_data_set  # noqa: E402
+from training.data.games import GAMES  # noqa: E402
+from training.data.recording import Recording, record_games  # noqa: E402
 from training.ppo.errors import InvalidTrainingError  # noqa: E402
 from training.ppo.imitation import (  # noqa: E402
     Imitation,
     ImitationConfig,
-    imitate_visits,
+    imitate_recorded,
     one_hot,
     random_policy,
     rules_teacher,
 )
+from training.ppo.recorded import RecordedSet, load_recorded  # noqa: E402
 from training.ppo.strength import measure_strength  # noqa: E402
-from training.ppo.visits import load_visits, record_to_file, record_visits, save_visits  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 
@@ -113,55 +110,32 @@ def test_what_has_no_label_is_not_learned_from() -> None:
     assert (shares[0, 3], shares[2, 399]) == (1, 1)
 
 
-def test_visits_are_recorded_with_the_positions_that_they_belong_to() -> None:
-    """The same agent on the same games decides the same again."""
-    visits = record_visits("isuct:iterations=50", 2, rules="mini", seed=4)
-    again = record_visits("isuct:iterations=50", 2, rules="mini", seed=4)
-    for name, array in vars(visits).items():
-        assert (array == vars(again)[name]).all()
-    rows = np.arange(len(visits.observations))
-    shares, masks = visits.shares(rows), visits.masks(rows)
+def recorded(folder: Path, agent: str, deals: int, rules: str, *, seed: int = 4, visits: bool = True) -> RecordedSet:
+    """Games that an agent plays against itself, as a learner reads them."""
+    pytest.importorskip("pyarrow")
+    recording = Recording((agent,), Rules.preset(rules), seed, visits)
+    record_games(recording, deals, store=recording.store(folder / GAMES))
+    write_data_set(folder)
+    return load_recorded(folder)
+
+
+def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_path: Path) -> None:
+    searched = recorded(tmp_path / "searched", "isuct:iterations=50", 2, "mini")
+    played = recorded(tmp_path / "played", "isuct:iterations=50", 2, "mini", visits=False)
+    rows = np.arange(len(searched.observations))
+    shares, masks = searched.shares(rows), searched.masks(rows)
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
     assert (shares[masks == 0] == 0).all()
     assert (masks.sum(1) > 1).all()
+    assert (np.count_nonzero(shares, axis=1) > 1).mean() > 0.5
     assert len(rows) > 5
+    assert np.array_equal(searched.observations, played.observations)  # the same games
+    assert (played.shares(rows).max(1) == 1).all()
+    assert (np.take_along_axis(shares, played.shares(rows).argmax(1)[:, None], 1) > 0).all()
 
 
-def test_a_recording_that_was_cut_short_is_completed(tmp_path: Path) -> None:
-    """Five games are saved at a time; what is there is not played again, and the end is the same."""
-    whole = record_visits("isuct:iterations=20", 7, rules="mini", seed=4)
-    path, played = tmp_path / "visits", list[int]()
-
-    def cut(done: int) -> None:
-        played.append(done)
-        if len(played) == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=4, on_game=cut)
-    found = record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=4, on_game=played.append)
-    assert played == [1, 2, 3, 4, 5, 6, 6, 7]
-    for visits in (found, load_visits(path)):
-        for name, array in vars(whole).items():
-            assert np.array_equal(array, vars(visits)[name])
-    with pytest.raises(InvalidTrainingError, match="holds other games"):
-        record_to_file(path, "isuct:iterations=20", 7, rules="mini", seed=5)
-
-
-def test_other_code_does_not_complete_a_recording_unseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, agent = tmp_path / "visits", "isuct:iterations=20"
-    record_to_file(path, agent, 1, rules="mini", seed=4)
-    monkeypatch.setattr(provenance, "code_stamp", lambda: "0.1.0 other")
-    assert len(record_to_file(path, agent, 1, rules="mini", seed=4).observations), "nothing is to be added"
-    with pytest.raises(OtherCodeError, match=r"this is 0\.1\.0 other"):
-        record_to_file(path, agent, 2, rules="mini", seed=4)
-    with other_code():
-        record_to_file(path, agent, 2, rules="mini", seed=4)
-    assert read_tensor_file(path, recorded.KIND, recorded.VERSION)[1]["code"] == [code_stamp(), "0.1.0 other"]
-
-
-def test_kickers_are_recorded_as_they_were_chosen() -> None:
-    visits = record_visits("isuct:iterations=30", 3, rules="rlcard", seed=1)
+def test_kickers_are_imitated_as_they_were_chosen(tmp_path: Path) -> None:
+    visits = recorded(tmp_path, "isuct:iterations=30", 6, "rlcard", seed=2)
     kicker = visits.observations[:, 502] == 1
     shares = visits.shares(np.flatnonzero(kicker))
     assert kicker.any()
@@ -170,32 +144,14 @@ def test_kickers_are_recorded_as_they_were_chosen() -> None:
 
 
 def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
-    visits = record_visits("isuct:iterations=50", 6, rules="mini", seed=4)
-    save_visits(tmp_path / "visits", visits, {"agent": "isuct"})
-    loaded = load_visits(tmp_path / "visits")
+    visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
     config = ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
     losses: list[float] = []
-    imitate_visits(loaded, config, 1, on_step=lambda progress: losses.append(progress.loss))
+    imitate_recorded(visits, config, 1, on_step=lambda progress: losses.append(progress.loss))
     shares = visits.shares(np.arange(len(visits.observations)))
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
     assert np.mean(losses[-5:]) < (losses[0] + entropy) / 2  # most of what can be learned has been
     assert np.mean(losses[-5:]) > entropy - 0.1  # and no more than that
-
-
-def test_what_cannot_be_imitated_has_a_named_error(tmp_path: Path) -> None:
-    for spec in ("rules", "cheating-uct"):
-        with pytest.raises(InvalidTrainingError, match="cannot be imitated"):
-            record_visits(spec, 1)
-    with pytest.raises(InvalidTrainingError, match="games=0"):
-        record_visits("isuct", 0)
-    with pytest.raises(TensorFileError, match="no such file"):
-        load_visits(tmp_path / "nothing")
-    save_weights(tmp_path / "weights", Weights(PolicyNetwork(SMALL)))
-    with pytest.raises(TensorFileMismatchError, match="is no ddz-visits file"):
-        load_visits(tmp_path / "weights")
-    write_tensor_file(tmp_path / "other", recorded.KIND, recorded.VERSION, {"counts": np.zeros(1)}, {})
-    with pytest.raises(TensorFileMismatchError, match="holds counts; recorded visits are observations, legal"):
-        load_visits(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -217,26 +173,31 @@ def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], mess
 
 
 def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+
     def ddz(*arguments: str | Path) -> tuple[int, str]:
-        result = CliRunner().invoke(app, ["train", *map(str, arguments)])
+        prefix = [] if arguments[0] == "record" else ["train"]
+        result = CliRunner().invoke(app, [*prefix, *map(str, arguments)])
         return result.exit_code, result.output
 
-    first, second, visits = tmp_path / "first", tmp_path / "second", tmp_path / "visits"
+    first, second, games = tmp_path / "first", tmp_path / "second", tmp_path / "games"
     code, output = ddz("imitate", "--out", first, "--decisions", "500", "--threads", "1")
     assert code == 0, output
     assert load_weights(first).notes["imitates"] == "rules"
     assert not load_weights(first).values_trained
-    code, output = ddz("record", "isuct:iterations=20", "--games", "1", "--out", visits)
+    code, output = ddz("record", "isuct:iterations=20", "--visits", "--deals", "1", "--out", games)
     assert code == 0, output
-    code, output = ddz("imitate", "--out", second, "--visits", visits, "--init", first, "--decisions", "50")
+    code, output = ddz("imitate", "--out", second, "--data", games, "--init", first, "--decisions", "50")
     assert code == 0, output
-    assert load_weights(second).notes["imitates"] == "visits"
+    notes = load_weights(second).notes
+    assert (notes["imitates"], notes["files"]["--data"].keys()) == ("games", {GAMES})
     assert not load_weights(second).values_trained
     code, output = ddz("imitate", "--out", second, "--init", first)
-    assert (code, "goes with --visits" in output) == (2, True)
-    for command in (("imitate",), ("record", "isuct")):  # said at once, not after an hour
-        code, output = ddz(*command, "--out", tmp_path)
-        assert (code, "is a folder: name a file in it" in output) == (2, True)
+    assert (code, "goes with --data" in output) == (2, True)
+    code, output = ddz("imitate", "--out", tmp_path)  # said at once, not after an hour
+    assert (code, "is a folder: name a file in it" in output) == (2, True)
+    code, output = ddz("imitate", "--out", second, "--data", tmp_path / "nothing")
+    assert (code, "there is no table at" in output) == (2, True)
 
 
 def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:

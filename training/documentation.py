@@ -37,9 +37,11 @@ from ddz_env.rules import PRESETS, Rules, differing_options
 from training import integrations
 from training.bench import page as bench_page
 from training.benchmark import leaderboard
+from training.data.card import columns_table
+from training.data.games import RecordedGame
 from training.experiments import training_curves
-from training.experiments.experiment import markdown_table
 from training.experiments.registry import load_experiments
+from training.markdown import markdown_table
 
 _BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -141,6 +143,11 @@ def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
     return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
 
 
+def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
+    told = meanings(kind)
+    return ((f"`{field.name}`", told[field.name]) for field in dataclasses.fields(kind))
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "actions": action_table,
     "observation": lambda: _layout_table(OBSERVATION),
@@ -148,6 +155,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "infos": info_table,
     "presets": preset_table,
     "options": option_table,
+    "data-columns": columns_table,
+    "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }
 """Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
 

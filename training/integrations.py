@@ -15,7 +15,7 @@ from typing import Any
 
 from ddz_env.errors import DouDizhuError
 from training.arena.statistics import Interval
-from training.experiments.experiment import markdown_table
+from training.markdown import markdown_table
 
 FILE = "integrations.json"
 CONSTRAINTS = "constraints.txt"

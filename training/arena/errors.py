@@ -21,6 +21,10 @@ class WorkerDiedError(DouDizhuError):
     """A worker process ended before its work was done (killed, or out of memory); what was saved is kept."""
 
 
+class ClusterError(DouDizhuError):
+    """There is no Ray to run on, or no machine of its cluster can do the work."""
+
+
 class ResultsFileError(DouDizhuError):
     """A results file cannot be read, already exists, or has a suffix that is no format."""
 

@@ -1,4 +1,9 @@
-"""Work shared by processes: the results come in the order of the tasks, unless the order in which they end will do."""
+"""Work shared by workers: the results come in the order of the tasks, unless the order in which they end will do.
+
+Where the workers are has three forms: in this process, in processes of this machine, and wherever
+:func:`executed_by` says (a cluster of machines: :mod:`training.arena.ray_cluster`).  Whoever has work to share calls
+:func:`ordered_map` or :func:`workers` and knows nothing of the form; the results are the same.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
 from training.arena.errors import WorkerDiedError
@@ -28,7 +34,7 @@ _TASKS_IN_FLIGHT = 16
 
 
 class Worker(Protocol[_TaskIn, _ResultOut]):
-    """Does tasks in one process; a result must depend on nothing but the task."""
+    """Does tasks, one at a time; a result must depend on nothing but the task."""
 
     def play(self, task: _TaskIn, /) -> _ResultOut:
         """Do one task."""
@@ -77,10 +83,20 @@ class Share(Protocol[_TaskIn, _ResultOut]):
         ...
 
 
+class Executor(Protocol):
+    """Makes workers for the time of a ``with`` block."""
+
+    def __call__(
+        self, make: Callable[[], Worker[Any, Any]], processes: int, /
+    ) -> AbstractContextManager[Share[Any, Any]]:
+        """Workers as :func:`workers` has them."""
+        ...
+
+
 def ordered_map(
     make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
 ) -> Generator[_Result, None, None]:
-    """The results of all tasks in their order.  Ending the iteration early ends the processes at once.
+    """The results of all tasks in their order.  Ending the iteration early ends the workers at once.
 
     Args:
         make: Makes a worker; it is called once in each process, so with several it must be picklable.
@@ -94,24 +110,52 @@ def ordered_map(
         yield from share(tasks)
 
 
-@contextmanager
-def workers(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
+def workers(
+    make: Callable[[], Worker[_Task, _Result]], processes: int
+) -> AbstractContextManager[Share[_Task, _Result]]:
     """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
 
     Args:
         make: As for :func:`ordered_map`.
         processes: Likewise.
 
-    Yields:
-        What has tasks done.
+    Returns:
+        The block; it yields what has tasks done.
 
     Raises:
-        WorkerDiedError: If a worker process died.
+        WorkerDiedError: In the block, if a worker process died.
     """
-    if processes <= 1:
-        with closing(make()) as worker:
-            yield functools.partial(_do_here, worker)
-        return
+    return _executor.get()(make, processes)
+
+
+@contextmanager
+def executed_by(executor: Executor) -> Iterator[None]:
+    """Let an executor make all workers within a ``with`` block."""
+    token = _executor.set(executor)
+    try:
+        yield
+    finally:
+        _executor.reset(token)
+
+
+def on_this_machine(
+    make: Callable[[], Worker[_Task, _Result]], processes: int
+) -> AbstractContextManager[Share[_Task, _Result]]:
+    """Workers in processes of this machine; a single one in this process."""
+    return _in_processes(make, processes) if processes > 1 else _here(make)
+
+
+_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
+
+
+@contextmanager
+def _here(make: Callable[[], Worker[_Task, _Result]]) -> Iterator[Share[_Task, _Result]]:
+    with closing(make()) as worker:
+        yield functools.partial(_do_here, worker)
+
+
+@contextmanager
+def _in_processes(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
     strangers = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
     finished = False

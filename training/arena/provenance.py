@@ -7,15 +7,18 @@ but the file must not look as if one version had played it all.  It then names e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ddz_env.provenance import agent_files, code_stamp, file_digest
 from training.arena.errors import AgentChangedError, OtherCodeError
+
+_Made = TypeVar("_Made")
 
 UNKNOWN = "unknown"
 """The code of results from before files named it."""
@@ -121,3 +124,35 @@ class Provenance:
                 "and the file will name both"
             )
         return Provenance(tuple(dict.fromkeys((*before, *self.code))), {**saved.files, **self.files})
+
+
+@dataclass(frozen=True)
+class SameCode(Generic[_Made]):
+    """Makes a worker, but only where code and files are those that the results will name.
+
+    A worker may be on another machine, or begin after an edit.
+
+    Attributes:
+        make: Makes the worker.
+        wanted: What the results will name.
+    """
+
+    make: Callable[[], _Made]
+    wanted: Provenance
+
+    def __call__(self) -> _Made:
+        """Make the worker.
+
+        Raises:
+            AgentChangedError: If an agent reads other files here.
+            OtherCodeError: If the code here is another.
+        """
+        where = "the results (of the process that shares the work)"
+        here = Provenance.of(self.wanted.files)
+        here.check_files(self.wanted, where)
+        if here.code != self.wanted.code:
+            raise OtherCodeError(
+                f"a worker on {socket.gethostname()} has the code {' and '.join(here.code)}, the process that shares "
+                f"the work has {' and '.join(self.wanted.code)}: install the same on every machine"
+            )
+        return self.make()

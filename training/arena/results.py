@@ -25,7 +25,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_o
 from training.arena.errors import ResultsFileError, SettingsMismatchError
 from training.arena.one_writer import claim
 from training.arena.ordered_map import Worker, ordered_map
-from training.arena.provenance import Provenance
+from training.arena.provenance import Provenance, SameCode
 
 SUFFIXES = (".csv", ".jsonl")
 
@@ -232,7 +232,7 @@ class ResultStore(Generic[_Result]):
             self._sign()
         total = done + len(tasks)
         on_progress(done, total)
-        with closing(ordered_map(start, tasks, processes)) as found:
+        with closing(ordered_map(SameCode(start, self._here), tasks, processes)) as found:
             for number, results in enumerate(found, done + 1):
                 self.add(results)
                 on_progress(number, total)

@@ -6,7 +6,6 @@ processes, and a run that was cut off resumes where it stopped.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -20,6 +19,7 @@ from ddz_env.errors import unknown
 from training.arena.duplicate import ON_FAULT, DealPlayer, DealWorker, GameRecord, Match, check_agents, seatings
 from training.arena.errors import InvalidArenaError
 from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.rules_settings import rules_settings
 
 FORMAT = "ddz-arena-2"
 KEY = ("deal", "a", "b")
@@ -99,16 +99,11 @@ class Arena:
 
     def settings(self) -> dict[str, Any]:
         """What a results file must agree on before it is resumed; rules as they differ from the default."""
-        rules = {
-            field.name: getattr(self.rules, field.name)
-            for field in dataclasses.fields(Rules)
-            if getattr(self.rules, field.name) != getattr(_STANDARD, field.name)
-        }
         return {
             "version": __version__,
             "agents": list(self.agents),
             **({"names": list(self.names)} if self.names else {}),
-            "rules": {"name": self.rules.name, **rules},
+            "rules": rules_settings(self.rules),
             "seed": self.seed,
             "timing": self.timing,
             "time_limit": self.time_limit,

@@ -9,7 +9,7 @@ from typing import Any
 
 from training.bench.benchmark import Contender, Measurement, Part, machine_lines, short_number, target_text
 from training.bench.parts import PARTS
-from training.experiments.experiment import markdown_table
+from training.markdown import markdown_table
 
 FILE = "speeds.json"
 DOUZERO_FILE = "douzero_speed.json"

@@ -15,7 +15,8 @@ from training.benchmark.errors import InvalidBenchmarkRequestError
 from training.benchmark.field import ANCHOR, FIELD, digest, frozen_moves
 from training.benchmark.file import SCORING, Results, read_file
 from training.benchmark.rating import fit_ratings, scores_of
-from training.experiments.experiment import Table, markdown_table
+from training.experiments.experiment import Table
+from training.markdown import markdown_table
 
 FOLDER = "benchmark"
 """Where committed files are, below ``docs/results``."""

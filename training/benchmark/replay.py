@@ -9,10 +9,9 @@ from contextlib import closing
 
 import numpy as np
 
-from ddz_env.provenance import agent_files
 from training.arena.duplicate import DealWorker, check_agents
 from training.arena.ordered_map import ordered_map
-from training.arena.provenance import Provenance
+from training.arena.provenance import Provenance, SameCode
 from training.arena.results import OnProgress, no_progress
 from training.benchmark.errors import NotReproducedError
 from training.benchmark.field import check_member
@@ -51,7 +50,7 @@ def replay(
     contest = results.contest
     contest.deals.check()
     check_agents(contest.agents.values())
-    here = Provenance(files={spec: agent_files(spec) for spec in contest.agents.values()})
+    here = Provenance.of(contest.agents.values())
     here.check_files(Provenance(files=results.files), results.path)
     for member in contest.members:
         check_member(member)
@@ -61,7 +60,7 @@ def replay(
         (pair, int(deal)) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
     ]
     tasks = [task(contest, deal, *pair) for pair, deal in chosen]
-    start = functools.partial(DealWorker[str], deal_text, contest.player)
+    start = SameCode(functools.partial(DealWorker[str], deal_text, contest.player), here)
     different = []
     on_progress(0, len(tasks))
     with closing(ordered_map(start, tasks, processes)) as found:

@@ -24,6 +24,7 @@ from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.puzzles import puzzles
 from training.cli.rate import rate
+from training.cli.record import record, replay
 from training.cli.reproduce import app as reproduce
 from training.cli.solve import solve
 from training.cli.train import app as train
@@ -55,7 +56,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     botzone_bot: ("ddz botzone-bot --agent rules", "ddz botzone-bot --agent isuct:iterations=500 --stay"),
     botzone_bundle: ("ddz botzone-bundle --agent rules --out bot.zip",),
-    botzone_log: ("ddz botzone-log match.json",),
+    botzone_log: ("ddz botzone-log match.json", "ddz botzone-log matches.jsonl --out runs/botzone"),
     botzone_match: (
         "ddz botzone-match rules botzone:./bot botzone:./bot",
         "ddz botzone-match rules policy rules --game FightTheLandlord2 --out match.json",
@@ -82,6 +83,12 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz rate rules policy rollout --out my.sqlite --resume --until-decided",
         "ddz rate --out my.sqlite --anchor rules --plot ratings.png",
     ),
+    record: (
+        "ddz record rules --deals 1000 --out runs/rules-games",
+        "ddz record isuct:iterations=2000 --visits --deals 200 --out visits",
+        "ddz record rules policy --rules bidding --out runs/match --processes 4",
+    ),
+    replay: ("ddz replay runs/rules-games", "ddz replay runs/rules-games --deal 7"),
     solve: (
         "ddz solve 'KK5543 / 225543'",
         "ddz solve 'KK5543 / 225543' --turn 2 --to-beat 4 --all",

@@ -14,7 +14,7 @@ from training.cli.console import console, counting_bar, error_console
 from training.cli.experiment import OtherCode
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
-from training.cli.options import Names, OnFault, TimeLimit
+from training.cli.options import Names, OnFault, OnRay, TimeLimit
 from training.cli.outputs import output_file, results_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
@@ -42,6 +42,7 @@ def arena(
     scoring: Annotated[str | None, typer.Option(help="win, stake or botzone; the preset's own by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    ray: OnRay = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Save every game here as it is played: FILE.csv or FILE.jsonl.", callback=results_file),

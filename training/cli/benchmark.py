@@ -10,6 +10,7 @@ import typer
 from training.cli.console import console
 from training.cli.experiment import OtherCode, show, with_bar
 from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.options import OnRay
 from training.cli.outputs import output_file
 from training.cli.tables import fault_lines
 
@@ -45,6 +46,7 @@ def benchmark(
         typer.Option(min=1, help=f"Deals a pair; {_QUICK_DEALS} by default, {_FULL_DEALS} with --full and --field."),
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; results do not depend on them.")] = 2,
+    ray: OnRay = False,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from training.cli.console import console
-from training.cli.outputs import output_file
+from training.cli.outputs import output_file, output_folder
 
 _Agent = Annotated[str, typer.Option("--agent", help="The agent by name (ddz agents), with options.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of the agent's draws.")]
@@ -63,17 +63,23 @@ def botzone_match(
 
 def botzone_log(
     log: Annotated[Path, typer.Argument(help="A log: a file, with one match or one a line.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a data set of these matches, as ddz record writes it.", callback=output_folder),
+    ] = None,
 ) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move."""
-    from ddz_env.botzone.log import BotzoneLogError, read_log
+    from training.data.botzone_logs import keep_matches, read_matches
 
-    try:
-        text = log.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BotzoneLogError(f"{log} cannot be read: {error}") from error
-    try:
-        logs = [read_log(text)]
-    except BotzoneLogError:
-        logs = [read_log(line) for line in text.splitlines() if line.strip()]
-    for each in logs:
-        console().print(each.record(), markup=False, soft_wrap=True)
+    matches = read_matches(log)
+    if out is None:
+        for each in matches:
+            console().print(each.record(), markup=False, soft_wrap=True)
+        return
+    made = keep_matches(out, matches)
+    left_out = len(matches) - made.games
+    console().print(
+        f"{out}: {made.games} games, {made.rows} rows; {left_out} matches that did not end by play are left out",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from training.cli.arena import run_with_progress
 from training.cli.console import console, share_bar
+from training.cli.options import OnRay
 from training.cli.outputs import output_folder
 from training.cli.tables import NOTE, results_table
 
@@ -43,6 +44,7 @@ def demo(
     ] = 20.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, agents and training.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes of the benchmark.")] = 2,
+    ray: OnRay = False,
     out: Annotated[
         Path,
         typer.Option(

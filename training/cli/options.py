@@ -23,6 +23,25 @@ TimeLimit = Annotated[
 OnFault = Annotated[
     str, typer.Option(help="What happens when an agent fails: lose (it loses that game) or stop (the match ends).")
 ]
+
+
+def _join_cluster(context: typer.Context, wanted: bool) -> bool:
+    if wanted:
+        from training.arena.ray_cluster import on_ray
+
+        context.with_resource(on_ray())
+    return wanted
+
+
+OnRay = Annotated[
+    bool,
+    typer.Option(
+        "--ray",
+        callback=_join_cluster,
+        help="Play on a Ray cluster (ray start), or on one begun with --processes cores; results do not depend on it.",
+    ),
+]
+"""For every command that takes ``--processes``; its body needs nothing more."""
 Minutes = Annotated[float | None, typer.Option(help="Minutes of training in total, including those before --resume.")]
 Updates = Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")]

@@ -12,7 +12,7 @@ from training.cli.console import complain, counting_bar
 from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
-from training.cli.options import Names, OnFault, TimeLimit
+from training.cli.options import Names, OnFault, OnRay, TimeLimit
 from training.cli.outputs import output_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import fault_lines, write_csv
@@ -50,6 +50,7 @@ def rate(
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    ray: OnRay = False,
     allow_other_code: OtherCode = False,
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs save equal games.")] = True,
     time_limit: TimeLimit = None,

@@ -11,6 +11,7 @@ import typer
 from training.cli.console import FriendlyGroup
 from training.cli.experiment import OtherCode, Out, Plot, draw, show, with_bar
 from training.cli.help import examples, unmarked
+from training.cli.options import OnRay
 from training.experiments.registry import EXPERIMENTS, load_experiment
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _command(experiment: Experiment[Any, Any]) -> Callable[..., None]:
 
     parameters = {"out": (Out, None), "allow_other_code": (OtherCode, False)}
     parameters |= {"plot": (Plot, None)} if experiment.plot else {}
+    parameters |= {"ray": (OnRay, False)} if "processes" in own else {}
     parameters |= {name: (_annotation(option, hints[option.name]), option.default) for name, option in own.items()}
     # What typer reads instead of the function's own signature.
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from training.cli.console import FriendlyGroup, console, counting_bar, share_bar, stopping
+from training.cli.console import FriendlyGroup, console, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
 from training.cli.help import RULES, examples
 from training.cli.options import (
@@ -184,7 +184,7 @@ def _begun(
 @app.command(
     epilog=examples(
         "ddz train imitate --out warm.safetensors --decisions 500000",
-        "ddz train imitate --out warm.safetensors --visits visits.safetensors",
+        "ddz train imitate --out warm.safetensors --data runs/games",
     )
 )
 def imitate(
@@ -192,29 +192,31 @@ def imitate(
         Path, typer.Option(help="File for the weights; start from them with selfplay --init.", callback=output_file())
     ],
     decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
-    visits: Annotated[
-        Path | None, typer.Option(help="Imitate these recorded visits instead of the rule agent.")
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent."),
     ] = None,
-    init: Annotated[Path | None, typer.Option(help="With --visits: start from these weights.")] = None,
+    init: Annotated[Path | None, typer.Option(help="With --data: start from these weights.")] = None,
     rules: Preset = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
     threads: Threads = None,
     tensorboard: TensorBoard = None,
 ) -> None:
-    """Learn a warm start by imitating the rule agent, or the visit counts of a search."""
+    """Learn a warm start by imitating the rule agent, or the recorded games of another."""
     from agents.neural.architecture import Architecture
     from agents.neural.network import PolicyNetwork
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.arena.one_writer import writing
     from training.arena.provenance import Provenance
+    from training.data.games import games_file
     from training.ppo.board import board
     from training.ppo.errors import InvalidTrainingError
-    from training.ppo.imitation import Imitation, ImitationConfig, imitate_visits, random_policy, rules_teacher
+    from training.ppo.imitation import Imitation, ImitationConfig, imitate_recorded, random_policy, rules_teacher
+    from training.ppo.recorded import load_recorded
     from training.ppo.selfplay import SOURCE
-    from training.ppo.visits import load_visits
 
-    if init is not None and visits is None:
-        raise InvalidTrainingError("--init goes with --visits: the rule agent is imitated from random weights")
+    if init is not None and data is None:
+        raise InvalidTrainingError("--init goes with --data: the rule agent is imitated from random weights")
     start = load_weights(init).policy if init is not None else None
     architecture = start.architecture if start is not None else Architecture()
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
@@ -231,13 +233,15 @@ def imitate(
                 progress.update(bar, completed=learned, state=state)
                 curves.add_line(now)
 
-            if visits is None:
+            if data is None:
                 untaught = random_policy(PolicyNetwork, config)
                 policy = Imitation(config, untaught, rules_teacher(config), threads).run(on_step, asked)
             else:
-                policy = imitate_visits(load_visits(visits), config, threads, start, on_step, asked)
-        notes = {"imitates": str(visits.name) if visits else "rules", "decisions": learned, "seed": seed}
-        notes |= Provenance.of((), *SOURCE).reading("--visits", visits).reading("--init", init).settings()
+                policy = imitate_recorded(load_recorded(data), config, threads, start, on_step, asked)
+        notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
+        notes |= (
+            Provenance.of((), *SOURCE).reading("--data", data and games_file(data)).reading("--init", init).settings()
+        )
         # With --init, too: its values belonged to the layers below them as they were.
         save_weights(out, Weights(policy, None, rules, "win", notes, values_trained=False))
         console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
@@ -285,30 +289,6 @@ def distil(
 
             run.run(out, on_step, asked)
         console().print(f"{out} after {run.decisions} decisions", markup=False, soft_wrap=True)
-
-
-@app.command(epilog=examples("ddz train record isuct:iterations=2000 --games 50 --out visits.safetensors"))
-def record(
-    agent: Annotated[str, typer.Argument(help="A search agent (isuct:iterations=2000).")],
-    out: Annotated[
-        Path,
-        typer.Option(help="File for its decisions; learn from them with imitate --visits.", callback=output_file()),
-    ],
-    games: Annotated[int, typer.Option(min=1, help="Games that it plays against itself.")] = 100,
-    rules: Preset = "standard",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agent.")] = 0,
-    allow_other_code: OtherCode = False,
-) -> None:
-    """Record a search agent's decisions and visit counts; an existing file with fewer games is completed."""
-    from training.arena.provenance import other_code
-    from training.ppo.visits import record_to_file
-
-    with other_code(allow_other_code), counting_bar() as progress:
-        bar = progress.add_task("games", total=games)
-        found = record_to_file(
-            out, agent, games, rules=rules, seed=seed, on_game=lambda done: progress.update(bar, completed=done)
-        )
-    console().print(f"{out}: {len(found.observations)} decisions", markup=False, soft_wrap=True)
 
 
 @app.command(

@@ -16,6 +16,7 @@ from ddz_env.errors import unknown
 from ddz_env.options import Options, Range
 from training.arena.errors import InvalidExperimentError
 from training.arena.results import OnProgress, ResultStore, of_rows, read_results
+from training.markdown import markdown_table
 
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
@@ -89,13 +90,6 @@ class Table:
         """The table and its note as a page has them."""
         table = markdown_table(self.header, self.lines)
         return f"{table}\n\n{self.note}" if self.note else table
-
-
-def markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
-    """Lines of cells as Markdown."""
-    rows = [list(header), *([str(cell) for cell in line] for line in lines)]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def comparison_table(title: str, lines: Iterable[Comparison], note: str = "") -> Table:

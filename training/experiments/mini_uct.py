@@ -30,11 +30,11 @@ from training.experiments.experiment import (
     SeedOptions,
     comparison_table,
     kept,
-    markdown_table,
     read_saved,
 )
 from training.experiments.mini_deals import MINI, MiniDeal, mini_deals
 from training.experiments.plotting import BLUE, finish_figure, new_axes, percentages
+from training.markdown import markdown_table
 
 PAPER_GAMES = 10
 PLAYERS_1 = ("isuct", "duct")

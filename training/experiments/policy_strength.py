@@ -29,16 +29,8 @@ from training.arena.statistics import (
     within,
     won_by_side,
 )
-from training.experiments.experiment import (
-    Experiment,
-    ParallelOptions,
-    Saved,
-    Table,
-    check_known,
-    kept,
-    markdown_table,
-    read_saved,
-)
+from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
+from training.markdown import markdown_table
 
 FIRST_DEAL = 5_000_000
 """Training draws deals of its own, and evaluations during training play those from 1,000,000 on."""

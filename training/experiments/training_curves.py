@@ -14,8 +14,8 @@ from pathlib import Path
 
 from training.arena.errors import InvalidExperimentError
 from training.arena.statistics import Interval
-from training.experiments.experiment import markdown_table
 from training.experiments.plotting import finish_figure, new_axes
+from training.markdown import markdown_table
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from training.arena.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
 from training.arena.errors import InvalidArenaError
 from training.arena.ordered_map import Share, workers
+from training.arena.provenance import SameCode
 from training.arena.results import OnProgress, no_progress
 from training.arena.sequential import decided
 from training.arena.statistics import balance, wins_by_deal
@@ -77,7 +78,7 @@ def play_league(
     player = functools.partial(
         DealPlayer, arena.rules, arena.seed, arena.timing, time_limit=arena.time_limit, on_fault=arena.on_fault
     )
-    start = functools.partial(DealWorker[list[GameRecord]], list, player)
+    start = SameCode(functools.partial(DealWorker[list[GameRecord]], list, player), store.here)
     total, block = deals * len(pairs), min(block, deals)
     with ExitStack() as leave:
         share: Share[Match, list[GameRecord]] | None = None

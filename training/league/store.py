@@ -124,6 +124,7 @@ class LeagueStore(League):
         resume: Whether an existing file is resumed; otherwise it is refused.
 
     Attributes:
+        here: The code and the agents' files of this process.
         tally: Games and wins of the pair's first agent, by pair.
 
     Raises:
@@ -138,7 +139,7 @@ class LeagueStore(League):
         self.path, self.arena = Path(path), arena
         if self.path.suffix.lower() not in SUFFIXES:
             raise ResultsFileError(f"{path}: a league is written as {' or '.join(SUFFIXES)}")
-        self._here = Provenance.of(arena.agents)
+        self.here = Provenance.of(arena.agents)
         self._claim = claim(self.path)
         if self.path.exists() and self.path.stat().st_size and not resume:
             raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
@@ -165,7 +166,7 @@ class LeagueStore(League):
         Raises:
             OtherCodeError: If the file was written by other code and that is not allowed.
         """
-        signed = self._here.after(Provenance.take(self.settings), self.path) if self.tally else self._here
+        signed = self.here.after(Provenance.take(self.settings), self.path) if self.tally else self.here
         with self._reading(), self._db:
             self._write_settings(signed.settings())
 
@@ -233,7 +234,7 @@ class LeagueStore(League):
             found = self.settings
             said = Provenance.take(found)
             check_settings(self.path, found, settings)
-            self._here.check_files(said, self.path)
+            self.here.check_files(said, self.path)
             known = self.agents
             for label, spec in zip(self.arena.labels, self.arena.agents, strict=True):
                 if known.setdefault(label, spec) != spec:

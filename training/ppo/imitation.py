@@ -1,10 +1,10 @@
-"""A warm start: imitating the rule agent, another policy, or the visit counts of a search.
+"""A warm start: imitating the rule agent, another policy, or recorded games.
 
 The teacher labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the student
 plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of imitation
 learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice, so there is
 nothing to overfit.  A search is too slow for that; its decisions are recorded once
-(:mod:`training.ppo.visits`) and gone through several times (:func:`imitate_visits`).
+(:mod:`training.data`) and gone through several times (:func:`imitate_recorded`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from agents.rule_agent.stages import NO_LABEL, RulesTeacher
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import SelfPlayBatch
 from training.ppo.errors import InvalidTrainingError
+from training.ppo.recorded import RecordedSet
 from training.ppo.sampling import drawn
 from training.ppo.settings import Count, Positive, Share, TrainingSettings
 from training.ppo.threads import Threads, shards
-from training.ppo.visits import VisitSet
 
 _SHARD = 256
 _LAST_RATE = 0.02
@@ -240,18 +240,18 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
     return shares
 
 
-def imitate_visits(
-    visits: VisitSet,
+def imitate_recorded(
+    recorded: RecordedSet,
     config: ImitationConfig,
     threads: int | None = None,
     policy: PolicyNetwork | None = None,
     on_step: Callable[[ImitationProgress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PolicyNetwork:
-    """Learn from the recorded decisions of a search, in random order, as often as the settings' decisions take.
+    """Learn from recorded decisions, in random order, as often as the settings' decisions take.
 
     Args:
-        visits: The decisions.
+        recorded: The decisions.
         config: The settings; ``num_games`` is the number of decisions a gradient step.
         threads: Threads; None for one a core.  Results do not depend on it.
         policy: A policy to start from; a random one by the seed if None.
@@ -261,15 +261,15 @@ def imitate_visits(
     Raises:
         InvalidTrainingError: If there is nothing to learn from.
     """
-    if not len(visits.observations):
-        raise InvalidTrainingError("the file of visits holds no decisions")
+    if not len(recorded.observations):
+        raise InvalidTrainingError("the data set holds no decision with a choice")
     student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
     rng = np.random.default_rng([config.seed, 3])
     while student.decisions < config.decisions and not stop():
-        order = rng.permutation(len(visits.observations))
+        order = rng.permutation(len(recorded.observations))
         for piece in shards(len(order), config.num_games):
             rows = order[piece]
-            _, loss, agreement = student.learn(visits.observations[rows], visits.masks(rows), visits.shares(rows))
+            _, loss, agreement = student.learn(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
             if on_step:
                 on_step(ImitationProgress(student.decisions, loss, agreement))
             if student.decisions >= config.decisions or stop():

@@ -1,0 +1,82 @@
+"""``ddz record`` and ``ddz replay``: games as a data set, and as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from training.cli.console import console, counting_bar
+from training.cli.experiment import OtherCode
+from training.cli.help import RULES
+from training.cli.options import OnRay
+from training.cli.outputs import output_folder
+
+
+def record(
+    agents: Annotated[
+        list[str],
+        typer.Argument(help="One agent plays itself; two play each deal from both sides; three sit seat by seat."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for games, tables and card; one with fewer deals is completed.", callback=output_folder
+        ),
+    ],
+    deals: Annotated[int, typer.Option(min=1, help="Deals to play.")] = 100,
+    first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
+    visits: Annotated[
+        bool, typer.Option("--visits", help="Record what searches think of every action; all agents must be searches.")
+    ] = False,
+    rules: Annotated[str, typer.Option("--rules", help=RULES)] = "standard",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the deals and the agents.")] = 0,
+    processes: Annotated[int, typer.Option(min=1, help="Worker processes; the games do not depend on them.")] = 2,
+    ray: OnRay = False,
+    allow_other_code: OtherCode = False,
+) -> None:
+    """Record games as a data set: tables of states and actions, and games that replay exactly."""
+    from ddz_env import Rules
+    from training.arena.provenance import other_code
+    from training.data.dataset import write_data_set
+    from training.data.games import GAMES
+    from training.data.recording import Recording, record_games
+    from training.data.table import check_tables
+
+    check_tables()
+    recording = Recording(tuple(agents), Rules.preset(rules), seed, visits)
+    with other_code(allow_other_code), counting_bar() as progress:
+        playing = progress.add_task("deals", total=None)
+        record_games(
+            recording,
+            deals,
+            first_deal=first_deal,
+            processes=processes,
+            store=recording.store(out / GAMES),
+            on_progress=lambda done, total: progress.update(playing, completed=done, total=total),
+        )
+        writing = progress.add_task("tables", total=None)
+        made = write_data_set(out, lambda done, total: progress.update(writing, completed=done, total=total))
+    console().print(f"{out}: {made.games} games, {made.rows} rows", markup=False, soft_wrap=True)
+
+
+def replay(
+    path: Annotated[Path, typer.Argument(help="The folder of a data set, or its games.jsonl.")],
+    deal: Annotated[int | None, typer.Option(min=0, help="Show the games of this deal, move by move.")] = None,
+) -> None:
+    """Replay recorded games; every move must fit, and every game must end as it did."""
+    from training.data.errors import DataSetError
+    from training.data.games import read_games
+
+    file = read_games(path)
+    games = [game for game in file.games if deal is None or game.deal == deal]
+    if not games:
+        raise DataSetError(f"{path} has no game of deal {deal}" if deal is not None else f"{path} has no games")
+    for game in games:
+        if deal is None:
+            game.replay(file.rules)
+        else:
+            console().print(game.text(file.rules, file.agents), markup=False, soft_wrap=True)
+    if deal is None:
+        console().print(f"{len(games)} games replay as they were recorded", soft_wrap=True)

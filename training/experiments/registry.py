@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "win-rate": "win_rate:WIN_RATE",
     "bidders": "bidders:BIDDERS",
     "holdem": "holdem:HOLDEM",
+    "complexity": "complexity:COMPLEXITY",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

@@ -31,6 +31,8 @@ EXPERIMENTS = {
     "win-rate": "win_rate:WIN_RATE",
     "bidders": "bidders:BIDDERS",
     "holdem": "holdem:HOLDEM",
+    "tendency": "tendency:TENDENCY",
+    "tendency-savings": "tendency_savings:TENDENCY_SAVINGS",
     "complexity": "complexity:COMPLEXITY",
 }
 """Module and object by the experiment's name, in the order of the help."""

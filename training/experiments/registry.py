@@ -33,6 +33,7 @@ EXPERIMENTS = {
     "holdem": "holdem:HOLDEM",
     "tendency": "tendency:TENDENCY",
     "tendency-savings": "tendency_savings:TENDENCY_SAVINGS",
+    "tree-size": "tree_size:TREE_SIZE",
     "complexity": "complexity:COMPLEXITY",
 }
 """Module and object by the experiment's name, in the order of the help."""

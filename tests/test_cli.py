@@ -41,6 +41,7 @@ COMMANDS = (
     "rate",
     "rules",
     "solve",
+    "tendency",
     "actions",
     "agents",
     "docs",

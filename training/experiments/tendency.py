@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -94,13 +94,16 @@ def run_tendency(
     """
     names = options.only or tuple(JUDGES)
     check_known("judges", names, JUDGES)
-    agents = sorted({agent for judges in JUDGES.values() for kind in judges for agent in kind})
-    check_agents(agents)
+    check_agents(_agents(names))
     settings = {"experiment": "tendency", "seed": options.seed}
-    store = ResultStore(TendencyResult, path, settings, ("judges", "deal"), agents=agents)
+    store = ResultStore(TendencyResult, path, settings, ("judges", "deal"), agents=_agents(JUDGES))
     tasks = {(name, deal): (name, deal) for name in names for deal in range(options.deals)}
     start = functools.partial(_Judge, options.seed)
     return kept(store, store.fill(tasks, start, options.processes, on_progress))
+
+
+def _agents(names: Iterable[str]) -> list[str]:
+    return sorted({agent for name in names for kind in JUDGES[name] for agent in kind})
 
 
 def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:

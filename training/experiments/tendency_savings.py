@@ -21,7 +21,7 @@ from ddz_env.options import Range
 from training.arena.duplicate import DealPlayer, check_agents
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
-from training.arena.statistics import Interval, percentile_interval, won_by_side
+from training.arena.statistics import Interval, bootstrap_sums, percentile_interval, won_by_side
 from training.arena.tendency import TENDENCIES, Judges
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
 from training.experiments.tendency import JUDGES
@@ -107,11 +107,10 @@ def run_savings(
     """
     names = options.only or tuple(PAIRS)
     check_known("pair", names, PAIRS)
-    agents = [agent for name in JUDGED_BY for kind in JUDGES[name] for agent in kind]
-    agents = sorted({*agents, *(agent for pair in PAIRS.values() for agent in pair)})
-    check_agents(agents)
+    agents = {agent for name in JUDGED_BY for kind in JUDGES[name] for agent in kind}
+    check_agents(sorted({*agents, *(agent for name in names for agent in PAIRS[name])}))
     settings = {"experiment": "tendency-savings", "seed": options.seed}
-    store = ResultStore(SavingsResult, path, settings, ("pair", "deal"), agents=agents)
+    store = ResultStore(SavingsResult, path, settings, ("pair", "deal"), agents=sorted(agents))
     numbers = range(options.first_deal, options.first_deal + options.deals)
     tasks = {(name, deal): (name, deal) for name in names for deal in numbers}
     return kept(store, store.fill(tasks, functools.partial(_Player, options.seed), options.processes, on_progress))
@@ -133,22 +132,21 @@ class Need(NamedTuple):
     single: float
 
 
-def need(wins: npt.NDArray[np.float64]) -> Need:
-    """The games that it takes on deals like these.
+def need(count: float, total: float, squares: float) -> Need:
+    """The games that it takes on some deals.
 
     Args:
-        wins: Whether the first agent won as landlord and as peasants, ``[deals, 2]``.
+        count: How many there are.
+        total: The sum of their values.
+        squares: The sum of the squares of their values.
     """
-    values = wins.mean(axis=1)
-    lead = max(abs(values.mean() - 0.5), 1e-9)
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-    spread = wins.mean() * (1 - wins.mean())
-    return Need(
-        float(values.mean()),
-        deviation,
-        2 * (_QUANTILES * deviation / lead) ** 2,
-        float(_QUANTILES**2 * spread / lead**2),
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.float64(total) / count
+        variance = (squares - count * mean**2) / (count - 1)
+        per_game = np.square(np.divide(_QUANTILES, mean - 0.5))
+        return Need(
+            float(mean), float(np.sqrt(variance)), float(2 * per_game * variance), float(per_game * mean * (1 - mean))
+        )
 
 
 def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Interval]:
@@ -160,21 +158,25 @@ def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Int
         results: The deals of a pair.
         judges: ``near`` or ``far``.
     """
-    wins = np.array([(result.as_landlord, result.as_peasants) for result in results], dtype=np.float64)
     even = np.array([getattr(result, judges) == TENDENCIES[0] for result in results])
-    whole = _ratio(wins, even)
-    rng = np.random.default_rng(0)
-    drawn = (rng.integers(len(wins), size=len(wins)) for _ in range(_REPLICATES))
-    replicates = np.array([_ratio(wins[places], even[places]) for places in drawn if even[places].sum() > 1])
-    first, second = (percentile_interval(whole[design], replicates[:, design], len(wins)) for design in (0, 1))
+    every = sums(results)
+    columns = np.concatenate([every, every * even[:, None]], axis=1)
+    replicates = np.array([_ratio(drawn) for drawn in bootstrap_sums(columns, _REPLICATES)])
+    whole = _ratio(columns.sum(axis=0))
+    first, second = (percentile_interval(whole[design], replicates[:, design], len(results)) for design in (0, 1))
     return first, second
 
 
-def _ratio(wins: npt.NDArray[np.float64], even: npt.NDArray[np.bool_]) -> tuple[float, float]:
-    kept_deals, every = need(wins[even]), need(wins)
+def sums(results: Sequence[SavingsResult]) -> npt.NDArray[np.float64]:
+    """What :func:`need` takes, a deal a row, to be added up: ``[deals, 3]``."""
+    values = np.array([(result.as_landlord + result.as_peasants) / 2 for result in results])
+    return np.stack([np.ones_like(values), values, values**2], axis=1)
+
+
+def _ratio(columns: npt.NDArray[np.float64]) -> tuple[float, float]:
+    every, even = need(*columns[:3]), need(*columns[3:])
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = np.divide(kept_deals.duplicate, every.duplicate)
-        return float(first), float(np.divide(kept_deals.single, every.single))
+        return float(np.divide(even.duplicate, every.duplicate)), float(np.divide(even.single, every.single))
 
 
 def savings_table(saved: Saved[SavingsResult]) -> Table:
@@ -184,19 +186,18 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
         results = [result for result in saved.results if result.pair == pair]
         if not results:
             continue
-        wins = np.array([(result.as_landlord, result.as_peasants) for result in results], dtype=np.float64)
-        lines.append((pair, "all", "all", "100", *_cells(need(wins)), "", ""))
+        lines.append((pair, "all", "all", "100", *_cells(results), "", ""))
         for column, name in zip(("near", "far"), JUDGED_BY, strict=True):
             for tendency in TENDENCIES:
-                these = np.array([getattr(result, column) == tendency for result in results])
-                if these.sum() < 2:
+                these = [result for result in results if getattr(result, column) == tendency]
+                if len(these) < 2:
                     continue
                 compared = ("", "")
                 if tendency == TENDENCIES[0]:
                     first, second = ratios(results, column)
                     compared = (first.both(".2f", 1), second.both(".2f", 1))
-                share = f"{100 * these.mean():.1f}"
-                lines.append((pair, name, tendency, share, *_cells(need(wins[these])), *compared))
+                share = f"{100 * len(these) / len(results):.1f}"
+                lines.append((pair, name, tendency, share, *_cells(these), *compared))
     header = (
         "compared",
         "judges",
@@ -215,9 +216,10 @@ def savings_table(saved: Saved[SavingsResult]) -> Table:
     return Table("What deals without a tendency save", (*header, "duplicate × all", "single × all"), lines, note)
 
 
-def _cells(found: Need) -> tuple[str, str, str, str]:
+def _cells(results: Sequence[SavingsResult]) -> list[str]:
+    found = need(*sums(results).sum(axis=0))
     games = (f"{number:,.0f}" if number < 10**6 else "> 10⁶" for number in (found.duplicate, found.single))
-    return (f"{100 * found.mean:.1f}", f"{found.deviation:.3f}", *games)  # type: ignore[return-value]  # two of them
+    return [f"{100 * found.mean:.1f}", f"{found.deviation:.3f}", *games]
 
 
 TENDENCY_SAVINGS = Experiment(

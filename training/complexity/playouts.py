@@ -111,7 +111,7 @@ def _play(
 
 
 @pure_kernel
-def _draw(hand: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int, bits: np.uint64) -> tuple[int, int]:
+def _draw(hand: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int, bits: np.uint64) -> tuple[np.int64, int]:
     """A move with a chance for each of its sets of cards, and the number of all these."""
     total = 0
     for number in range(found):
@@ -120,8 +120,8 @@ def _draw(hand: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int, b
     for number in range(found):
         rest -= _ways(hand, mains[number], kickers[number])
         if rest < 0:
-            return number, total
-    return 0, total
+            return np.int64(number), total
+    return np.int64(0), total
 
 
 @pure_kernel

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 Samples = npt.NDArray[np.float64]
 
-_LEAST = 100
-"""Samples before a standard error is believed: the first few may be all alike."""
+LEAST = 100
+"""Samples before a rule is asked: the first few may be all alike, and two games with one end would stop both rules."""
 
 
 def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
@@ -22,27 +22,28 @@ def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.b
         difference: The thesis's 0.0001.
 
     Returns:
-        ``[samples]``; never true of the first, which has no mean before it.
+        ``[samples]``; from the 100th sample on.
     """
-    means = np.cumsum(samples) / np.arange(1, len(samples) + 1)
-    return np.concatenate([[False], np.abs(np.diff(means)) < difference])
+    count = np.arange(1, len(samples) + 1)
+    means = np.cumsum(samples) / count
+    return (np.abs(np.diff(means, prepend=np.inf)) < difference) & (count >= LEAST)
 
 
 def standard_error_stop(samples: Samples, error: float) -> npt.NDArray[np.bool_]:
-    """Where the mean's standard error is at most some value; from the 100th sample on.
+    """Where the mean's standard error is at most some value.
 
     Args:
         samples: In the order in which they came, ``[samples]``.
         error: The largest standard error.
 
     Returns:
-        ``[samples]``.
+        ``[samples]``; from the 100th sample on.
     """
     count = np.arange(1, len(samples) + 1)
     shifted = samples - samples[0]
     means = np.cumsum(shifted) / count
     variances = np.maximum(np.cumsum(shifted**2) / count - means**2, 0) * count / np.maximum(count - 1, 1)
-    return (variances <= error**2 * count) & (count >= _LEAST)
+    return (variances <= error**2 * count) & (count >= LEAST)
 
 
 def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:

@@ -22,7 +22,7 @@ from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.complexity.board_games import BOARD_GAMES, board_playouts, load_game
 from training.complexity.playouts import Playouts, playouts
-from training.complexity.stopping import adjacent_means_stop, first_stop, standard_error_stop
+from training.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
 from training.experiments.plotting import BLUE, new_grid, save_figure
 
@@ -189,6 +189,7 @@ def run_complexity(
         "rules": RULES,
         "difference": options.difference,
         "errors": [options.value_error, options.depth_error],
+        "least": LEAST,
     }
     children = [_Child(game, number) for game in games for number in range(len(first_moves(game)))]
     store = ResultStore(ChildResult, path, settings, ("game", "child"))

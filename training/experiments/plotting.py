@@ -51,7 +51,7 @@ def _bare(grid: Any) -> Any:
 
 
 def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -> tuple[Any, Any]:
-    """A figure that needs no window, and its axes, a list a row; a row's share their vertical scale.
+    """A figure that needs no window, and its axes, a list a row.
 
     Args:
         columns: Axes beside each other.
@@ -60,7 +60,7 @@ def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -
         height: Inches a row.
     """
     figure = _new_figure(columns * width, rows * height)
-    return figure, _bare(figure.subplots(rows, columns, sharey="row", squeeze=False))
+    return figure, _bare(figure.subplots(rows, columns, squeeze=False))
 
 
 def finish_figure(figure: Any, axes: Any, path: Path, xlabel: str, ylabel: str, **legend: Any) -> None:

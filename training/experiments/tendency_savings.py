@@ -84,9 +84,9 @@ class _Player(Worker[tuple[str, int], list[SavingsResult]]):
 
     def play(self, task: tuple[str, int]) -> list[SavingsResult]:
         pair, deal = task
-        tendencies = [judges.judge(self._player, deal).tendency for judges in self._judges]
+        near, far = (judges.judge(self._player, deal).tendency for judges in self._judges)
         *_, won = won_by_side(self._player.play(deal, PAIRS[pair]))
-        return [SavingsResult(pair, deal, *tendencies, *won)]
+        return [SavingsResult(pair, deal, near, far, *won)]
 
     def close(self) -> None:
         self._player.close()
@@ -233,6 +233,6 @@ TENDENCY_SAVINGS = Experiment(
     options=SavingsOptions,
     result=SavingsResult,
     run=run_savings,
-    tables={"tendency-savings": savings_table},
+    tables={"games-saved": savings_table},
     file="tendency_savings",
 )

@@ -43,6 +43,7 @@ COMMANDS = (
     "replay",
     "rules",
     "solve",
+    "tendency",
     "actions",
     "agents",
     "docs",

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,7 @@ class Arena:
 
 def run_arena(
     arena: Arena,
-    deals: int,
+    deals: int | Sequence[int],
     *,
     first_deal: int = 0,
     processes: int = 1,
@@ -140,7 +141,7 @@ def run_arena(
 
     Args:
         arena: Agents, rules and seed.
-        deals: Deals a pair.
+        deals: Deals a pair, from ``first_deal`` on, or their numbers.
         first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
         processes: Worker processes; 1 plays in this process.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
@@ -157,14 +158,15 @@ def run_arena(
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
-    for name, value, least in (("deals", deals, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
+    count, numbers = (deals, range(first_deal, first_deal + deals)) if isinstance(deals, int) else (len(deals), deals)
+    for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
     check_agents(arena.agents, arena.time_limit)
     named = list(zip(arena.labels, arena.agents, strict=True))
     tasks = {
         (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
-        for deal in range(first_deal, first_deal + deals)
+        for deal in numbers
         for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
     }
     player = functools.partial(

@@ -27,6 +27,7 @@ from training.cli.rate import rate
 from training.cli.record import record, replay
 from training.cli.reproduce import app as reproduce
 from training.cli.solve import solve
+from training.cli.tendency import tendency
 from training.cli.train import app as train
 
 __all__ = ["app", "main"]
@@ -46,6 +47,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz arena isuct:iterations=500 isuct --name short --name long",
         "ddz arena rules random --rules bidding,doubling=true --out games.csv",
         "ddz arena mymodule:MyAgent rules --deals 400 --out games.csv --resume",
+        "ddz arena rollout isuct --deal-file deals.csv --tendency none",
     ),
     bench: ("ddz bench --quick", "ddz bench --only engine,search --json speeds.json"),
     benchmark: (
@@ -105,6 +107,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz export runs/first/policy.safetensors --out first.onnx",
         "ddz export --standalone --out standalone.onnx",
         "ddz export student.safetensors --standalone --out standalone.onnx",
+    ),
+    tendency: (
+        "ddz tendency --out deals.csv",
+        "ddz tendency --top policy --top rules --bottom random --deals 500",
+        "ddz arena rollout isuct --deal-file deals.csv --tendency none",
     ),
     version: ("ddz version",),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +20,7 @@ from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
 
 if TYPE_CHECKING:
+    from ddz_env import Rules
     from training.arena.duplicate import GameRecord
     from training.arena.results import ResultStore
     from training.arena.round_robin import Arena
@@ -38,6 +39,12 @@ def arena(
         int, typer.Option(min=1, help="Duplicate deals per pair; a deal is two games, six with bidding.")
     ] = 1000,
     first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
+    deal_file: Annotated[
+        Path | None, typer.Option(help="Play deals of this file only, the first --deals of them (ddz tendency --out).")
+    ] = None,
+    tendency: Annotated[
+        str | None, typer.Option(help="Of the deal file only those that lean so: none, landlord or peasants.")
+    ] = None,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     scoring: Annotated[str | None, typer.Option(help="win, stake or botzone; the preset's own by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
@@ -70,12 +77,19 @@ def arena(
         raise InvalidRulesError(unknown("scoring", scoring, SCORINGS))
     if resume and out is None:
         raise InvalidArenaError("--resume needs the file: --out FILE")
+    chosen = _chosen(deal_file, tendency, preset, seed, first_deal)
     contest = Arena(tuple(agents), preset, seed, timing, time_limit, on_fault, tuple(name or ()))
     store, ended = contest.store(out, resume), None
     with fault_warnings() as warned:
         try:
             with other_code(allow_other_code):
-                records = run_with_progress(contest, deals, first_deal=first_deal, processes=processes, store=store)
+                records = run_with_progress(
+                    contest,
+                    deals if chosen is None else chosen[:deals],
+                    first_deal=first_deal,
+                    processes=processes,
+                    store=store,
+                )
         except (KeyboardInterrupt, DouDizhuError) as error:
             records, ended = store.results, error
     _report(contest, records, scoring or preset.scoring, csv, json, store.settings)
@@ -89,6 +103,22 @@ def arena(
         raise typer.Exit(EXIT_INTERRUPTED)
     if warned or any(record.fault_by for record in records):
         raise typer.Exit(EXIT_AGENT_FAILED)
+
+
+def _chosen(deal_file: Path | None, tendency: str | None, rules: Rules, seed: int, first_deal: int) -> list[int] | None:
+    """The numbers of the deals of a file; None if no file is named."""
+    from ddz_env.checks import check_choice
+    from training.arena.errors import InvalidArenaError
+    from training.arena.tendency import TENDENCIES, deals_of_file
+
+    if tendency is not None:
+        check_choice("tendency", tendency, TENDENCIES, InvalidArenaError)
+        if deal_file is None:
+            raise InvalidArenaError("--tendency needs the deals: --deal-file FILE (ddz tendency --out FILE)")
+    if deal_file is None:
+        return None
+    numbers = deals_of_file(deal_file, tendency, rules, seed)
+    return [number for number in numbers if number >= first_deal]
 
 
 @contextmanager
@@ -112,13 +142,18 @@ def fault_warnings() -> Iterator[list[str]]:
 
 
 def run_with_progress(
-    arena: Arena, deals: int, *, first_deal: int = 0, processes: int = 1, store: ResultStore[GameRecord] | None = None
+    arena: Arena,
+    deals: int | Sequence[int],
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    store: ResultStore[GameRecord] | None = None,
 ) -> list[GameRecord]:
     """Play an arena and show how far it is.
 
     Args:
         arena: Agents, rules and seed.
-        deals: Deals a pair.
+        deals: Deals a pair, or their numbers.
         first_deal: Number of the first deal.
         processes: Worker processes.
         store: Where to keep the games.

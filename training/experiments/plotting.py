@@ -29,15 +29,38 @@ def new_axes(width: float, height: float = 3.6, panels: int = 1) -> tuple[Any, A
         height: In inches.
         panels: Axes beside each other; of several a list is returned.
     """
+    figure = _new_figure(width, height)
+    every = _bare(figure.subplots(1, panels, sharey=True, squeeze=False))[0]
+    return figure, every[0] if panels == 1 else every
+
+
+def _new_figure(width: float, height: float) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
-    every = figure.subplots(1, panels, sharey=True, squeeze=False)[0]
-    for axes in every:
+    return figure
+
+
+def _bare(grid: Any) -> Any:
+    """Axes without the lines above and to the right."""
+    for axes in grid.flat:
         axes.spines[["top", "right"]].set_visible(False)
-    return figure, every[0] if panels == 1 else every
+    return grid
+
+
+def new_grid(columns: int, rows: int, width: float = 2.8, height: float = 2.0) -> tuple[Any, Any]:
+    """A figure that needs no window, and its axes, a list a row.
+
+    Args:
+        columns: Axes beside each other.
+        rows: Axes below each other.
+        width: Inches a column.
+        height: Inches a row.
+    """
+    figure = _new_figure(columns * width, rows * height)
+    return figure, _bare(figure.subplots(rows, columns, squeeze=False))
 
 
 def finish_figure(figure: Any, axes: Any, path: Path, xlabel: str, ylabel: str, **legend: Any) -> None:

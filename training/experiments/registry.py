@@ -32,6 +32,10 @@ EXPERIMENTS = {
     "bidders": "bidders:BIDDERS",
     "holdem": "holdem:HOLDEM",
     "parallel-forms": "parallel_forms:PARALLEL_FORMS",
+    "tendency": "tendency:TENDENCY",
+    "tendency-savings": "tendency_savings:TENDENCY_SAVINGS",
+    "tree-size": "tree_size:TREE_SIZE",
+    "complexity": "complexity:COMPLEXITY",
 }
 """Module and object by the experiment's name, in the order of the help."""
 

@@ -1,0 +1,223 @@
+"""Complexity: random games against exact expectations, stopping rules, counts of deals, and the experiment."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_env import State
+from ddz_env.rules import PRESETS
+from training.arena.errors import InvalidExperimentError, SettingsMismatchError
+from training.complexity import counting
+from training.complexity.board_games import board_playouts, load_game
+from training.complexity.playouts import playouts
+from training.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
+from training.experiments import complexity, tree_size
+from training.experiments.complexity import DEALS, ComplexityOptions, deal_state, eleven_numbers, run_complexity
+from training.experiments.experiment import read_saved
+from training.experiments.full_branching import count_by_suit
+from training.experiments.plotting import can_plot
+
+TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
+LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, value_error=0.1, depth_error=5.0, processes=1)
+
+
+def expectation(state: State, by_cards: bool) -> tuple[float, float, float]:
+    """The exact mean reward of the landlord, length and sum of choices under uniform play."""
+    if state.is_over:
+        return 2 * state.returns("win")[0] / abs(2 * state.returns("win")[0]), 0.0, 0.0
+    hand = state.hand().counts
+    moves = state.legal_moves()
+    weights = [
+        math.prod(map(math.comb, hand, move.cards.counts)) if by_cards and not move.is_pass else 1 for move in moves
+    ]
+    found = np.zeros(3)
+    for move, weight in zip(moves, weights, strict=True):
+        after = state.copy()
+        after.step(move)
+        found += weight / sum(weights) * np.array(expectation(after, by_cards))
+    reward, length, choices = found
+    return float(reward), float(length + 1), float(choices + sum(weights))
+
+
+@pytest.mark.parametrize("counted", ["moves", "cards"])
+def test_random_games_have_the_exact_expectations_of_uniform_play(counted: str) -> None:
+    games = 20_000
+    found = playouts([TINY], games, seed=1, counting=counted)
+    exact = expectation(TINY, counted == "cards")
+    for samples, mean in zip((found.rewards, found.lengths, found.choices), exact, strict=True):
+        assert abs(samples.mean() - mean) < 4.5 * samples.std() / math.sqrt(games)
+
+
+def test_the_two_countings_differ_where_a_hand_holds_several_of_a_rank() -> None:
+    assert expectation(TINY, False) != expectation(TINY, True)
+    assert count_by_suit(TINY) > len(TINY.legal_moves())
+
+
+def test_games_may_be_played_in_pieces() -> None:
+    states = [State.new(1, "botzone", deal) for deal in range(3)]
+    whole = playouts(states, 8, seed=5)
+    pieces = playouts(states, 5, seed=5), playouts(states, 3, seed=5, first=5)
+    for name in whole._fields:
+        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(piece, name) for piece in pieces]))
+
+
+def test_an_unknown_counting_is_refused() -> None:
+    with pytest.raises(InvalidExperimentError, match="moves"):
+        playouts([TINY], 1, 0, counting="move")
+
+
+def test_stopping_rules_are_their_definitions() -> None:
+    samples = np.random.default_rng(3).normal(2, 1, 600)
+    adjacent, errors = adjacent_means_stop(samples, 1e-3), standard_error_stop(samples, 0.05)
+    for count in (100, 101, 150, 599):
+        means = samples[:count].mean(), samples[: count - 1].mean()
+        assert adjacent[count - 1] == (abs(means[0] - means[1]) < 1e-3)
+    for count in (100, 300, 399, 401, 500, 600):
+        assert errors[count - 1] == (samples[:count].std(ddof=1) / math.sqrt(count) <= 0.05)
+    for rule in (adjacent_means_stop, standard_error_stop):  # games that all end alike
+        assert first_stop(rule(np.ones(200), 0.1)) == LEAST
+
+
+def test_both_tests_must_hold_at_once() -> None:
+    assert first_stop(np.array([True, False, True]), np.array([False, True, True])) == 3
+    assert first_stop(np.array([True, False]), np.array([False, True])) is None
+
+
+def test_rewards_of_one_stop_after_one_over_the_difference_whatever_they_are() -> None:
+    rewards = np.random.default_rng(1).choice([-1.0, 1.0], 2_000)
+    stop = first_stop(adjacent_means_stop(rewards, 1e-3))
+    assert stop is not None
+    assert 900 < stop < 1_100
+
+
+def test_distributions_of_a_small_deck_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = (3, 2)
+    monkeypatch.setattr(counting, "COPIES", copies)
+    cards = [rank for rank, count in enumerate(copies) for _ in range(count)]
+    by_cards = list(itertools.product(range(4), repeat=len(cards)))
+    wanted = (2, 1, 1)
+    dealt = [places for places in by_cards if tuple(map(places.count, range(3))) == wanted]
+
+    def by_rank(places: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted(zip(cards, places, strict=True)))
+
+    assert counting._placements(wanted, lambda _: 1) == len(set(map(by_rank, dealt)))
+    multinomial = counting._placements(
+        wanted, lambda held: math.factorial(sum(held)) // math.prod(map(math.factorial, held))
+    )
+    assert multinomial == len(dealt)
+    played = {
+        (by_rank(places), by_rank_played)
+        for places in dealt
+        for chosen in itertools.product((0, 1), repeat=len(cards))
+        for by_rank_played in [tuple(sorted(zip(cards, places, chosen, strict=True)))]
+    }
+    states = counting._placements(wanted, lambda held: math.prod(count + 1 for count in held))
+    assert states == len({marked for _, marked in played})
+
+
+def test_counts_are_the_thesis_s() -> None:
+    assert round(math.log10(counting.deals_by_cards()), 1) == 26.9
+    assert round(math.log10(counting.states_by_cards())) == 43
+    assert round(counting.tree_exponent(15, 72), 1) == 121.0  # the thesis prints 125
+    assert counting.deals_by_ranks() < counting.positions_by_ranks() < counting.states_by_ranks()
+    assert counting.positions_by_cards() < 4**54
+
+
+@pytest.mark.parametrize(("deal", "moves"), [("deal 1", 166), ("deal 2", 57), ("deal 3", 105)])
+def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int) -> None:
+    state = deal_state(deal)
+    assert [len(hand) for hand in DEALS[deal]] == [20, 17, 17]
+    held = [sum(state.hand(seat).counts[rank] for seat in range(3)) for rank in range(15)]
+    assert tuple(held) == PRESETS["botzone"].deck
+    assert len(state.legal_moves()) == moves
+
+
+@pytest.mark.parametrize(("deal", "moves"), [("deal 1", 319), ("deal 2", 43), ("deal 3", 201)])
+def test_43_is_bodies_by_rank_and_kickers_by_card_without_chains_but_450_and_229_are_not(deal: str, moves: int) -> None:
+    state = deal_state(deal)
+    hand, found = state.hand().counts, 0
+    for move in state.legal_moves():
+        if "chain" not in move.category:
+            left = [held - used for held, used in zip(hand, _body(move.cards.counts, move.kicker_counts), strict=True)]
+            found += math.prod(map(math.comb, left, move.kicker_counts))
+    assert found == moves
+
+
+def _body(cards: tuple[int, ...], kickers: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(all_of - ridden for all_of, ridden in zip(cards, kickers, strict=True))
+
+
+class Killed(Exception):
+    """Stands for a kill."""
+
+
+def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(complexity, "_PIECE", 200)
+    whole = run_complexity(LOOSE)
+
+    def kill(done: int, total: int) -> None:
+        if done == 7:
+            raise Killed
+
+    path = tmp_path / "complexity.csv"
+    with pytest.raises(Killed):
+        run_complexity(LOOSE, path, kill)
+    found = run_complexity(LOOSE, path)
+    assert len(whole.results) == 57
+    assert eleven_numbers([(one.iterations, one.value, one.depth) for one in found.results]) == eleven_numbers(
+        [(one.iterations, one.value, one.depth) for one in whole.results]
+    )
+    for one in found.results:
+        assert sum(one.lengths) == one.iterations
+        shortest = np.repeat(np.arange(len(one.lengths)) * complexity.BIN, one.lengths).mean()
+        assert shortest <= one.depth < shortest + complexity.BIN
+        assert one.error_iterations >= 100
+    with pytest.raises(SettingsMismatchError, match="difference"):
+        run_complexity(replace(LOOSE, difference=0.06), path)
+    tables = [table(read_saved(complexity.ChildResult, path)) for table in complexity.COMPLEXITY.tables.values()]
+    assert list(tables[0].lines[0]) == ["m", "43", "57"]
+    if can_plot():
+        complexity.plot_complexity(found, tmp_path / "figures.png")
+        assert (tmp_path / "figures.png").stat().st_size > 10_000
+
+
+def test_an_unknown_game_is_refused_before_a_file_is_made(tmp_path: Path) -> None:
+    with pytest.raises(InvalidExperimentError, match="deal 1"):
+        run_complexity(ComplexityOptions(only=("deal1",)), tmp_path / "no.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_reversi_and_awari_are_played_by_openspiel() -> None:
+    pytest.importorskip("pyspiel")
+    assert [len(complexity.first_moves(game)) for game in ("othello", "oware")] == [4, 6]
+    start = load_game("othello").new_initial_state()
+    found = board_playouts(start, 6, seed=1)
+    assert set(found.rewards) <= {-1.0, 0.0, 1.0}
+    assert 55 < found.lengths.mean() < 66
+    again = board_playouts(start, 2, seed=1, first=4)
+    assert list(again.lengths) == list(found.lengths[4:])
+
+
+def test_lengths_and_choices_of_games_are_those_of_the_states(tmp_path: Path) -> None:
+    saved = tree_size.run_tree_size(
+        tree_size.SizeOptions(only=("random, by moves", "random, by cards, no chains"), blocks=1, processes=1)
+    )
+    first, chainless = saved.results
+    states = [State.new(0, "botzone", deal) for deal in range(tree_size.BLOCK)]
+    played = playouts(states, tree_size.BLOCK, 0)
+    assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
+    assert first.log_products == pytest.approx(math.log10(np.exp(played.products).mean()), abs=1e-6)
+    assert first.log_product == pytest.approx((played.products / math.log(10)).mean(), abs=1e-6)
+    assert chainless.decisions > first.decisions
+    lines = {line.what: line for line in tree_size.compare_sizes(saved.results)}
+    assert lines["game tree, the thesis's own figures"].ours == "10^121.0"
+    assert float(lines["random, by moves: mean length"].ours) == pytest.approx(first.decisions / 100)

@@ -1,0 +1,199 @@
+"""Deal tendency: algorithm 1 on games, files of deals in the arena, and what the tables count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ddz_env import Rules, State
+from training.arena.duplicate import DealPlayer, GameRecord
+from training.arena.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
+from training.arena.results import read_results
+from training.arena.tendency import (
+    Judges,
+    counts,
+    deals_of_file,
+    judge_deals,
+    settled_at,
+    shares,
+    tendency_of,
+)
+from training.cli import app
+from training.experiments import tendency, tendency_savings
+from training.experiments.experiment import Saved
+from training.experiments.plotting import can_plot
+from training.experiments.tendency import TendencyOptions, TendencyResult, run_tendency
+from training.experiments.tendency_savings import SavingsOptions, SavingsResult, need, ratios, run_savings
+
+RULES_V_RULES = Judges(("rules",), ("rules",))
+"""The rule agent has no randomness, so both games of a deal are the same and every deal has a tendency."""
+
+
+def ddz(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def games(*winners: str) -> list[GameRecord]:
+    """The two games of a deal, by who won the first and the second."""
+    blank: dict[str, Any] = {name: 0 for name in GameRecord.__dataclass_fields__ if name not in ("fault_by", "fault")}
+    record = GameRecord(**{**blank, "a": "strong", "b": "weak"})
+    return [replace(record, seats=seats, winner=winner) for seats, winner in zip(("abb", "baa"), winners, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("winners", "leaning"),
+    [
+        (("landlord", "landlord"), "landlord"),
+        (("peasants", "peasants"), "peasants"),
+        (("landlord", "peasants"), "none"),  # the strong agent won both
+        (("peasants", "landlord"), "none"),  # the weak one did
+    ],
+)
+def test_a_deal_leans_to_the_side_that_wins_both_games(winners: tuple[str, str], leaning: str) -> None:
+    assert tendency_of(games(*winners)) == leaning
+
+
+def test_a_tendency_takes_both_games() -> None:
+    with pytest.raises(InvalidArenaError, match="two games"):
+        tendency_of(games("landlord", "landlord")[:1])
+
+
+def test_an_agent_against_itself_finds_a_tendency_in_every_deal() -> None:
+    judged = judge_deals(RULES_V_RULES, 12, first_deal=40)
+    assert counts(judged)["none"] == 0
+    assert {one.top_wins for one in judged} == {1}
+    state = State.new(0, "standard", judged[3].deal)
+    assert judged[3].hands == " ".join(str(state.hand(seat)) for seat in range(3))
+
+
+def test_agents_are_drawn_for_each_deal_whatever_was_judged_before() -> None:
+    judges = Judges(("rules", "random"), ("random", "random-staged"), seed=3)
+    pairs = [judges.pair(deal) for deal in range(40)]
+    assert set(pairs) == {(top, bottom) for top in judges.top for bottom in judges.bottom}
+    assert [judges.pair(deal) for deal in (7, 5)] == [pairs[7], pairs[5]]
+
+
+@pytest.mark.parametrize(
+    ("judges", "message"),
+    [
+        ({"top": ()}, "top and bottom"),
+        ({"rules": Rules.preset("bidding")}, "fixed landlord"),
+    ],
+)
+def test_judges_that_cannot_judge_are_refused(judges: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArenaError, match=message):
+        replace(RULES_V_RULES, **judges)
+
+
+def test_shares_and_where_they_settle() -> None:
+    leanings = ["none", "landlord", "peasants", "none"]
+    assert shares(leanings).tolist() == [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3, [0.5, 0.25, 0.25]]
+    assert settled_at(["none"] * 5 + ["landlord"] + ["none"] * 200, 1e-2) == 10  # 1/(9 * 10) > 0.01 > 1/(10 * 11)
+    assert settled_at(["none", "landlord"] * 20, 1e-2) is None
+
+
+def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) -> None:
+    path, played = tmp_path / "deals.csv", tmp_path / "games.csv"
+    shown = ddz(
+        "tendency", "--top", "rules", "--bottom", "random", "--deals", "40", "--processes", "1", "--out", str(path)
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "peasants" in shown.output
+    numbers = {lean: deals_of_file(path, lean, Rules(), 0) for lean in ("none", None)}
+    assert numbers[None] == list(range(40))
+    assert 30 < len(numbers["none"]) < 40
+    arena = ("arena", "random", "random-staged", "--deals", "39", "--processes", "1", "--no-timing")
+    chosen = ddz(*arena, "--deal-file", str(path), "--tendency", "none", "--out", str(played))
+    assert chosen.exit_code == 0, chosen.output
+    _, rows = read_results(played)
+    assert [int(row["deal"]) for row in rows[::2]] == numbers["none"][:39]
+    plain = DealPlayer(Rules(), 0, timing=False).play(numbers["none"][2], ("random", "random-staged"))
+    assert rows[4]["winner"] == plain[0].winner
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--tendency", "none"), "--deal-file"),
+        (("--tendency", "non", "--deal-file", "deals.csv"), "none"),
+        (("--deal-file", "deals.csv", "--seed", "1"), "--seed 0"),
+        (("--deal-file", "deals.csv", "--tendency", "none"), "no deal of tendency 'none'"),
+    ],
+)
+def test_a_deal_file_that_does_not_fit_is_refused(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge_deals(RULES_V_RULES, 2, Path("deals.csv"))
+    refused = ddz("arena", "random", "rules", *arguments)
+    assert refused.exit_code == 2
+    assert message in refused.stderr
+
+
+def test_a_file_of_deals_resumes_and_belongs_to_its_judges(tmp_path: Path) -> None:
+    path = tmp_path / "deals.csv"
+    first = judge_deals(RULES_V_RULES, 3, path)
+    assert judge_deals(RULES_V_RULES, 5, path)[:3] == first
+    assert len(read_results(path)[1]) == 5
+    with pytest.raises(SettingsMismatchError, match="bottom"):
+        judge_deals(Judges(("rules",), ("random",)), 5, path)
+
+
+def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(tmp_path: Path) -> None:
+    path = tmp_path / "tendency.csv"
+    options = TendencyOptions(only=("rules v random",), deals=6, processes=1)
+    saved = run_tendency(options, path)
+    alone = judge_deals(Judges(("rules",), ("random",)), 6)
+    assert [one.tendency for one in saved.results] == [one.tendency for one in alone]
+    with pytest.raises(InvalidExperimentError, match="policy v rules"):
+        run_tendency(replace(options, only=("policy v rule",)))
+    leanings = ["none"] * 5 + ["landlord"] * 3 + ["peasants"] * 2
+    results = [TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)]
+    made = Saved(results, {}, path)
+    line = tendency.tendency_table(made).lines[1]
+    assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]
+    if can_plot():
+        tendency.plot_tendency(made, tmp_path / "tendency.png")
+        assert (tmp_path / "tendency.png").stat().st_size > 5_000
+
+
+def test_the_games_needed_are_the_formula_s() -> None:
+    wins = np.array([[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]] * 20 + [[1, 1]] * 20, dtype=np.float64)
+    values = wins.mean(axis=1)
+    found = need(len(wins), values.sum(), (values**2).sum())
+    z = 1.959964 + 0.841621
+    assert found.mean == pytest.approx(values.mean())
+    assert found.duplicate == pytest.approx(2 * z**2 * values.var(ddof=1) / (values.mean() - 0.5) ** 2)
+    assert found.single == pytest.approx(z**2 * wins.mean() * (1 - wins.mean()) / (wins.mean() - 0.5) ** 2)
+
+
+def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many() -> None:
+    rng = np.random.default_rng(5)
+    results = [
+        SavingsResult("search 200 v 100", deal, "none", "none", *(2 * [int(rng.random() < 0.7)]))
+        if deal % 2
+        else SavingsResult("search 200 v 100", deal, "landlord", "none", 1, 0)
+        for deal in range(2_000)
+    ]
+    near, far = ratios(results, "near"), ratios(results, "far")
+    # Half the deals add no difference: twice the lead on those without tendency, and twice the variance of a deal.
+    assert near[0].low < 0.5 * (0.21 / 0.23) + 0.1
+    assert near[0].mean == pytest.approx(0.21 / 0.04 / ((0.105 + 0.01) / 0.01), rel=0.25)
+    assert near[1].mean == pytest.approx((0.21 / 0.04) / (0.24 / 0.01), rel=0.25)
+    assert [interval.mean for interval in far] == [1.0, 1.0]
+
+
+def test_savings_are_of_the_games_that_the_pair_played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tendency_savings, "PAIRS", {"search 200 v 100": ("rules", "random")})
+    monkeypatch.setattr(tendency_savings, "JUDGED_BY", ("rules v random", "rules v random"))
+    saved = run_savings(SavingsOptions(deals=8, first_deal=0, processes=1), tmp_path / "savings.csv")
+    alone = judge_deals(Judges(("rules",), ("random",)), 8)
+    assert [(one.near, one.far) for one in saved.results] == [(one.tendency, one.tendency) for one in alone]
+    assert [one.as_landlord + one.as_peasants for one in saved.results] == [one.top_wins for one in alone]
+    table = tendency_savings.savings_table(saved)
+    assert table.lines[0][:4] == ("search 200 v 100", "all", "all", "100")

@@ -28,6 +28,16 @@ KEY = ("deal", "a", "b")
 _STANDARD = Rules()
 
 
+def rule_settings(rules: Rules) -> dict[str, Any]:
+    """Rules in the settings of a file: their name, and as they differ from the default."""
+    different = {
+        field.name: getattr(rules, field.name)
+        for field in dataclasses.fields(Rules)
+        if getattr(rules, field.name) != getattr(_STANDARD, field.name)
+    }
+    return {"name": rules.name, **different}
+
+
 @dataclass(frozen=True)
 class Arena:
     """What results depend on.
@@ -99,16 +109,11 @@ class Arena:
 
     def settings(self) -> dict[str, Any]:
         """What a results file must agree on before it is resumed; rules as they differ from the default."""
-        rules = {
-            field.name: getattr(self.rules, field.name)
-            for field in dataclasses.fields(Rules)
-            if getattr(self.rules, field.name) != getattr(_STANDARD, field.name)
-        }
         return {
             "version": __version__,
             "agents": list(self.agents),
             **({"names": list(self.names)} if self.names else {}),
-            "rules": {"name": self.rules.name, **rules},
+            "rules": rule_settings(self.rules),
             "seed": self.seed,
             "timing": self.timing,
             "time_limit": self.time_limit,

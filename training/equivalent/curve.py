@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from training.arena.errors import InvalidExperimentError
+from training.equivalent.tallies import Tallies
 
 OCTAVE = 32
 """Points of the grid for each doubling of the iterations."""
@@ -37,33 +37,6 @@ _MARGIN = 3
 _SLOPES = np.geomspace(0.05, 1.6, 14)
 _USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
 """Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
-
-
-class Tally(NamedTuple):
-    """Duplicate deals against a search with some number of iterations.
-
-    Attributes:
-        ahead: Deals on which the agent did better than the search.
-        behind: Deals on which it did worse.
-        even: Deals that say nothing.
-    """
-
-    ahead: int = 0
-    behind: int = 0
-    even: int = 0
-
-    def __add__(self, other: object) -> Tally:
-        """The deals of both."""
-        return Tally(*map(sum, zip(self, other, strict=True))) if isinstance(other, Tally) else NotImplemented
-
-    @property
-    def deals(self) -> int:
-        """All of them."""
-        return sum(self)
-
-
-Tallies = Mapping[int, Tally]
-"""What has been played, by the iterations of the search."""
 
 
 class Bounds(NamedTuple):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -112,6 +113,14 @@ class DuelWorker:
     def close(self) -> None:
         """Release the agents."""
         self._player.close()
+
+
+@contextmanager
+def here(ladder: Ladder) -> Iterator[Play]:
+    """What plays the deals of a ladder in this process, and keeps none of them."""
+    asked = itertools.count()
+    with closing(DuelWorker(ladder)) as worker:
+        yield lambda budgets: [worker.play((next(asked), many)).sign for many in budgets]
 
 
 @contextmanager

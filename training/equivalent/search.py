@@ -22,7 +22,8 @@ import numpy as np
 from ddz_env.options import Options, Range
 from training.arena.errors import InvalidExperimentError
 from training.arena.statistics import Interval, normal_interval, within
-from training.equivalent.curve import Bounds, Posterior, Tallies, Tally, posterior
+from training.equivalent.curve import Bounds, Posterior, posterior
+from training.equivalent.tallies import Tallies, Tally
 
 Play = Callable[[Sequence[int]], Sequence[int]]
 """Plays one deal against each of these numbers of iterations: 1 where the agent did better, -1 where it did worse, 0
@@ -125,9 +126,10 @@ class _Played:
     def __call__(self, budgets: Sequence[int]) -> int:
         """By how many deals the agent was ahead."""
         found = self._play(budgets)
-        for many, count in Counter(zip(budgets, found, strict=True)).items():
-            tally = Tally(*(count * (many[1] == sign) for sign in (1, -1, 0)))
-            self.tallies[many[0]] = self.tallies.get(many[0], Tally()) + tally
+        for (many, sign), count in Counter(zip(budgets, found, strict=True)).items():
+            counts = list(self.tallies.get(many, Tally()))
+            counts[(1, -1, 0).index(sign)] += count
+            self.tallies[many] = Tally(*counts)
         return sum(found)
 
     @property

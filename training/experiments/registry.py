@@ -30,6 +30,9 @@ EXPERIMENTS = {
     "training-seeds": "training_seeds:TRAINING_SEEDS",
     "win-rate": "win_rate:WIN_RATE",
     "bidders": "bidders:BIDDERS",
+    "equivalents": "equivalents:EQUIVALENTS",
+    "equivalent-known": "equivalent_known:KNOWN",
+    "equivalent-simulated": "equivalent_simulated:SIMULATED",
     "holdem": "holdem:HOLDEM",
 }
 """Module and object by the experiment's name, in the order of the help."""

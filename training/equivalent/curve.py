@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from training.arena.errors import InvalidExperimentError
 from training.equivalent.tallies import Tallies
 
-OCTAVE = 32
+OCTAVE = 16
 """Points of the grid for each doubling of the iterations."""
 NEAR = 2.0
 """Octaves around the equivalent from which deals count in the end."""
@@ -34,7 +34,7 @@ _ENOUGH = 60
 """Decisive deals nearer than that, from which on those farther away are left out."""
 _MARGIN = 3
 """Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
-_SLOPES = np.geomspace(0.05, 1.6, 14)
+_SLOPES = np.geomspace(0.05, 1.6, 10)
 _USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
 """Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
 

@@ -199,16 +199,17 @@ def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | N
     played, where = _Played(play), bounds or Bounds(options.least, options.most)
     cap = min(options.most, max(options.first, options.least, bounds.lower if bounds else 0))
     while True:
-        known = posterior(played.tallies, where)
-        if played.deals >= options.deals or (played.tallies and _narrow(known, options)):
+        known = posterior(played.tallies, where, near=False)
+        if played.deals >= options.deals or _beyond(known, played, options):
             break
-        if beyond := _beyond(known, played, options):
-            return played.found(known, beyond=beyond)
+        if played.tallies and _narrow(known, options) and _narrow(posterior(played.tallies, where), options):
+            break
         block = min(max(options.block, played.deals // 3), options.deals - played.deals)
         budgets = _budgets(known, block, options.least, cap)
         played(budgets)
         cap = min(options.most, max(cap, _RAMP * max(budgets)))
-    return played.found(known, beyond=_beyond(known, played, options))
+    beyond = _beyond(known, played, options)
+    return played.found(known if beyond else posterior(played.tallies, where), beyond=beyond)
 
 
 def _budgets(known: Posterior, block: int, least: int, most: int) -> list[int]:

@@ -151,9 +151,9 @@ def run_simulated(
     methods: tuple[Method, ...] = ("sequential", "binary")
     tasks = {
         (curve, method, batch): (curve, method, batch)
+        for batch in range(batches)
         for method in methods
         for curve in CURVES
-        for batch in range(batches)
     }
     start = functools.partial(SimulationWorker, options)
     return kept(store, store.fill(tasks, start, options.processes, on_progress))

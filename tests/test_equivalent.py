@@ -184,7 +184,7 @@ def test_the_command_finds_one(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
-    assert "50 games" in result.output
+    assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
     binary = CliRunner().invoke(
         app, ["equivalent", "random", "--method", "binary", "--upper", "4", "--deals", "2", "--processes", "1"]

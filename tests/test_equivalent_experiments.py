@@ -180,7 +180,7 @@ def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
     (again,) = run_equivalents(options, path).results
     assert again.played == first[0].played
     assert len(path.read_text().splitlines()) == 3
-    with pytest.raises(InvalidExperimentError, match="no agent 'ruels'"):
+    with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
         run_equivalents(EquivalentsOptions(only=("ruels",)))
 
 

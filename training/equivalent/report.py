@@ -18,5 +18,6 @@ def found_table(ladder: Ladder, found: Found) -> Table:
         note = f"Not even the search at the edge is its equal: {found.text()}."
     else:
         note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
-    title = f"Monte Carlo equivalent · {found.games} games · {ladder.rules.name} rules · seed {ladder.seed}"
+    deals = f"{found.iterations.count} duplicate deals"
+    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
     return Table(title, header, lines, note)

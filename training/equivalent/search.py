@@ -85,11 +85,6 @@ class Found:
     tallies: Tallies
     beyond: int = 0
 
-    @property
-    def games(self) -> int:
-        """Games played with a fixed landlord: two a deal."""
-        return 2 * self.iterations.count
-
     def text(self) -> str:
         """As tables have it: the equivalent, or between what and how the agent did there.
 
@@ -111,7 +106,7 @@ def _iterations_text(value: float) -> str:
 
 
 def wins(tally: Tally) -> Interval:
-    """The agent's share of the games of duplicate deals with a fixed landlord."""
+    """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
     return within(normal_interval(values), 0.0, 1.0)
 

@@ -91,7 +91,7 @@ class SimulatedResult:
     """
 
     curve: str
-    method: Method
+    method: str
     batch: int
     searches: int
     covered: int

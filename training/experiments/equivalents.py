@@ -245,10 +245,21 @@ def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
             wins_text = "–" if result.agent == result.against else f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
             other = second[key].found.text() if key in second else ""
             lines.append(
-                (rules, result.name, str(rank), wins_text, result.found.text(), other, str(result.found.games))
+                (
+                    rules,
+                    result.name,
+                    str(rank),
+                    wins_text,
+                    result.found.text(),
+                    other,
+                    str(result.found.iterations.count),
+                )
             )
-    header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "games")
-    note = f"Equivalents with 95 % intervals; games: against the first search. {_correlation(first)}{_how(saved)}"
+    header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
+    note = (
+        "Equivalents with 95 % intervals; deals: against the first search, two games each. "
+        f"{_correlation(first)}{_how(saved)}"
+    )
     return Table("Monte Carlo equivalents", header, lines, note)
 
 

@@ -16,6 +16,7 @@ from training.cli.botzone import botzone_bot, botzone_bundle, botzone_log, botzo
 from training.cli.console import FriendlyGroup
 from training.cli.demo import demo
 from training.cli.docs import docs
+from training.cli.equivalent import equivalent
 from training.cli.exploit import exploit
 from training.cli.export import export
 from training.cli.hand import hand
@@ -64,6 +65,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz botzone-match rules policy rules --game FightTheLandlord2 --out match.json",
     ),
     demo: ("ddz demo --minutes 2 --out demo-report",),
+    equivalent: (
+        "ddz equivalent rules",
+        "ddz equivalent policy --search rollout --most 10000 --out policy.csv",
+        "ddz equivalent rlcard-rule --method binary --upper 100 --deals 100",
+    ),
     exploit: (
         "ddz exploit policy --out runs/policy --minutes 60",
         "ddz exploit rules --out runs/rules --side landlord --updates 200",

@@ -1,0 +1,205 @@
+"""Monte Carlo equivalents: the curve, both ways to find one, the games behind them, and the command."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ddz_env.errors import InvalidAgentOptionError
+from training.arena.errors import InvalidExperimentError, SettingsMismatchError
+from training.cli import app
+from training.equivalent.curve import Bounds, posterior
+from training.equivalent.playing import Duel, Ladder, duel_store, playing
+from training.equivalent.search import (
+    Play,
+    SequentialOptions,
+    binary_search,
+    initial_bounds,
+    sequential_search,
+)
+from training.equivalent.tallies import Tally, as_text, of_text
+from training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
+
+
+def sure(truth: int) -> tuple[list[int], Play]:
+    """Deals that the stronger one always takes, and the budgets that are asked for."""
+    asked: list[int] = []
+
+    def play(budgets: object) -> list[int]:
+        asked.extend(budgets)  # type: ignore[call-overload]  # a sequence of whole numbers
+        return [int(np.sign(truth - many)) for many in budgets]  # type: ignore[attr-defined]
+
+    return asked, play
+
+
+@pytest.mark.parametrize("truth", [1, 3, 64, 99, 100])
+def test_binary_search_ends_at_the_answer(truth: int) -> None:
+    asked, play = sure(truth)
+    assert binary_search(play, Bounds(1, 100), 1).iterations.mean == truth
+    assert len(asked) <= 7
+
+
+def test_binary_search_ends_where_nothing_is_left() -> None:
+    """As printed, algorithm 4 asks for the lower of two neighbours for ever."""
+    for truth, answer in ((0, 1), (1000, 100)):
+        _, play = sure(truth)
+        assert binary_search(play, Bounds(1, 100), 1).iterations.mean == answer
+
+
+def test_initial_bounds_double_until_the_search_is_not_worse() -> None:
+    asked, play = sure(700)
+    bounds, tallies = initial_bounds(play, Bounds(1, 100), 3, np.random.default_rng(0))
+    assert bounds.lower < 700 <= bounds.upper < 2 * 700 * 1.1
+    assert asked[:3] == [100] * 3
+    assert asked[::3] == [*tallies]
+    assert all(2 * a <= b <= 2.1 * a for a, b in zip(asked[::3], asked[3::3], strict=False))
+    assert initial_bounds(sure(10**9)[1], Bounds(1, 100), 1, np.random.default_rng(0), most=5000)[0].upper == 5000
+
+
+def test_the_curve_finds_the_place_where_both_are_equal() -> None:
+    """Odds of 3 to 1 an octave below and of 1 to 3 an octave above: the middle, and a slope of log 3."""
+    known = posterior({200: Tally(300, 100), 800: Tally(100, 300)}, Bounds(1, 10_000))
+    assert 2 ** known.quantile(0.5) == pytest.approx(400, rel=0.02)
+    width = known.quantile(0.975) - known.quantile(0.025)
+    assert width == pytest.approx(2 * 1.96 / (math.log(3) * math.sqrt(800 * 0.1875)), rel=0.15)
+
+
+def test_even_deals_say_nothing_and_far_ones_nothing_in_the_end() -> None:
+    near = {300: Tally(40, 20), 500: Tally(20, 40)}
+    known = posterior(near, Bounds(1, 10_000))
+    for more in ({400: Tally(even=900)}, {9: Tally(100, 4)}):
+        assert posterior({**near, **more}, Bounds(1, 10_000)).quantile(0.5) == pytest.approx(known.quantile(0.5))
+    assert posterior({9: Tally(100, 4)}, Bounds(1, 10_000)).quantile(0.025) > 3.5
+
+
+@pytest.mark.parametrize("truth", [4, 700, 60_000])
+def test_the_sequential_test_finds_an_equivalent_without_bounds(truth: int) -> None:
+    play = CURVES["steep"].world(truth, np.random.default_rng(5))
+    found = sequential_search(play, SequentialOptions(deals=1500))
+    assert found.iterations.low < truth < found.iterations.high
+    assert found.iterations.mean == pytest.approx(truth, rel=0.5)
+    assert not found.beyond
+
+
+def test_it_ends_when_the_interval_is_narrow() -> None:
+    play = CURVES["steep"].world(700, np.random.default_rng(5))
+    found = sequential_search(play, SequentialOptions(precision=2))
+    assert found.iterations.high / found.iterations.low <= 4
+    assert found.iterations.count < 1000
+
+
+def test_it_climbs_by_steps_of_four() -> None:
+    largest = 0
+    asked, play = sure(50_000)
+    sequential_search(play, SequentialOptions(deals=200))
+    for many in asked:
+        assert many <= 4 * max(largest, 16)
+        largest = max(largest, many)
+    assert largest > 50_000
+
+
+@pytest.mark.parametrize(("truth", "edge", "text"), [(10**7, 1000, "> 1,000"), (0.001, 1, "< 1")])
+def test_what_is_beyond_the_edge_is_said_with_the_wins_there(truth: float, edge: int, text: str) -> None:
+    play = CURVES["steep"].world(truth, np.random.default_rng(5))
+    found = sequential_search(play, SequentialOptions(most=1000))
+    tally = found.tallies[edge]
+    share = (tally.ahead + tally.even / 2) / tally.deals
+    assert found.text() == f"{text} (wins {100 * share:.1f} %)"
+
+
+def test_intervals_cover_and_need_fewer_games() -> None:
+    """Of simulated searches; ``ddz reproduce equivalent-simulated`` has ten thousand."""
+    results = run_simulated(SimulatedOptions(searches=200, deals=300, step_deals=150, processes=1)).results
+    for method in ("sequential", "binary"):
+        mine = [result for result in results if result.method == method]
+        searches = sum(result.searches for result in mine)
+        covered = sum(result.covered for result in mine)
+        assert 0.9 * searches <= covered
+        assert covered < searches  # an interval that never misses would be too wide
+    games = {
+        method: sum(result.deals for result in results if result.method == method)
+        for method in ("sequential", "binary")
+    }
+    assert 2 * games["sequential"] < games["binary"]
+
+
+@pytest.mark.long
+def test_ten_thousand_simulated_searches() -> None:
+    saved = run_simulated(SimulatedOptions())
+    for method in ("sequential", "binary"):
+        mine = [result for result in saved.results if result.method == method]
+        assert sum(result.searches for result in mine) == 10_000
+        assert sum(result.covered for result in mine) >= 9_000
+    for line in simulated_table(saved).lines:
+        if line[:2] == ("all", "sequential"):
+            assert float(line[4]) == pytest.approx(1, abs=0.05)
+
+
+def test_tallies_are_written_and_read() -> None:
+    tallies = {64: Tally(1, 2, 3), 7: Tally(0, 0, 9)}
+    assert of_text(as_text(tallies)) == tallies
+
+
+# --- Games ------------------------------------------------------------------------------------------------------------
+
+LADDER = Ladder("random", "isuct:exploration=0.7")
+
+
+def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "duels.csv"
+    with playing(LADDER, duel_store(LADDER, path)) as play:
+        first = play([2, 2, 5])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])  # cut off in the last line
+    with playing(LADDER, duel_store(LADDER, path)) as play:
+        assert play([2, 2, 5]) == first
+    assert path.read_bytes() == whole
+    assert [duel.deal for duels in duel_store(LADDER, path).found.values() for duel in duels] == [0, 1, 2]
+    with pytest.raises(SettingsMismatchError, match="seed"):
+        duel_store(LADDER._replace(seed=1), path)
+
+
+def test_an_agent_is_ahead_where_it_wins_more() -> None:
+    """A search of many iterations against one of a single one."""
+    strong = Ladder("isuct:iterations=400")
+    with playing(strong, duel_store(strong)) as play:
+        assert sum(play([1] * 12)) > 4
+    assert [Duel(0, 1, share).sign for share in (1.0, 0.5, 0.0)] == [1, 0, -1]
+
+
+def test_searches_that_count_no_iterations_are_refused() -> None:
+    with pytest.raises(InvalidAgentOptionError, match="must not name its iterations"):
+        Ladder("random", "isuct:iterations=5").check()
+    with pytest.raises(InvalidAgentOptionError, match="no option 'iterations'"):
+        Ladder("random", "policy").check()
+
+
+def test_the_command_finds_one(tmp_path: Path) -> None:
+    path = tmp_path / "random.csv"
+    arguments = ["equivalent", "random", "--deals", "25", "--most", "50", "--processes", "1", "--out", str(path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "isuct plays as strongly as random with" in " ".join(result.output.split())
+    assert "25 duplicate deals" in result.output
+    assert len(path.read_text().splitlines()) == 27
+    binary = CliRunner().invoke(
+        app, ["equivalent", "random", "--method", "binary", "--upper", "4", "--deals", "2", "--processes", "1"]
+    )
+    assert binary.exit_code == 0, binary.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "ternary"], "method"),
+        (["--lower", "50", "--upper", "9"], "not above upper=9"),
+    ],
+)
+def test_wrong_options_are_named(options: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, ["equivalent", "random", *options])
+    assert isinstance(result.exception, (InvalidExperimentError, SystemExit))
+    assert message in str(result.exception) + result.output

@@ -1,0 +1,202 @@
+"""Equivalents as experiments: agents, agents without a part of what they know, and searches that are known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from agents.neural.agent import PolicyAgent
+from agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
+from agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
+from agents.neural.shipped import shipped_policy_path
+from agents.neural.stored_policy import read_policy
+from agents.rule_agent.agent import RulesAgent
+from agents.rule_agent.knowledge import Rule, RulesWithoutAgent, hide_few_cards
+from ddz_env import State
+from ddz_env.errors import InvalidAgentOptionError
+from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from training.arena.errors import InvalidExperimentError
+from training.experiments.equivalent_known import (
+    KnownOptions,
+    KnownResult,
+    draw_bounds,
+    known_table,
+    run_known,
+)
+from training.experiments.equivalents import (
+    KNOWLEDGE,
+    EquivalentResult,
+    EquivalentsOptions,
+    equivalents_table,
+    knowledge_table,
+    run_equivalents,
+)
+from training.experiments.experiment import Saved
+
+RNG = np.random.default_rng(0)
+
+
+def moves(state: State, *rules: Rule) -> list[str]:
+    """What the whole agent plays, and what it plays without each of these rules."""
+    agents = [RulesAgent(), *(RulesWithoutAgent(rule) for rule in rules)]
+    return [str(agent.act(state.view(), RNG)) for agent in agents]
+
+
+def test_without_control_a_solo_is_led_to_an_enemy_with_one_card() -> None:
+    state = State.from_hands(["45TT", "J", "7788"], check_sizes=False)
+    assert moves(state, "control", "bombs", "pass") == ["TT", "4", "TT", "TT"]
+
+
+def test_without_keeping_bombs_a_bomb_goes_as_a_quad() -> None:
+    assert moves(State.new(3), "bombs", "control", "pass") == ["5", "KKKK+45", "5", "5"]
+
+
+def test_without_following_lightly_only_what_helps_is_played() -> None:
+    state = State.from_hands(["3KK9", "4445", "67"], check_sizes=False)
+    state.step("3")
+    assert moves(state, "pass", "control", "bombs") == ["5", "pass", "5", "5"]
+
+
+def test_without_control_an_enemy_with_few_cards_seems_to_have_three() -> None:
+    state = State.from_hands(["3377J", "9", "44"], check_sizes=False)
+    view = state.view()
+    hidden = hide_few_cards(view.row, view.seat)
+    assert hidden.tolist() != view.row.tolist()
+    assert [int(hidden[28]) >> 8 * seat & 255 for seat in range(3)] == [5, 3, 3]
+    peasant = State.from_hands(["33", "9", "4"], check_sizes=False)
+    peasant.step("3")
+    row = peasant.view().row
+    assert [int(hide_few_cards(row, 1)[28]) >> 8 * seat & 255 for seat in range(3)] == [3, 1, 1]
+
+
+def test_each_rule_changes_some_moves_and_not_most() -> None:
+    """Over the games that the whole agent plays with itself."""
+    changed, decisions = dict.fromkeys(get_args(Rule), 0), 0
+    for seed in range(40):
+        state = State.new(seed)
+        while state.winner is None:
+            whole, *without = moves(state, *changed)
+            for rule, move in zip(changed, without, strict=True):
+                changed[rule] += move != whole
+            decisions += 1
+            state.step(whole)
+    for rule, count in changed.items():
+        assert 0 < count < decisions / 5, rule
+
+
+def test_a_blind_policy_does_not_read_its_input() -> None:
+    """With the input's columns at zero the whole policy computes the same first layer."""
+    stored = read_policy(shipped_policy_path())
+    history = stored.architecture.history
+    state = State.new(3)
+    words = np.empty(OBSERVATION_WORDS, np.uint64)
+    view = state.view()
+    write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), words)
+    columns = describe_observations(words.view(np.int8)[: OBSERVATION.size].reshape(1, -1), history)[0]
+    seen = 0
+    for name in get_args(Input):
+        layer, where = columns_of(name, history)
+        if layer != "trunk.0.weight":
+            continue
+        blank = columns.copy()
+        blank[where] = 0
+        whole, blind = stored.policy[layer], blinded(stored, name).policy[layer]
+        assert np.allclose(whole @ blank, blind @ columns, atol=1e-4), name
+        seen += where.stop - where.start
+    assert seen == columns.size
+
+
+def test_every_input_of_the_policy_can_be_switched_off() -> None:
+    names = [entry.name for entry in POLICY_INPUTS.inputs]
+    rest = ["rest-prospects" if entry.name == "prospects" else entry.name for entry in REST_INPUTS.inputs]
+    assert [*get_args(Input)] == names + rest
+    assert len(KNOWLEDGE) == len(get_args(Rule)) + len(names + rest)
+
+
+def test_a_blind_policy_plays_otherwise() -> None:
+    state, differs = State.new(5), False
+    whole, blind = PolicyAgent(), BlindPolicyAgent(input="hand")
+    while state.winner is None and not differs:
+        move = whole.act(state.view(), RNG)
+        differs = blind.act(state.view(), RNG) != move
+        state.step(move)
+    assert differs
+    with pytest.raises(InvalidAgentOptionError, match="input='hands'"):
+        BlindPolicyAgent(input="hands")
+
+
+# --- Experiments ------------------------------------------------------------------------------------------------------
+
+
+def result(name: str, agent: str, iterations: float, *, wins: float = 0.5, beyond: int = 0) -> EquivalentResult:
+    """An equivalent that is known within a factor of two."""
+    ends = iterations / 2, iterations * 2
+    played = ("100:6/2/2",)
+    against = KNOWLEDGE.get(name, ("", "rules"))[1]
+    return EquivalentResult(name, agent, "half-deck", "isuct", iterations, *ends, beyond, played, against, wins, 0.02)
+
+
+SAVED = Saved(
+    [
+        result("rules", "rules", 1200.0),
+        result("random", "random", 4.0, wins=0.1),
+        result("policy", "policy", 5000.0, wins=0.6, beyond=1),
+        result("rules without control", "rules-without:rule=control", 600.0, wins=0.46),
+    ],
+    {"deals": 10},
+)
+
+
+def test_agents_are_ranked_by_their_wins_against_the_rule_agent() -> None:
+    table = equivalents_table(SAVED)
+    assert [line[1:5] for line in table.lines] == [
+        ("policy", "1", "60.0 ±2.0", "> 100 (wins 70.0 %)"),
+        ("rules", "2", "–", "1,200 (600–2,400)"),
+        ("random", "3", "10.0 ±2.0", "4.0 (2.0–8.0)"),
+    ]
+
+
+def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
+    (line,) = knowledge_table(SAVED).lines
+    far = 2 ** math.sqrt(2)
+    assert line[2:6] == (
+        "1,200 (600–2,400)",
+        "600 (300–1,200)",
+        f"0.50 ({0.5 / far:.2f} to {0.5 * far:.2f})",
+        "46.0 ±2.0",
+    )
+
+
+def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "equivalents.csv"
+    options = EquivalentsOptions(only=("random",), deals=20, most=8, rung_deals=2, processes=1)
+    first = run_equivalents(options, path).results
+    assert [one.name for one in first] == ["random"]
+    assert first[0].found.iterations.count == 20
+    (again,) = run_equivalents(options, path).results
+    assert again.played == first[0].played
+    assert len(path.read_text().splitlines()) == 3
+    with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
+        run_equivalents(EquivalentsOptions(only=("ruels",)))
+
+
+def test_bounds_are_drawn_on_both_sides() -> None:
+    rng = np.random.default_rng(1)
+    drawn = np.array([draw_bounds(800, rng) for _ in range(400)])
+    assert drawn.min(axis=0).tolist() == pytest.approx([100, 800], abs=60)
+    assert drawn.max(axis=0).tolist() == pytest.approx([800, 6400], abs=60)
+
+
+def test_known_searches_are_recovered_and_told(tmp_path: Path) -> None:
+    options = KnownOptions(known=(2,), repetitions=2, deals=10, processes=1)
+    saved = run_known(options, tmp_path / "known.csv")
+    assert [(one.lower <= 2 <= one.upper, one.deals) for one in saved.results] == [(True, 10)] * 2
+    both = run_known(KnownOptions(known=(2,), method="binary", repetitions=1, step_deals=2, processes=1), saved.path)
+    assert [one.method for one in both.results] == ["sequential", "sequential", "binary"]
+    ones = [KnownResult(500, "sequential", 60, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
+    (line,) = known_table(Saved(ones, {})).lines
+    assert line[5:10] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")

@@ -138,7 +138,7 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
     moves = state.legal_moves()
     assert len(moves) > 248
     screen = io.StringIO()
-    Console(file=screen, width=80).print(moves_table(moves))
+    Console(file=screen, width=80).print(moves_table(state))
     lines = screen.getvalue().splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.engine.compiling import inline_kernel
+from ddz_env.engine.compiling import inline_kernel, kernel
 
 UNTRIED = 1e8
 """The score of a child that does not exist yet: above every other."""
@@ -37,7 +37,7 @@ class Tree(NamedTuple):
     movers: npt.NDArray[np.int64]
 
 
-@inline_kernel
+@kernel
 def new_tree(nodes: int, answers: int, levels: int) -> Tree:
     """A tree of the root alone, with room for so many nodes."""
     child, used = np.zeros((nodes, answers), np.int64), np.ones(1, np.int64)
@@ -76,7 +76,7 @@ def bring_up(tree: Tree, depth: int, worth: np.ndarray) -> None:
         tree.value[tree.path[level]] += worth[tree.movers[level]]
 
 
-@inline_kernel
+@kernel
 def at_root(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """Visits of each answer at the root and its mean payoff, both of shape ``[answers]``."""
     answers = tree.child.shape[1]

@@ -268,7 +268,16 @@ def test_every_rules_object_that_is_accepted_can_be_played_to_the_end() -> None:
             "bidding": str(rng.choice(["fixed", "once", "until-passed", "robbing"])),
             "all_decline": str(rng.choice(["redeal", "first-seat", "end"])),
         }
-        flags = ("half_deck", "two_jokers", "chain_from_quad", "bombs", "bombs_beat_rocket", "doubling", "open_hands", "showing")
+        flags = (
+            "half_deck",
+            "two_jokers",
+            "chain_from_quad",
+            "bombs",
+            "bombs_beat_rocket",
+            "doubling",
+            "open_hands",
+            "showing",
+        )
         options |= {name: bool(rng.integers(2)) for name in flags}
         try:
             batch = SelfPlayBatch(4, Rules(**options), seed=tried, threads=1)

@@ -109,7 +109,11 @@ def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPa
         state.step(typed[-1])
     assert typed == ["bid 1", "no bid", "bid 2"]
     state.step(read_move(state, "no"))
-    assert (asked(state), str(read_move(state, "yes")), say(state, read_move(state, "no"))) == ("show", "double", "no show")
+    assert (asked(state), str(read_move(state, "yes")), say(state, read_move(state, "no"))) == (
+        "show",
+        "double",
+        "no show",
+    )
     rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
     told = played(monkeypatch, *rules, typed=("h", "?", "no", "quit"))
     assert any("may call" in line or "may rob" in line for line in told)

@@ -139,7 +139,15 @@ def test_every_card_is_drawn_once(game: State) -> None:
         assert all(card.copy < game.rules.deck[card.rank] for card in cards)
 
 
-SUIT_RULES = ("standard", "mini", "half-deck", "perfect", AUCTION, ROBBING, Rules.preset("openspiel", all_decline="first-seat"))
+SUIT_RULES = (
+    "standard",
+    "mini",
+    "half-deck",
+    "perfect",
+    AUCTION,
+    ROBBING,
+    Rules.preset("openspiel", all_decline="first-seat"),
+)
 
 
 @pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules if isinstance(rules, str) else rules.name)

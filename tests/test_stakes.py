@@ -312,6 +312,8 @@ def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
     assert run_bidders(options, path).results == first.results
     with pytest.raises(DouDizhuError, match="two bidders"):
         run_bidders(BidderOptions(against=("payoff",)))
+    with pytest.raises(DouDizhuError, match="no auction"):
+        run_bidders(BidderOptions(rules="standard"))
 
 
 @pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])

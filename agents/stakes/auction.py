@@ -186,11 +186,12 @@ def search_auction(
                 expanded = tree.child[node, bid] == 0
                 node = go_down(tree, node, bid, depth, np.int64(row[SEAT]))
                 depth += 1
-            elif simulation == RANDOM:
-                state = advance(state)
-                bid = np.int64(select(options, below(mix(state), popcount(options))))
             else:
-                bid = _policy_bid(auction, world, row, rules, simulation == STAKE)
+                state = advance(state)
+                if simulation == RANDOM:
+                    bid = np.int64(select(options, below(mix(state), popcount(options))))
+                else:
+                    bid = _policy_bid(auction, world, row, rules, simulation == STAKE)
             running = _bid(row, bid, rules)
         _end(auction, world, row, simulation == STAKE, worth)
         bring_up(tree, depth, worth)

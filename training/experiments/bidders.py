@@ -35,7 +35,6 @@ from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import normal_interval
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
 
-RULES = "bidding,doubling=true,all_decline=end"
 FIRST_DEAL = 6_000_000
 PLAYER = "rules"
 
@@ -179,14 +178,18 @@ class BidderOptions(ParallelOptions):
         first_deal: Number of the first deal under the seed.
         worlds: Dealt worlds from which the payoff bidders count.
         against: Other pairings instead, as `A v B`; may be repeated.
-        rules: Rules with an auction.
+        rules: Rules with an auction, to which doubling is added; where all decline the deal ends.
     """
 
     deals: Annotated[int, Range(1)] = 1000
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
     worlds: Annotated[int, Range(1)] = 60
     against: tuple[str, ...] | None = None
-    rules: str = RULES
+    rules: str = "bidding"
+
+
+def _rules(options: BidderOptions) -> str:
+    return f"{options.rules},doubling=true,all_decline=end"
 
 
 class _BidWorker(Worker[int, list[BidderResult]]):
@@ -194,7 +197,7 @@ class _BidWorker(Worker[int, list[BidderResult]]):
 
     def __init__(self, options: BidderOptions, pairings: Sequence[tuple[str, str]]) -> None:
         self._options, self._pairings = options, pairings
-        self._rules, self._player, self._bidders = Rules.preset(options.rules), make_agent(PLAYER), Bidders()
+        self._rules, self._player, self._bidders = Rules.preset(_rules(options)), make_agent(PLAYER), Bidders()
 
     def play(self, deal: int) -> list[BidderResult]:
         table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
@@ -222,15 +225,18 @@ def run_bidders(
         on_progress: Told how many deals are done.
 
     Raises:
-        InvalidExperimentError: If a pairing cannot be read.
+        InvalidExperimentError: If a pairing cannot be read, or the rules have no auction.
+        InvalidRulesError: If there are no such rules.
         UnknownAgentError: If a bidder does not exist.
     """
     pairings = _pairings(options)
     agents = tuple(dict.fromkeys(spec for pair in pairings for spec in pair))
     for spec in agents:
         make_agent(spec)
+    if Rules.preset(_rules(options)).bidding == "fixed":
+        raise options.error(f"rules={options.rules!r} have no auction")
     settings = {
-        "experiment": "bidders", "seed": options.seed, "rules": options.rules, "worlds": options.worlds,
+        "experiment": "bidders", "seed": options.seed, "rules": _rules(options), "worlds": options.worlds,
         "player": PLAYER, "pairings": [" v ".join(pair) for pair in pairings],
     }  # fmt: skip
     store = ResultStore(BidderResult, path, settings, ("deal",), agents=agents, per_key=len(pairings))

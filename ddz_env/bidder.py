@@ -1,4 +1,4 @@
-"""Any agent with another's bids: one plays the cards, the other answers the auction and the doubling."""
+"""Any agent with another's bids: one plays the cards, the other calls, bids, shows its hand and doubles."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import numpy as np
 from ddz_env import Move
 from ddz_env.agent import Agent, Decision, act_batch, cheats, close, observe, reset
 from ddz_env.rules import Rules
-
-AUCTION = ("bid", "double")
-"""The stages that a bidder answers."""
+from ddz_env.view import AUCTION
 
 
 class WithBidder:

@@ -67,6 +67,8 @@ def check_covered(rules: Rules) -> None:
         lacking.append("bids")
     if rules.doubling:
         lacking.append("answers to doubling")
+    if rules.showing:
+        lacking.append("a shown hand")
     if rules.two_jokers:
         lacking.append("two jokers as kickers")
     if rules.kicker_repeat > 3:

@@ -35,7 +35,13 @@ from ddz_env.rules import Rules
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
-_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)}
+_CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
+_ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
+_SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
+_CHINESE = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "抢地主": BID_BASE + 2}
+_CHINESE |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
+_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE
+_WORDS |= {word: action for words in (_CALLED, _ROBBED, _SHOWN) for action, word in words.items()}
 _BIDS = [action_name(a) for a in range(BID_BASE, DOUBLE_BASE)]
 
 
@@ -287,7 +293,7 @@ class Move:
         """Read a move.
 
         Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR``, ``333+4``, ``♠3♥3``, ``pass``,
-        ``bid 2``, ``no bid``, ``double``.
+        ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show`` (double).
 
         Args:
             text: The move.  Kickers stand behind ``+``.
@@ -358,6 +364,30 @@ class Move:
         if rules is None:
             return f"Move({self.main}, {self.kickers})"
         return f"Move.parse({str(self)!r})"
+
+
+def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
+    """A completed move in the words of its rules.
+
+    Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
+    ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
+
+    Args:
+        history: ``(seat, move)``, oldest first.
+        number: Which of them.
+        rules: The rules.
+
+    Example:
+        >>> spoken([(0, Move.parse("bid 1")), (1, Move.parse("no bid"))], 1, Rules.preset("robbing"))
+        'no rob'
+    """
+    move = history[number][1]
+    before = {earlier.category for _, earlier in history[:number] if earlier.main not in (PASS, BID_BASE)}
+    if move.category == "bid" and rules.bidding == "robbing":
+        return (_ROBBED if "bid" in before else _CALLED)[move.main]
+    if move.category == "double" and rules.showing and "double" not in before:
+        return _SHOWN[move.main]
+    return str(move)
 
 
 def plain_move(move: object) -> Move:

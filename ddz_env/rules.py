@@ -29,7 +29,7 @@ STANDARD_CATEGORIES: tuple[str, ...] = tuple(
 )
 BOTZONE_CATEGORIES: tuple[str, ...] = (*STANDARD_CATEGORIES, "shuttle", "shuttle+solos", "shuttle+pairs")
 
-_Bidding = Literal["fixed", "once", "until-passed"]
+_Bidding = Literal["fixed", "once", "until-passed", "robbing"]
 _Decline = Literal["redeal", "first-seat", "end"]
 _Trios = Literal["any", "not-adjacent", "merge"]
 _BIDDING, _DECLINE, _TRIO = get_args(_Bidding), get_args(_Decline), get_args(_Trios)
@@ -46,8 +46,10 @@ R_BOTTOM_SIZE, R_OPEN_HANDS, R_DECK, R_BOMBS_BEAT_ROCKET, R_SPRING = range(12, 1
 RULE_WORDS = 17
 
 KICKER_TRIOS_ANY, KICKER_TRIOS_NOT_ADJACENT, KICKER_TRIOS_MERGE = 0, 1, 2
-BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED = 0, 1, 2
+BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED, BIDDING_ROBBING = range(4)
 DECLINE_REDEAL, DECLINE_FIRST_SEAT, DECLINE_END = 0, 1, 2
+DOUBLING_BIT, SHOWING_BIT = 1, 2
+"""Of the word ``R_DOUBLING``."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,12 @@ class Rules(Options):
         bombs: Whether four of a kind beats every other category.
         bombs_beat_rocket: Whether a bomb may even follow the rocket (OpenSpiel).
         bidding: ``"fixed"``: seat 0 is the landlord; ``"once"``: every seat speaks once; ``"until-passed"``:
-            until two seats in a row pass after a bid.
+            until two seats in a row pass after a bid; ``"robbing"``: one seat calls, the others may rob it of the
+            landlord's place, each time for twice the stake, and the caller may rob it back.
         all_decline: What happens when nobody bids: ``"redeal"``, ``"first-seat"`` becomes landlord at stake 1, or
             ``"end"``: the game ends with zero for all.
         doubling: A round after the landlord is known in which each seat may double.
+        showing: Whether the landlord, having taken up the landlord cards, may show its hand for twice the stake.
         open_hands: Everybody sees every hand (the perfect-information game).
         ambiguous_cards: What bare cards with several readings mean in :meth:`Move.parse <ddz_env.Move.parse>`:
             ``"ask"`` raises; ``"longest"`` takes the reading with the fewest kickers, then the lowest body, as the
@@ -107,6 +111,7 @@ class Rules(Options):
     bidding: _Bidding = "fixed"
     all_decline: _Decline = "redeal"
     doubling: bool = False
+    showing: bool = False
     open_hands: bool = False
     ambiguous_cards: Literal["ask", "longest"] = "ask"
     scoring: Literal["win", "stake", "botzone"] = "win"
@@ -137,6 +142,8 @@ class Rules(Options):
             raise InvalidRulesError(f"half_deck needs landlords that are dealt more than {_LARGEST_SMALL_HAND} cards")
         if self.bidding != "fixed" and (self.players != 3 or self.half_deck):
             raise InvalidRulesError("bidding needs three players and the full deck")
+        if self.showing and self.open_hands:
+            raise InvalidRulesError("showing needs hidden hands: with open_hands there is nothing to show")
 
     def replace(self, **changes: Any) -> Rules:
         """Return a copy with some fields changed.
@@ -167,7 +174,7 @@ class Rules(Options):
             R_BOMBS: self.bombs,
             R_BIDDING: _BIDDING.index(self.bidding),
             R_DECLINE: _DECLINE.index(self.all_decline),
-            R_DOUBLING: self.doubling,
+            R_DOUBLING: self.doubling * DOUBLING_BIT + self.showing * SHOWING_BIT,
             R_HALF_DECK: self.half_deck,
             R_HAND_SIZE: self.hand_size,
             R_BOTTOM_SIZE: self.bottom,
@@ -211,6 +218,7 @@ PRESETS: dict[str, Rules] = {
     for rules in (
         Rules(),
         Rules("bidding", bidding="once", scoring="stake"),
+        Rules("robbing", bidding="robbing", scoring="stake"),
         Rules("botzone", categories=(*STANDARD_CATEGORIES, "shuttle"), two_jokers=True, scoring="botzone"),
         Rules(
             "botzone2",

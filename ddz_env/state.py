@@ -29,7 +29,7 @@ from ddz_env.errors import (
 )
 from ddz_env.notation import Hand, Move, plain_move
 from ddz_env.rules import Rules
-from ddz_env.view import STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
 
@@ -164,7 +164,7 @@ class State:
 
     @property
     def stage(self) -> str:
-        """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
+        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
         return STAGE_NAMES[int(self._row[at.STAGE])]
 
     @property
@@ -335,7 +335,7 @@ class State:
         shown = ", ".join(map(str, legal[:12])) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
         hand = self.hand()
         missing = [RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b]
-        if self.stage in ("bid", "double") or move.main >= KICKER_BASE:
+        if self.stage in AUCTION or move.main >= KICKER_BASE:
             reason = f"the stage is {self.stage}"
         elif missing:
             reason = f"the hand {hand} has not enough {', '.join(missing)}"

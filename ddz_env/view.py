@@ -12,7 +12,7 @@ from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import pure_kernel
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.moves import all_moves
-from ddz_env.engine.score import stake
+from ddz_env.engine.score import is_shown, robs_of, stake
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
 from ddz_env.errors import InvalidDealError
@@ -28,7 +28,10 @@ ROLES = ("landlord", "peasant_down", "peasant_up")
 NO_ROLE = 3
 """The number of no role yet."""
 
-STAGE_NAMES = ("play", "kicker", "bid", "double", "over")
+STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
+
+AUCTION = ("bid", "double", "show")
+"""The stages before the cards are played, in which stakes are named."""
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
@@ -156,7 +159,7 @@ class View:
 
     @property
     def known_cards(self) -> Hand:
-        """Face-up landlord cards that the landlord still holds."""
+        """Face-up landlord cards that the landlord still holds; all of its cards once its hand is shown."""
         return Hand.from_word(int(self.row[at.KNOWN]))
 
     def played(self, seat: int) -> Hand:
@@ -175,7 +178,7 @@ class View:
 
     @property
     def stage(self) -> str:
-        """``play``, ``kicker``, ``bid``, ``double`` or ``over``."""
+        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
         return STAGE_NAMES[int(self.row[at.STAGE])]
 
     @property
@@ -184,6 +187,7 @@ class View:
         return int(self.row[at.TARGET]) == 0 and int(self.row[at.STAGE]) not in (
             at.STAGE_BID,
             at.STAGE_DOUBLE,
+            at.STAGE_SHOW,
             at.STAGE_OVER,
         )
 
@@ -203,12 +207,22 @@ class View:
 
     @property
     def highest_bid(self) -> int:
-        """The highest bid so far, 0 if none."""
+        """The highest bid so far, 0 if none; when robbing 1 once somebody has called."""
         return (int(self.row[at.BIDS]) >> 12) & 15
 
     @property
+    def robs(self) -> int:
+        """How often the landlord's place was robbed."""
+        return int(robs_of(self.row))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the landlord has shown its hand (its cards are :attr:`known_cards`)."""
+        return bool(is_shown(self.row))
+
+    @property
     def stake(self) -> int:
-        """Base times two for every bomb and rocket so far."""
+        """Base times two for every rob, for a shown hand, and for every bomb and rocket so far."""
         return int(stake(self.row))
 
     def legal_actions(self) -> list[int]:

@@ -51,6 +51,8 @@ GAMES: dict[str, str] = {
         "rollout:iterations=60,particles=0,simulation=random,candidates=4 --deals 2"
     ),
     "rollout bidding": "rollout:iterations=60,particles=30 rules --rules bidding --deals 2",
+    "robbing": "rules random --rules robbing,doubling=true,showing=true --deals 10",
+    "robbing payoff": "rules:bidder=payoff,bidder.worlds=20 rules --rules robbing,doubling=true,showing=true --deals 2",
 }
 """Arguments of ``ddz arena``."""
 

@@ -55,7 +55,7 @@ class Position:
 
     def game(self) -> Game:
         """The position as the reference has it."""
-        game = Game(self.deal, self.rules.replace(bidding="fixed", doubling=False), first=self.leader)
+        game = Game(self.deal, self.rules.replace(bidding="fixed", doubling=False, showing=False), first=self.leader)
         for move in self.moves:
             game.play(move)
         return game
@@ -69,7 +69,7 @@ def row_of(deal: Deal, rules: Rules, leader: int = 0) -> Row:
     row = np.zeros(layout.ROW_WORDS, np.uint64)
     for seat, hand in enumerate(deal):
         row[layout.HANDS + seat] = counts_to_word(hand)
-    start_game(row, rules.replace(bidding="fixed", doubling=False).words())
+    start_game(row, rules.replace(bidding="fixed", doubling=False, showing=False).words())
     row[layout.SEAT] = row[layout.OWNER] = leader
     return row
 

@@ -227,19 +227,24 @@ class Game:
         self.landlord = landlord
         self.seat = first
         self.spoken: list[tuple[int, int]] = []
+        self.robs = 0
+        self.caller: int | None = None
+        self.shown: bool | None = None
         self.doubles: dict[int, bool] = {}
         self.target: Target | None = None
         self.owner = first
         self.passes = 0
         self.played: list[tuple[int, Move]] = []
         self.winner: int | None = None
-        self.stage = "bid" if landlord is None else "double" if rules.doubling else "play"
+        self.stage = "bid" if landlord is None else self._stage_with_landlord()
 
     def legal_moves(self) -> list[Move]:
         """The legal moves of the seat to act, sorted; none when the game is over."""
+        if self.stage == "bid" and self.rules.bidding == "robbing":
+            return [(BID_BASE, ()), (BID_BASE + (1 if self.caller is None else 2), ())]
         if self.stage == "bid":
             return [(BID_BASE + bid, ()) for bid in range(4) if bid == 0 or bid > self.highest_bid()]
-        if self.stage == "double":
+        if self.stage in ("double", "show"):
             return [(DOUBLE_BASE, ()), (DOUBLE_BASE + 1, ())]
         if self.stage == "play":
             return moves_to_play(self.hands[self.seat], self.target, self.rules)
@@ -248,7 +253,10 @@ class Game:
     def play(self, move: Move) -> None:
         """Make a move that is legal."""
         if self.stage == "bid":
-            self._speak(move[0] - BID_BASE)
+            self._call_or_rob(move[0] != BID_BASE) if self.rules.bidding == "robbing" else self._bid(move[0] - BID_BASE)
+        elif self.stage == "show":
+            self.shown = move[0] == DOUBLE_BASE + 1
+            self.stage = "double" if self.rules.doubling else "play"
         elif self.stage == "double":
             self._answer(move[0] == DOUBLE_BASE + 1)
         elif move == PASS_MOVE:
@@ -263,7 +271,7 @@ class Game:
         """The highest bid so far, 0 if there is none."""
         return max((bid for _, bid in self.spoken), default=0)
 
-    def _speak(self, bid: int) -> None:
+    def _bid(self, bid: int) -> None:
         self.spoken.append((self.seat, bid))
         bids = [b for _, b in self.spoken]
         if self.rules.bidding == "once":
@@ -271,10 +279,27 @@ class Game:
         else:
             ended = bid == 3 or bids[-3:] == [0, 0, 0] or (bids[-2:] == [0, 0] and any(bids))
         self.seat = self._next_seat()
-        if not ended:
-            return
-        if any(bids):
-            self._make_landlord(next(seat for seat, b in self.spoken if b == max(bids)))
+        if ended:
+            self._end_auction(next((seat for seat, b in self.spoken if b == max(bids) > 0), None))
+
+    def _call_or_rob(self, wants: bool) -> None:
+        """One seat calls; those that have not declined may rob it once each; then it may rob its place back, once."""
+        seat, back = self.seat, self.seat == self.caller
+        if wants:
+            self.robs += self.caller is not None
+            self.caller, self.owner = seat if self.caller is None else self.caller, seat
+        self.spoken.append((seat, int(wants)))
+        silent = [s for s in ((seat + 1) % 3, (seat + 2) % 3) if s not in {spoke for spoke, _ in self.spoken}]
+        if silent:
+            self.seat = silent[0]
+        elif self.caller is not None and self.robs and not back:
+            self.seat = self.caller
+        else:
+            self._end_auction(None if self.caller is None else self.owner)
+
+    def _end_auction(self, winner: int | None) -> None:
+        if winner is not None:
+            self._make_landlord(winner)
         elif self.rules.all_decline == "first-seat":
             self._make_landlord(self.spoken[0][0])
         else:
@@ -283,7 +308,10 @@ class Game:
     def _make_landlord(self, seat: int) -> None:
         self.landlord = self.seat = self.owner = seat
         self.hands[seat] = together(self.hands[seat], self.bottom)
-        self.stage = "double" if self.rules.doubling else "play"
+        self.stage = self._stage_with_landlord()
+
+    def _stage_with_landlord(self) -> str:
+        return "show" if self.rules.showing else "double" if self.rules.doubling else "play"
 
     def _answer(self, doubled: bool) -> None:
         self.doubles[self.seat] = doubled
@@ -341,7 +369,7 @@ class Game:
         """What passes between the landlord and one peasant under ``stake``."""
         doublings = self.explosions() + self.is_spring()
         doublings += self.doubles.get(peasant, False) + self.doubles.get(self.landlord or 0, False)
-        return int(max(1, self.highest_bid()) * 2**doublings)
+        return int(max(1, self.highest_bid()) * 2 ** (doublings + self.robs + bool(self.shown)))
 
     def _weights(self, seat: int) -> float:
         """The sum of Botzone's weights of what a seat played (thesis, table 2.1)."""

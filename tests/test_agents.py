@@ -10,7 +10,7 @@ from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import WEIGHTS
-from ddz_env import PRESETS, Hand, Move, State, View
+from ddz_env import PRESETS, Hand, Move, Rules, State, View
 from ddz_env.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN
 from ddz_env.engine.words import add_hand, remove_hand
@@ -77,9 +77,9 @@ def test_random_is_uniform_over_whole_moves_and_staged_over_stages() -> None:
     assert set(staged) == set(moves)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [*PRESETS, "robbing,doubling=true,showing=true"])
 def test_permuting_the_hidden_cards_changes_no_move(preset: str) -> None:
-    if PRESETS[preset].open_hands:
+    if Rules.preset(preset).open_hands:
         pytest.skip("nothing is hidden")
     shuffle = np.random.default_rng(1)
     player = RandomAgent()

@@ -173,6 +173,7 @@ def test_nothing_but_named_errors_comes_out(entry: str) -> None:
         (lambda: Rules(deck="all"), InvalidRulesError, "deck='all' must be a list"),  # type: ignore[arg-type]
         (lambda: Rules(deck=(5, *(4,) * 12, 1, 1)), InvalidRulesError, r"deck\[0\]=5 must be a whole number"),
         (lambda: Rules(hand_size=None), InvalidRulesError, "hand_size=None must be"),  # type: ignore[arg-type]
+        (lambda: Rules(showing=True, open_hands=True), InvalidRulesError, "nothing to show"),
         (lambda: Rules(bidding="onc"), InvalidRulesError, "did you mean 'once'"),  # type: ignore[arg-type]
         (lambda: Rules(players=2, hand_size=2, bottom=1, half_deck=True), InvalidRulesError, "more than 3 cards"),
         (lambda: State.new(rules=None), InvalidRulesError, "choose from standard"),  # type: ignore[arg-type]
@@ -264,10 +265,19 @@ def test_every_rules_object_that_is_accepted_can_be_played_to_the_end() -> None:
             "categories": tuple(dict.fromkeys(["pass", "solo", *extra])),
             "kicker_repeat": int(rng.integers(1, 5)),
             "kicker_trios": str(rng.choice(["any", "not-adjacent", "merge"])),
-            "bidding": str(rng.choice(["fixed", "once", "until-passed"])),
+            "bidding": str(rng.choice(["fixed", "once", "until-passed", "robbing"])),
             "all_decline": str(rng.choice(["redeal", "first-seat", "end"])),
         }
-        flags = ("half_deck", "two_jokers", "chain_from_quad", "bombs", "bombs_beat_rocket", "doubling", "open_hands")
+        flags = (
+            "half_deck",
+            "two_jokers",
+            "chain_from_quad",
+            "bombs",
+            "bombs_beat_rocket",
+            "doubling",
+            "open_hands",
+            "showing",
+        )
         options |= {name: bool(rng.integers(2)) for name in flags}
         try:
             batch = SelfPlayBatch(4, Rules(**options), seed=tried, threads=1)

@@ -24,7 +24,7 @@ from training.arena.errors import InvalidArenaError
 from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
-from training.cli.dialogue import help_text, moves_by_kind, moves_table, read_move
+from training.cli.dialogue import asked, help_text, moves_by_kind, moves_table, read_move, say
 from training.cli.tables import results_table, short_names
 
 ROOT = typer.main.get_command(app)
@@ -100,6 +100,31 @@ def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch
     assert max(map(len, lines)) <= 80
 
 
+def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, typed = State.new(5, "robbing,showing=true"), []
+    for answer, words in (("yes", ["no call", "call"]), ("no", ["no rob", "rob"]), ("y", ["no rob", "rob"])):
+        assert words[0] in io_of(moves_table(state))
+        assert words[1] in help_text(asked(state))
+        typed.append(str(read_move(state, answer)))
+        state.step(typed[-1])
+    assert typed == ["bid 1", "no bid", "bid 2"]
+    state.step(read_move(state, "no"))
+    assert (asked(state), str(read_move(state, "yes")), say(state, read_move(state, "no"))) == (
+        "show",
+        "double",
+        "no show",
+    )
+    rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
+    told = played(monkeypatch, *rules, typed=("h", "?", "no", "quit"))
+    assert any("may call" in line or "may rob" in line for line in told)
+
+
+def io_of(table: object) -> str:
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(table)
+    return screen.getvalue()
+
+
 @pytest.mark.parametrize(
     ("stage", "text", "move"),
     [
@@ -138,7 +163,7 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
     moves = state.legal_moves()
     assert len(moves) > 248
     screen = io.StringIO()
-    Console(file=screen, width=80).print(moves_table(moves))
+    Console(file=screen, width=80).print(moves_table(state))
     lines = screen.getvalue().splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80

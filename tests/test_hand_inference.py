@@ -153,10 +153,12 @@ def test_weights_are_flattened_until_enough_deals_are_in_play() -> None:
     assert flat.weights == pytest.approx(sharp.weights**flat.exponent / (sharp.weights**flat.exponent).sum())
 
 
+SHOWN = "robbing,doubling=true,showing=true"
+
 # --- Reconstruction ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8)])
+@pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8), (SHOWN, 1)])
 def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int) -> None:
     """Oracle: replay the game itself and compare whole rows (all but the dealer's generator)."""
     state, rng = State.new(seed=seed, rules=preset), generator(seed)
@@ -172,6 +174,7 @@ def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int)
     weighed = np.ones(len(story.moves), np.bool_)
     story_log_likelihoods([recorder], story, true_particle(state), weighed, state.rules)
     plays = [(seat, move) for seat, move in state.history if move.category not in ("bid", "double")]
+    assert preset != SHOWN or state.view(0).is_shown
     assert [(seat, move) for seat, move, _ in recorder.asked] == plays
     assert len(rows) == len(plays) > 5
     for row, (_, _, seen) in zip(rows, recorder.asked, strict=True):
@@ -224,11 +227,11 @@ def test_a_half_built_move_is_no_part_of_the_story() -> None:
     assert (now.weights == before.weights).all()
 
 
-def test_answers_to_doubling_and_the_end_of_a_game_are_no_obstacle() -> None:
-    rules = Rules.preset("bidding", doubling=True)
-    state, agent = State.new(seed=3, rules=rules), RulesAgent()
+@pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])
+def test_answers_to_doubling_and_the_end_of_a_game_are_no_obstacle(preset: str) -> None:
+    state, agent = State.new(seed=3, rules=preset), RulesAgent()
     while not state.is_over:
-        state.step(agent.act(state.view(), generator()))
+        state.step("show" if state.stage == "show" else agent.act(state.view(), generator()))
         for seat in range(3):
             assert infer(state.view(seat), generator(), 20).weights.sum() == pytest.approx(1)
     assert {move.category for _, move in state.history} > {"bid", "double", "pass"}

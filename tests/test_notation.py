@@ -10,7 +10,7 @@ from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.cards import FULL_DECK, card_name, card_rank
 from ddz_env.errors import AmbiguousMoveError, DouDizhuError, InvalidHandError, InvalidMoveError
-from ddz_env.notation import counts_to_word, word_to_counts
+from ddz_env.notation import counts_to_word, spoken, word_to_counts
 
 counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
 
@@ -41,11 +41,23 @@ counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
         ("bid 2", "bid", ""),
         ("no bid", "bid", ""),
         ("double", "double", ""),
+        ("call", "bid", ""),
+        ("抢地主", "bid", ""),
+        ("show", "double", ""),
     ],
 )
 def test_what_people_type(typed: str, category: str, cards: str) -> None:
     move = Move.parse(typed)
     assert (move.category, str(move.cards)) == (category, cards)
+
+
+def test_answers_are_spoken_in_the_words_of_the_rules() -> None:
+    words = ["no call", "call", "no rob", "rob", "show", "double", "no double"]
+    rules = Rules.preset("robbing,doubling=true,showing=true")
+    history = [(0, Move.parse(word)) for word in words]
+    assert [spoken(history, number, rules) for number in range(len(words))] == words
+    plain = Rules.preset("bidding,doubling=true")
+    assert [spoken(history, number, plain) for number in range(len(words))] == [str(move) for _, move in history]
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -40,7 +40,11 @@ from ddz_env.observation import (
 from ddz_env.view import ROLES
 
 LAYOUTS = {"observation": OBSERVATION, "state": STATE, "concealed": CONCEALED}
-RULES = [*PRESETS.values(), PRESETS["bidding"].replace(name="doubling", doubling=True)]
+RULES = [
+    *PRESETS.values(),
+    PRESETS["bidding"].replace(name="doubling", doubling=True),
+    PRESETS["robbing"].replace(name="showing", doubling=True, showing=True),
+]
 
 
 def positions(rules: object, games: int, seed: int = 11) -> Iterator[State]:
@@ -82,7 +86,7 @@ def expected(view: View, state: State) -> dict[str, list[int]]:
         "unseen_cards": [len(view.unseen)],
         "landlord_cards": list(view.landlord_cards.counts),
         "landlord_cards_held": list(view.known_cards.counts),
-        "highest_bid": [view.highest_bid],
+        "highest_bid": [min(view.highest_bid + view.robs, 3)],
         "passes": [view.passes],
         "over": [int(view.stage == "over")],
     }
@@ -133,7 +137,12 @@ def test_observation_equals_the_facade(rules: object) -> None:
             wanted = expected(view, state)
             wanted["bombs"] = parts["bombs"]  # checked below: the view has only the stake
             assert parts == wanted
-            assert view.stake == max(view.highest_bid, 1) << parts["bombs"][0]
+            assert view.stake == max(view.highest_bid, 1) << (parts["bombs"][0] + view.robs + view.is_shown)
+            said = [parts[f"bid_{name}"][0] for name in ("self", "next", "previous")]
+            if view.rules.bidding == "robbing":  # what each seat has said tells how often the place was robbed
+                assert view.robs == sum(code >= 3 for code in said)
+            if view.is_shown and view.landlord != seat:
+                assert view.known_cards == state.hand(view.landlord)
             assert (vector == observe(view)).all()
             assert vector.dtype == np.int8
             assert (vector >= OBSERVATION.low).all()

@@ -76,7 +76,7 @@ def test_openspiel_s_own_test_of_every_preset(rules: str, scoring: str) -> None:
     pyspiel.random_sim_test(game, num_sims=10, serialize=True, verbose=False)
 
 
-@pytest.mark.parametrize("rules", ["standard", "bidding", "douzero", "mini"])
+@pytest.mark.parametrize("rules", ["standard", "bidding", "robbing,showing=true", "douzero", "mini"])
 def test_a_game_is_the_same_game_of_ours(rules: str) -> None:
     game, ours = load(rules), None
     for state in random_states(game, seed=4):

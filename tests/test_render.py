@@ -27,6 +27,7 @@ from ddz_env.render.table import Cards, Play
 GOLDEN = Path(__file__).parent / "data" / "render_seed7.txt"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 AUCTION = Rules.preset("bidding", doubling=True)
+ROBBING = Rules.preset("robbing", doubling=True, showing=True)
 
 
 def kicker_stage() -> State:
@@ -51,6 +52,21 @@ def doubling() -> State:
     return state
 
 
+def robbing() -> State:
+    state = State.new(seed=2, rules=ROBBING)
+    state.step("call")
+    state.step("no rob")
+    return state
+
+
+def shown() -> State:
+    state = robbing()
+    state.step("rob")
+    state.step("no rob")
+    state.step("show")
+    return state
+
+
 def declined() -> State:
     state = State.new(seed=4, rules="openspiel")
     while not state.is_over:
@@ -65,6 +81,8 @@ GAMES: dict[str, Callable[[], State]] = {
     "kicker": kicker_stage,
     "auction": auction,
     "doubling": doubling,
+    "robbing": robbing,
+    "shown": shown,
     "declined": declined,
     "mini": lambda: demo_game(3, 3, "mini"),
     "mini over": lambda: demo_game(3, 500, "mini"),
@@ -121,7 +139,15 @@ def test_every_card_is_drawn_once(game: State) -> None:
         assert all(card.copy < game.rules.deck[card.rank] for card in cards)
 
 
-SUIT_RULES = ("standard", "mini", "half-deck", "perfect", AUCTION, Rules.preset("openspiel", all_decline="first-seat"))
+SUIT_RULES = (
+    "standard",
+    "mini",
+    "half-deck",
+    "perfect",
+    AUCTION,
+    ROBBING,
+    Rules.preset("openspiel", all_decline="first-seat"),
+)
 
 
 @pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules if isinstance(rules, str) else rules.name)
@@ -141,7 +167,8 @@ def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> N
         bottom = table.landlord_cards
         for seat in table.seats:
             fresh = set(seat.hand) - set(hands.get(seat.number, seat.hand))
-            assert not fresh or (seat.number == table.landlord and fresh <= set(bottom))
+            now_shown = state.stage == "double" and state.view(0).is_shown
+            assert not fresh or (seat.number == table.landlord and (now_shown or fresh <= set(bottom)))
             if seat.play is not None and state.history[-1][0] != seat.number and seat.number in plays:
                 assert seat.play.cards == plays[seat.number].cards
             hands[seat.number] = seat.hand
@@ -283,6 +310,23 @@ def test_the_move_to_beat_is_marked() -> None:
         ("7", True, True),
         ("pass", False, False),
     ]
+
+
+def test_calls_robs_and_shown_hands_have_their_words() -> None:
+    table = table_of(robbing())
+    assert table.status == f"seat {table.acting.number if table.acting else None} may rob, the stake is 1"
+    assert sorted(seat.play.text for seat in table.seats if seat.play) == ["call", "no rob"]
+    state = robbing()
+    state.step("rob")
+    state.step("rob")
+    assert "may show its hand" in table_of(state).status
+    assert table_of(state).stake == 4
+    landlord = state.seat
+    state.step("show")
+    seen = table_of(state, (landlord + 1) % 3)
+    assert (len(seen.seats[landlord].hand), seen.stake) == (20, 8)
+    assert seen.seats[landlord].play is not None
+    assert seen.seats[landlord].play.text == "show"
 
 
 def test_the_auction_and_doubling_show_their_words() -> None:

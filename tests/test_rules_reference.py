@@ -16,13 +16,22 @@ from ddz_env.state import SCORINGS, State
 from tests.positions import Position, Row, engine_moves, hands_of, legal_ids, play_row, positions
 from tests.reference import Game, Move, Target, beats, moves_to_play, target_of
 
-STAGES = {layout.STAGE_PLAY: "play", layout.STAGE_BID: "bid", layout.STAGE_DOUBLE: "double", layout.STAGE_OVER: "over"}
+STAGES = {
+    layout.STAGE_PLAY: "play",
+    layout.STAGE_BID: "bid",
+    layout.STAGE_DOUBLE: "double",
+    layout.STAGE_SHOW: "show",
+    layout.STAGE_OVER: "over",
+}
 
 VARIANTS = [
     *PRESETS.values(),
     Rules("auction-for-ever", bidding="until-passed", all_decline="first-seat", doubling=True, scoring="stake"),
     Rules("auction-or-end", bidding="once", all_decline="end", doubling=True, scoring="stake"),
     Rules("doubling", doubling=True, scoring="stake", peasant_reward=1.0),
+    Rules("robbing-showing-doubling", bidding="robbing", showing=True, doubling=True, scoring="stake"),
+    Rules("robbing-for-once", bidding="robbing", all_decline="first-seat", scoring="stake"),
+    PRESETS["mini"].replace(name="showing", showing=True, scoring="stake"),
 ]
 """Every preset, and combinations of the auction and doubling that no preset has."""
 
@@ -142,7 +151,7 @@ def test_many_games_equal_the_reference(rules: Rules) -> None:
 
 
 @pytest.mark.parametrize("decline", ["redeal", "first-seat", "end"])
-@pytest.mark.parametrize("bidding", ["once", "until-passed"])
+@pytest.mark.parametrize("bidding", ["once", "until-passed", "robbing"])
 def test_when_everybody_declines(bidding: str, decline: str) -> None:
     rules = Rules(bidding=bidding, all_decline=decline, scoring="stake")  # type: ignore[arg-type]
     row = np.zeros(layout.ROW_WORDS, np.uint64)
@@ -169,6 +178,39 @@ def ended_without_landlord(rules: Rules) -> Game:
         game.play((BID_BASE, ()))
     assert game.stage == "over"
     return game
+
+
+def test_every_auction_of_calls_and_robs() -> None:
+    """By hand: seats answer in turn from the opener; who wins it, and for what stake."""
+    rules = Rules(bidding="robbing", all_decline="end", scoring="stake")
+    ends: dict[str, tuple[int | None, int]] = {}
+
+    def walk(state: State, said: str) -> None:
+        if state.stage == "bid":
+            for move in state.legal_moves():
+                after = state.copy()
+                after.step(move)
+                walk(after, said + ("n" if str(move) == "no bid" else "c" if str(move) == "bid 1" else "r"))
+            return
+        view = state.view(0)
+        opener = (int(state.row[layout.BIDS]) >> 16) & 15
+        ends[said] = None if view.landlord is None else (view.landlord - opener) % 3, view.stake
+
+    walk(State.new(5, rules), "")
+    assert ends == {
+        "nnn": (None, 1),
+        "nnc": (2, 1),
+        "ncn": (1, 1),
+        "ncrn": (2, 2),
+        "ncrr": (1, 4),
+        "cnn": (0, 1),
+        "cnrn": (2, 2),
+        "cnrr": (0, 4),
+        "crnn": (1, 2),
+        "crnr": (0, 4),
+        "crrn": (2, 4),
+        "crrr": (0, 8),
+    }
 
 
 # --- The reference itself: the rules by example -----------------------------------------------------------------------

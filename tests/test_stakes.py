@@ -12,17 +12,18 @@ from typer.testing import CliRunner
 from agents.stakes.convergence import settling
 from agents.stakes.hand import hand_view
 from agents.stakes.payoff import expected_payoff, final_payoff, opponent_win_rate
-from agents.stakes.policy import PayoffAgent, PayoffOptions, appraise, best
+from agents.stakes.policy import PayoffAgent, PayoffOptions, appraise, best, both_ways
 from agents.stakes.search import PayoffSearchAgent
 from agents.stakes.worlds import Outcomes, outcomes
 from ddz_env import Hand, Rules, State, View
 from ddz_env.bidder import WithBidder
-from ddz_env.engine.layout import HANDS, HIDDEN, LANDLORD, ROW_WORDS
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.engine.words import add_hand
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_env.playing import play_game, seat_generators
 from ddz_env.provenance import agent_files
 from ddz_env.registry import make_agent, read_agent, split_bidder
+from ddz_env.view import AUCTION
 from training.cli import app
 from training.experiments.bidders import BidderOptions, DealTable, fit_rate, run_bidders
 from training.experiments.win_rate import settling_table
@@ -136,10 +137,56 @@ def test_doubling_doubles_what_is_at_stake() -> None:
     assert answers[0].win_rate == pytest.approx(0.7)  # half of the highest stake has been named: 0.2 * 1.5
 
 
+def test_to_rob_is_to_play_as_the_landlord_for_twice_the_stake() -> None:
+    view = hand_view(STRONG, "robbing", bid=2)  # the opener has called, the seat before this one has robbed it
+    assert (view.stake, view.robs) == (2, 1)
+    rates = [0.5, 0.5, 0.5]
+    owner = (view.seat - 1) % 3
+    rates[view.seat], rates[owner] = 0.8, 0.4
+    decline, rob = appraise(view, worlds((rates[0], rates[1], rates[2]), view.seat), PayoffOptions())
+    assert (str(decline.move), decline.chip, str(rob.move), rob.chip) == ("no bid", 2.0, "bid 2", 8.0)
+    assert decline.win_rate == pytest.approx(0.5)  # 1 - 0.4 (1 + 2 / 8)
+    assert rob.payoff == pytest.approx(8.0 * (2.0 * 0.75 - 1.0))  # 1 - 0.2 (1 + 2 / 8)
+    first = appraise(hand_view(STRONG, "robbing"), worlds((0.75, 0.75, 0.75), 0), PayoffOptions())
+    assert [(one.chip, one.payoff) for one in first] == [(0.0, 0.0), (2.0, pytest.approx(1.0))]
+
+
+def test_a_hand_is_shown_where_the_doubled_stake_is_worth_what_it_tells() -> None:
+    view = hand_view(STRONG, "robbing,showing=true", bottom="345", bid=3)
+    assert (view.stage, view.stake) == ("show", 8)
+    hidden, shown = worlds((0.75, 0.75, 0.75), view.seat), worlds((0.6, 0.6, 0.6), view.seat)
+    answers = appraise(view, hidden, PayoffOptions(), shown)
+    assert [(one.chip, one.payoff) for one in answers] == [(16.0, pytest.approx(8.0)), (32.0, pytest.approx(6.4))]
+    peasant = hand_view(WEAK, "robbing,showing=true,doubling=true", bottom="345", role="peasant-up", bid=2)
+    assert (peasant.stage, peasant.role, peasant.stake) == ("double", "peasant_up", 4)
+
+
+def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> None:
+    view = hand_view(STRONG, "robbing,showing=true", bottom="345")
+    (hidden, one), (shown, other) = both_ways(view, np.random.default_rng(1))
+    first, second = (outcomes(seen, rng, 6, make_agent("rules")) for seen, rng in ((hidden, one), (shown, other)))
+    assert (first.rows[:, view.seat, HANDS : HANDS + 3] == second.rows[:, view.seat, HANDS : HANDS + 3]).all()
+    assert (first.rows[:, view.seat, KNOWN] == Hand.parse("345").word).all()
+    assert (second.rows[:, view.seat, KNOWN] == Hand.parse(STRONG + "345").word).all()
+    assert (first.returns[:, view.seat] == second.returns[:, view.seat]).all()  # of one base stake: not doubled
+    state = State.new(4, "robbing,showing=true")
+    agent = make_agent("payoff:worlds=4")
+    assert play_game(state, [agent] * 3, seat_generators([1], 3)).is_over
+
+
 def test_good_hands_bid_and_bad_ones_do_not() -> None:
     agent = PayoffAgent(worlds=40)
     assert str(agent.act(hand_view("3456789TJQKA222BR"), np.random.default_rng(0))) == "bid 3"
     assert str(agent.act(hand_view(WEAK), np.random.default_rng(0))) == "no bid"
+
+
+@pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
+def test_the_search_robs_with_good_hands_alone(simulation: Any) -> None:
+    agent = PayoffSearchAgent(worlds=40, iterations=400, simulation=simulation)
+    strong = agent.decide(hand_view("3456789TJQKA222BR", "robbing", bid=2), np.random.default_rng(0))
+    assert str(strong.move) == "bid 2"
+    assert sum(strong.visits.values()) == 400
+    assert str(agent.decide(hand_view(WEAK, "robbing", bid=1), np.random.default_rng(0)).move) == "no bid"
 
 
 @pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
@@ -265,14 +312,17 @@ def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
     assert run_bidders(options, path).results == first.results
     with pytest.raises(DouDizhuError, match="two bidders"):
         run_bidders(BidderOptions(against=("payoff",)))
+    with pytest.raises(DouDizhuError, match="no auction"):
+        run_bidders(BidderOptions(rules="standard"))
 
 
-def test_the_table_of_a_deal_ends_games_as_playing_them_does() -> None:
+@pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])
+def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> None:
     rules = make_agent("rules")
-    table = DealTable(0, 11, 4, Rules.preset("bidding,doubling=true,all_decline=end"), rules)
+    table = DealTable(0, 11, 4, Rules.preset(f"{preset},all_decline=end"), rules)
     played = play_game(table.start(), [rules] * 3, seat_generators([0], 3))
     state = table.start()
-    while state.stage in ("bid", "double"):
+    while state.stage in AUCTION:
         state.step(rules.act(state.view(), np.random.default_rng(0)))
     assert table.ended(state).returns("stake") == played.returns("stake")
     assert played.winner is not None

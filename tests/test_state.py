@@ -236,6 +236,42 @@ def test_auction_when_all_decline() -> None:
     assert ended.returns() == (0.0, 0.0, 0.0)
 
 
+def test_the_caller_may_rob_its_place_back() -> None:
+    state = State.new(3, "robbing")
+    opener = state.seat
+    assert [str(move) for move in state.legal_moves()] == ["no bid", "bid 1"]
+    with pytest.raises(IllegalMoveError, match="the stage is bid"):
+        state.step("rob")
+    for answer in ("call", "no rob", "rob", "rob"):
+        state.step(answer)
+    assert (state.seat, state.role(), state.stage) == (opener, "landlord", "play")
+    assert (state.view().stake, state.view().robs, state.view().highest_bid) == (4, 2, 1)
+    assert len(state.hand()) == 20
+
+
+def test_a_shown_hand_is_seen_by_everybody_and_doubles_the_stake() -> None:
+    """Base 1, shown, one bomb, spring: each peasant pays 8, and twice that if it has doubled."""
+    rules = Rules.preset("standard", scoring="stake", doubling=True, showing=True)
+    hands = ["33334", "56", "78"]
+    state = State.from_hands(hands, rules=rules, check_sizes=False)
+    assert (state.stage, state.role(), state.view().on_lead) == ("show", "landlord", False)
+    hidden = state.copy()
+    state.step("show")
+    assert (state.stage, state.seat, state.view().stake) == ("double", 0, 2)
+    for seat in range(3):
+        assert str(state.view(seat).known_cards) == hands[0]
+        assert state.view(seat).is_shown
+    for move in ("no double", "no double", "double", "3333"):
+        state.step(move)
+    assert str(state.view(1).known_cards) == "4"
+    for move in ("pass", "pass", "4"):
+        state.step(move)
+    assert state.returns() == (24.0, -8.0, -16.0)
+    hidden.step("no show")
+    assert (hidden.stage, hidden.view().stake, hidden.view(1).is_shown) == ("double", 1, False)
+    assert len(hidden.view(1).known_cards) == 0
+
+
 def test_bottom_is_hidden_until_the_auction_ends() -> None:
     state = State.new(3, "bidding")
     view = state.view()

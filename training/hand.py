@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agents.stakes.convergence import Settling, settling
-from agents.stakes.policy import Appraisal, PayoffOptions, appraise, best
+from agents.stakes.policy import Appraisal, PayoffOptions, appraise, best, both_ways
 from agents.stakes.worlds import Outcomes, outcomes
 from ddz_env import View
 from ddz_env.registry import make_agent
@@ -105,9 +105,13 @@ def report(view: View, options: PayoffOptions, seed: int) -> HandReport:
     """Deal worlds, have them played out, and value the answers.
 
     Args:
-        view: In the auction or at doubling.
+        view: In the auction, at showing or at doubling.
         options: Worlds, who plays them, and how payoffs are expected.
         seed: Seed of the worlds.
     """
-    found = outcomes(view, np.random.default_rng(seed), options.worlds, make_agent(options.player))
-    return HandReport(options.player, view, found, appraise(view, found, options))
+    player, rng, shown = make_agent(options.player), np.random.default_rng(seed), None
+    if view.stage == "show":
+        found, shown = (outcomes(seen, twin, options.worlds, player) for seen, twin in both_ways(view, rng))
+    else:
+        found = outcomes(view, rng, options.worlds, player)
+    return HandReport(options.player, view, found, appraise(view, found, options, shown))

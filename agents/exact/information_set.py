@@ -183,11 +183,13 @@ def check_replayable(view: View) -> None:
     """Raise unless a view's history can be replayed from the first lead.
 
     Raises:
-        NotSolvableError: If the game had an auction or a doubling round.
+        NotSolvableError: If the game had an auction, a doubling round, or a hand that may be shown.
         InconsistentViewError: If the history does not account for the cards played.
     """
-    if view.rules.bidding != "fixed" or view.rules.doubling:
-        raise NotSolvableError("inference replays the game from the first lead: it needs a fixed landlord, no doubling")
+    if view.rules.bidding != "fixed" or view.rules.doubling or view.rules.showing:
+        raise NotSolvableError(
+            "inference replays the game from the first lead: it needs a fixed landlord, no doubling and no showing"
+        )
     for seat in range(view.rules.players):
         moves = [move.cards.counts for mover, move in view.history if mover == seat]
         counted = tuple(map(sum, zip(*moves, strict=True))) or (0,) * NUM_RANKS

@@ -16,6 +16,7 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.cards import RANK_NAMES
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
+from ddz_env.view import AUCTION
 
 _BIDS_FROM = 7
 """The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""
@@ -37,7 +38,8 @@ class RLCardRuleAgent:
 
     Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It is then asked again with the
     legal ones among its candidates, which is counted in ``fallbacks``.  Bidding is ours (the rule model has none):
-    it bids as high as it can from a hand score of seven, and never doubles.
+    it bids as high as it can (calls, robs) from a hand score of seven, and neither doubles
+    nor shows its hand.
 
     Attributes:
         fallbacks: How often its own choice was not legal.
@@ -68,7 +70,7 @@ class RLCardRuleAgent:
         legal = view.legal_moves()
         if not legal:
             raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        if view.stage == "double":
+        if view.stage in ("double", "show"):
             return legal[0]
         if view.stage == "bid":
             return legal[-1] if self._tools.get_landlord_score(str(view.hand)) >= _BIDS_FROM else legal[0]
@@ -90,7 +92,7 @@ class RLCardRuleAgent:
         """The part of RLCard's raw state that a seat sees; seats are counted from the landlord, as RLCard does."""
         landlord = view.landlord or 0
         trace = [
-            ((seat - landlord) % 3, card_string(move)) for seat, move in view.history if move.category not in _AUCTION
+            ((seat - landlord) % 3, card_string(move)) for seat, move in view.history if move.category not in AUCTION
         ]
         sizes = view.hand_sizes
         return {
@@ -122,9 +124,6 @@ class RLCardRuleAgent:
             return str(self._rule.step({"raw_obs": state}))
         finally:
             np.random.set_state(saved)  # noqa: NPY002
-
-
-_AUCTION = ("bid", "double")
 
 
 def card_string(move: Move) -> str:

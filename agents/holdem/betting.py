@@ -7,11 +7,10 @@ the betting alone: the cards enter through the win rates, which stay what they a
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from agents.stakes.payoff import expected_payoff, final_payoff, opponent_win_rate
+from agents.stakes.tree import at_root, bring_up, go_down, new_tree, ucb
 from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
 
 STACK = 100
@@ -142,11 +141,8 @@ def search_bets(bets: np.ndarray, win_rates: np.ndarray, how: int, exploration: 
     Returns:
         Visits of each action and its mean payoff, both of shape ``[5]``.
     """
-    room = win_rates.size + 2
-    child = np.zeros((room, ACTIONS), np.int64)
-    visits, value = np.zeros(room), np.zeros(room)
-    path, movers = np.zeros(512, np.int64), np.zeros(512, np.int64)
-    here, used = bets.copy(), 1
+    tree = new_tree(win_rates.size + 2, ACTIONS, 512)
+    here, worth = bets.copy(), np.zeros(2)
     for iteration in range(win_rates.size):
         here[:] = bets
         node, depth, expanded = 0, 0, False
@@ -157,29 +153,14 @@ def search_bets(bets: np.ndarray, win_rates: np.ndarray, how: int, exploration: 
             for action in range(ACTIONS):
                 if not is_legal(here, action) or (action == FOLD and free):
                     continue
-                found = child[node, action]
-                score = 1e8
-                if found:
-                    score = value[found] / visits[found] / STACK
-                    score += exploration * math.sqrt(math.log(max(visits[node], 1.0)) / visits[found])
+                score = ucb(tree, node, action, float(STACK), exploration)
                 if score > best_score:
                     best, best_score = np.int64(action), score
-            if not child[node, best]:
-                child[node, best] = used
-                used += 1
-                expanded = True
-            node = child[node, best]
-            path[depth], movers[depth] = node, turn
+            expanded = tree.child[node, best] == 0
+            node = go_down(tree, node, best, depth, turn)
             depth += 1
             bet(here, best)
-        payoff = simulate(here, win_rates[iteration], how)
-        visits[0] += 1.0
-        for level in range(depth):
-            visits[path[level]] += 1.0
-            value[path[level]] += payoff if movers[level] == 0 else -payoff
-    counts, means = np.zeros(ACTIONS), np.zeros(ACTIONS)
-    for action in range(ACTIONS):
-        found = child[0, action]
-        if found:
-            counts[action], means[action] = visits[found], value[found] / visits[found]
-    return counts, means
+        worth[0] = simulate(here, win_rates[iteration], how)
+        worth[1] = -worth[0]
+        bring_up(tree, depth, worth)
+    return at_root(tree)

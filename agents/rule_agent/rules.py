@@ -20,27 +20,49 @@ from agents.rule_agent.lead import lead
 from agents.rule_agent.mind import A_HAND, Mind, look_around, may_play
 from agents.rule_agent.prices import set_prices
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.layout import CHOSEN, LANDLORD, PENDING, SEAT, STAGE, STAGE_DOUBLE, STAGE_KICKER, STAGE_PLAY, TARGET
+from ddz_env.engine.layout import (
+    CHOSEN,
+    LANDLORD,
+    PENDING,
+    SEAT,
+    STAGE,
+    STAGE_DOUBLE,
+    STAGE_KICKER,
+    STAGE_PLAY,
+    STAGE_SHOW,
+    TARGET,
+)
 from ddz_env.engine.legal import count_legal, finishing_action, legal_mask
+from ddz_env.engine.score import robs_of
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, DOUBLE_ID, KICKER_ID
 from ddz_env.engine.words import PLANE, U0, U1, U2, U3, lowest, remove_hand
+from ddz_env.rules import BIDDING_ROBBING, R_BIDDING
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.
 _BID_ONE, _BID_TWO, _BID_THREE = 330, 225, 150
-_DOUBLE_LANDLORD, _DOUBLE_PEASANT = 210, 200
+_DOUBLE_LANDLORD, _DOUBLE_PEASANT, _SHOW = 210, 200, 150
 
 
 @inline_kernel
-def _speak(row: np.ndarray, mind: Mind, value: int) -> np.uint64:
-    """The bid or the answer to doubling of a hand that costs ``value`` to play out."""
+def _speak(row: np.ndarray, rules: np.ndarray, mind: Mind, value: int) -> np.uint64:
+    """The bid or the answer to showing or doubling of a hand that costs ``value`` to play out.
+
+    A hand that would bid 1 calls, one that would bid 2 robs once, and one that would bid 3 robs for any stake.
+    """
+    if row[STAGE] == STAGE_SHOW:
+        return DOUBLE_ID + (U1 if value <= _SHOW else U0)
     if row[STAGE] == STAGE_DOUBLE:
         limit = _DOUBLE_LANDLORD if row[SEAT] == row[LANDLORD] else _DOUBLE_PEASANT
         return DOUBLE_ID + (U1 if value <= limit else U0)
     bid = U0
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
+    if rules[R_BIDDING] == BIDDING_ROBBING:
+        wanted = U1 if may_play(mind, BID_ID + U1) else U2
+        enough = bid >= (U3 if robs_of(row) > U0 else wanted)
+        return BID_ID + (wanted if enough else U0)
     return BID_ID + (bid if may_play(mind, BID_ID + bid) else U0)
 
 
@@ -64,7 +86,7 @@ def rules_move(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) ->
     set_prices(mind, w)
     hand = mind.about[A_HAND]
     if row[STAGE] != STAGE_PLAY:
-        return _speak(row, mind, price_of_hand(hand, rules, mind)), U0
+        return _speak(row, rules, mind, price_of_hand(hand, rules, mind)), U0
     main = finishing_action(hand, mind.mask)
     if main != U0:
         return main, remove_hand(hand, main_cards(main))

@@ -8,6 +8,8 @@ from ddz_env.checks import check_choice, check_integer
 from ddz_env.errors import InvalidDealError, InvalidRulesError
 from ddz_env.view import ROLES
 
+_ROBBED = (["call", "no rob", "no rob"], ["call", "rob", "no rob", "rob"], ["call", "rob", "rob", "rob"])
+"""Auctions that the caller wins, by how often it is robbed."""
 _HYPHENED = tuple(role.replace("_", "-") for role in ROLES if "_" in role)
 
 
@@ -18,14 +20,16 @@ def hand_view(
     role: str = "landlord",
     bid: int = 0,
 ) -> View:
-    """The view of a seat that is to bid or, where the landlord cards are given, to answer doubling.
+    """The view of a seat that is to bid or, where the landlord cards are given, to show its hand or to double.
 
     Args:
         hand: The cards dealt, without the landlord cards.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         bottom: The face-up landlord cards; empty before the auction.
         role: A name of :data:`ddz_env.view.ROLES` (a hyphen will do), where the landlord cards are given.
-        bid: The bid that stands: in the auction, that of the seat before; later, the landlord's.
+        bid: The bid that stands: in the auction, that of the seat before; later, the landlord's.  When robbing 1 is a
+            call; 2 is, in the auction, that the seat before has robbed the one before it; later 2 and 3 are a landlord
+            that called and robbed its place back from one, and from both.
 
     Raises:
         InvalidRulesError: If the rules are not for three players, have no auction, or no doubling to answer.
@@ -44,19 +48,21 @@ def hand_view(
     role = check_choice("role", role, (*ROLES, *_HYPHENED), InvalidDealError).replace("-", "_")
     if rules.players != 3 or rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {rules.name} rules")
-    if len(low) and not rules.doubling:
-        raise InvalidRulesError(f"with landlord cards the next answer is to doubling; {rules.name} has none")
+    if len(low) and not (rules.doubling or (rules.showing and role == "landlord")):
+        raise InvalidRulesError(f"with landlord cards the next answer is to showing or doubling; {rules.name} has none")
     if not len(low) and rules.bidding == "fixed":
         raise InvalidRulesError(f"{rules.name} has no auction: give the landlord cards, or rules with bidding")
     bid = check_integer("bid", bid, 0, 3 if len(low) else 2, InvalidDealError)
-    before = ROLES.index(role) if len(low) else min(bid, 1)
+    robbing = rules.bidding == "robbing"
+    before = ROLES.index(role) if len(low) else bid if robbing else min(bid, 1)
     opener = _deal(own, low, rules, 0).seat
     state = _deal(own, low, rules, (opener + before) % 3)
     if len(low) and rules.bidding != "fixed":
-        _play(state, [f"bid {max(bid, 1)}", "no bid", "no bid"])
+        _play(state, _ROBBED[max(bid, 1) - 1] if robbing else [f"bid {max(bid, 1)}", "no bid", "no bid"])
     elif bid and not len(low):
-        _play(state, [f"bid {bid}"])
-    if len(low):
+        _play(state, ["call", "rob"][:bid] if robbing else [f"bid {bid}"])
+    if len(low) and before:
+        _play(state, ["no show"] if rules.showing else [])
         _play(state, ["no double"] * before)
     return state.view()
 

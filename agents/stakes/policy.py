@@ -1,9 +1,10 @@
-"""The expected-payoff policy at the table: what each bid, and each answer to doubling, is worth.
+"""The expected-payoff policy at the table: what each bid, and each answer to showing and doubling, is worth.
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
 the paper's fold where nobody has bid yet, and costs nothing; after another's bid it means to play as a peasant for that
-stake.  An opponent that has bid or doubled is stronger than a random hand: equation 3 lowers the win rate by the share
-of the highest stake that it has named.
+stake.  To rob the landlord is a bid of twice the stake.  Whether to show the hand is asked of worlds that are played
+out both ways.  An opponent that has bid, robbed or doubled is stronger than a random hand: equation 3 lowers the win
+rate by the share of the highest stake that it has named.
 """
 
 from __future__ import annotations
@@ -16,16 +17,21 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from agents.stakes.payoff import expected_payoff, opponent_win_rate
-from agents.stakes.worlds import Outcomes, outcomes
+from agents.stakes.worlds import Outcomes, answer, outcomes
 from ddz_env import Move, Rules, View
 from ddz_env.actions import BID_BASE, DOUBLE_BASE
-from ddz_env.bidder import AUCTION
 from ddz_env.engine.layout import DOUBLES, OWNER
 from ddz_env.errors import IllegalMoveError, InvalidRulesError
 from ddz_env.options import Options, Range, takes
 from ddz_env.registry import make_agent
+from ddz_env.view import AUCTION
 
-HIGHEST_BID = 3
+_HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
+
+
+def highest_base(rules: Rules) -> int:
+    """The highest base stake that an auction can name."""
+    return _HIGHEST[rules.bidding]
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def check_stage(view: View) -> None:
 
     Raises:
         InvalidRulesError: If the rules are not for three players and the full deck.
-        IllegalMoveError: If the stage is neither auction nor doubling.
+        IllegalMoveError: If the stage is neither auction nor showing nor doubling.
     """
     if view.rules.players != 3 or view.rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {view.rules.name} rules")
@@ -82,30 +88,38 @@ def check_stage(view: View) -> None:
 
 
 def most_staked(rules: Rules) -> int:
-    """The highest base stake that bids and doubling can name."""
-    return (1 if rules.bidding == "fixed" else HIGHEST_BID) * (2 if rules.doubling else 1)
+    """The highest base stake that bids, showing and doubling can name."""
+    return highest_base(rules) * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
 def _doubled(view: View, seat: int) -> bool:
     return (int(view.row[DOUBLES]) >> (2 * seat)) & 3 == 2
 
 
-def appraise(view: View, found: Outcomes, options: PayoffOptions) -> list[Appraisal]:
+def with_hand_shown(view: View) -> View:
+    """The view of a landlord that has just shown its hand; before that, it is in the stage ``show``."""
+    row = view.row.copy()
+    answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
+    return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
+
+
+def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
     """What each legal answer is worth.
 
     Args:
-        view: In the auction or at doubling, the observer's turn.
+        view: In the auction, at showing or at doubling, the observer's turn.
         found: The observer's dealt worlds.
         options: How payoffs are expected.
+        shown: The same worlds with the observer's hand open, where it may be shown; `found` by default.
 
     Returns:
         In the order of the legal moves: the cautious answer first.
     """
-    base, seat = view.highest_bid, view.seat
+    base, seat = view.stake if view.highest_bid else 0, view.seat
     landlord = view.landlord
     if landlord is not None:
-        base = max(base, 1)
-        raised = view.rules.bidding != "fixed" or _doubled(view, landlord)
+        base = view.stake
+        raised = view.rules.bidding != "fixed" or view.is_shown or _doubled(view, landlord)
         staked = base * (2 if _doubled(view, landlord) else 1) if landlord != seat and raised else 0
         chip = base * (2 if landlord == seat else 1) * (2 if landlord != seat and _doubled(view, landlord) else 1)
         chips = [(landlord, float(chip * (1 + move.main - DOUBLE_BASE))) for move in view.legal_moves()]
@@ -113,11 +127,15 @@ def appraise(view: View, found: Outcomes, options: PayoffOptions) -> list[Apprai
         staked = base
         bids = [move.main - BID_BASE for move in view.legal_moves()]
         owner = int(view.row[OWNER])
-        chips = [(seat, 2.0 * bid) if bid else (owner if base else seat, float(base)) for bid in bids]
+        robs = view.rules.bidding == "robbing" and base > 0
+        chips = [
+            (seat, 2.0 * (2 * base if robs else bid)) if bid else (owner if base else seat, float(base)) for bid in bids
+        ]
     share = options.trust * staked / most_staked(view.rules)
+    worlds = [found, found if shown is None else shown] if view.stage == "show" else [found] * len(chips)
     return [
-        _appraised(move, found, place, chip, share, options)
-        for move, (place, chip) in zip(view.legal_moves(), chips, strict=True)
+        _appraised(move, seen, place, chip, share, options)
+        for move, seen, (place, chip) in zip(view.legal_moves(), worlds, chips, strict=True)
     ]
 
 
@@ -136,9 +154,15 @@ def best(appraisals: Sequence[Appraisal]) -> Appraisal:
     return max(appraisals, key=lambda one: one.payoff)
 
 
+def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
+    """A view with the hand hidden and shown, each with a generator of the same worlds."""
+    seed = rng.integers(0, 2**63)
+    return [(seen, np.random.default_rng(seed)) for seen in (view, with_hand_shown(view))]
+
+
 @takes(PayoffOptions)
 class PayoffAgent:
-    """Bids and doubles by expected payoff, from the win rate in dealt worlds; plays the cards by another agent.
+    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
@@ -166,7 +190,7 @@ class PayoffAgent:
         return f"{type(self).__name__}({self.options.worlds})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a bid or an answer to doubling; pass cards on to the agent that plays them.
+        """Choose a bid, or an answer to showing or doubling; pass cards on to the agent that plays them.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -181,7 +205,10 @@ class PayoffAgent:
         check_stage(view)
         if view.acting_seat != view.seat:
             raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {view.acting_seat}'s turn")
-        return appraise(view, self.dealt(view, rng), self.options)
+        if view.stage != "show":
+            return appraise(view, self.dealt(view, rng), self.options)
+        found, shown = (self.dealt(seen, twin) for seen, twin in both_ways(view, rng))
+        return appraise(view, found, self.options, shown)
 
     def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
         """The worlds from which it counts."""

@@ -29,13 +29,14 @@ from ddz_env.engine.layout import (
     STAGE,
     STAGE_DOUBLE,
     STAGE_OVER,
+    STAGE_SHOW,
     WINNER,
 )
 from ddz_env.engine.random import key
 from ddz_env.engine.score import SCORE_STAKE, write_returns
-from ddz_env.engine.step import apply_action, apply_and_record
-from ddz_env.engine.tables import BID_ID, DOUBLE_ID, MASK_WORDS
-from ddz_env.engine.words import U0, U1, U3
+from ddz_env.engine.step import apply_action, apply_and_record, make_landlord
+from ddz_env.engine.tables import DOUBLE_ID, MASK_WORDS
+from ddz_env.engine.words import U0, U1, U24
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.playing import play_game
 
@@ -80,10 +81,10 @@ def answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
 
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
-    """Deal worlds that a view allows, up to the first lead, at a base stake of 1.
+    """Deal worlds that a view allows, up to the first lead; nobody shows a hand or doubles any more.
 
     Args:
-        view: The observer's row, in the auction or at doubling, shape ``[32]``, uint64.
+        view: The observer's row, before the first lead, shape ``[32]``, uint64.
         seat: The observer.
         rules: The rules array.
         seed: World ``i`` draws from stream ``i``.
@@ -99,11 +100,11 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
             row = rows[number, landlord]
             row[:] = world
             if view[LANDLORD] == _NO_SEAT:
-                row[SEAT] = np.uint64(landlord)
-                answer(row, BID_ID + U3, rules)
-            while row[STAGE] == STAGE_DOUBLE:
+                make_landlord(row, np.uint64(landlord), rules)
+            while row[STAGE] == STAGE_SHOW or row[STAGE] == STAGE_DOUBLE:
                 answer(row, np.uint64(DOUBLE_ID), rules)
-            row[BIDS] = row[DOUBLES] = row[MOVES] = U0
+            row[BIDS] &= U1 << U24  # a shown hand stays shown
+            row[DOUBLES] = row[MOVES] = U0
 
 
 @kernel
@@ -125,9 +126,10 @@ def _advance(rows: np.ndarray, rings: np.ndarray, games: np.ndarray, actions: np
 
 @kernel
 def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
-    """Write who won finished games, and what each seat gets."""
+    """Write who won finished games, and what each seat gets at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
+        row[BIDS] = U0
         write_returns(row, rules, SCORE_STAKE, 0.5, returns[index])
         landlord_won[index] = 1.0 if row[WINNER] == row[LANDLORD] + U1 else 0.0
 
@@ -162,7 +164,7 @@ def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) ->
     """Deal worlds from what a seat knows and play them out.
 
     Args:
-        view: In the auction or at doubling; it need not be the seat's turn.
+        view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.
         rng: Deals the worlds.
         worlds: How many.
         agent: Plays the cards on all seats.

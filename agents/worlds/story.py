@@ -38,8 +38,10 @@ from ddz_env.engine.layout import (
     STAGE_DOUBLE,
     STAGE_OVER,
     STAGE_PLAY,
+    STAGE_SHOW,
     TARGET,
 )
+from ddz_env.engine.score import is_shown
 from ddz_env.engine.step import play_move
 from ddz_env.engine.tables import BID_ID
 from ddz_env.engine.words import add_hand
@@ -71,7 +73,7 @@ class Story(NamedTuple):
 
 
 def read_story(view: View) -> Story:
-    """Take a view's history apart.  Bids and answers to doubling are left out: they are not replayed.
+    """Take a view's history apart.  Bids and answers are left out: they are not replayed.
 
     Raises:
         InconsistentHistoryError: If the history does not account for the cards played.
@@ -95,6 +97,8 @@ def read_story(view: View) -> Story:
     for word in (BOTTOM, LANDLORD, BIDS, DOUBLES):
         start[word] = row[word]
     start[KNOWN] = row[BOTTOM]
+    if is_shown(row):
+        start[KNOWN] = add_hand(row[KNOWN], row[PLAYED + int(row[LANDLORD])])
     start[SEAT] = start[OWNER] = moves[0, S_SEAT] if plays else row[SEAT]
     start[STAGE] = STAGE_PLAY
     start[MOVES] = len(view.history) - len(plays)
@@ -158,7 +162,7 @@ def check_story(story: Story, view: View, hands: npt.NDArray[np.uint64]) -> None
     Raises:
         InconsistentHistoryError: If it does not.
     """
-    if int(view.row[STAGE]) in (STAGE_BID, STAGE_DOUBLE):
+    if int(view.row[STAGE]) in (STAGE_BID, STAGE_DOUBLE, STAGE_SHOW):
         return
     row = np.empty(ROW_WORDS, np.uint64)
     wrong = int(_replay(story, hands, view.rule_words, row))

@@ -54,13 +54,14 @@ def game_of(rules: Rules) -> BotzoneGame:
     """The platform's game that a bot has to be asked in under some rules.
 
     Raises:
-        InvalidRulesError: If the platform has none (doubling, two players, half a deck ...).
+        InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
 
     Example:
         >>> game_of(Rules.preset("bidding")).name
         'FightTheLandlord2'
     """
-    if rules.players != SEATS or rules.half_deck or rules.doubling or rules.bidding == "until-passed":
+    strange = rules.half_deck or rules.doubling or rules.showing or rules.bidding not in ("fixed", "once")
+    if rules.players != SEATS or strange:
         raise InvalidRulesError(
             f"Botzone has no game with the {rules.name} rules: name botzone, botzone2, or others for three players and "
             "the whole deck, without doubling, with a fixed landlord or one round of bids"

@@ -18,6 +18,7 @@ from ddz_env.engine.words import (
     U8,
     U15,
     U16,
+    U24,
     U32,
     U48,
     U63,
@@ -30,6 +31,7 @@ from ddz_env.engine.words import (
 )
 from ddz_env.rules import (
     BIDDING_FIXED,
+    DOUBLING_BIT,
     R_BIDDING,
     R_BOTTOM_SIZE,
     R_DECK,
@@ -37,10 +39,11 @@ from ddz_env.rules import (
     R_HALF_DECK,
     R_HAND_SIZE,
     R_PLAYERS,
+    SHOWING_BIT,
 )
 
 _FIELD = np.uint64(0xFFFF)
-_U24 = np.uint64(24)
+_DOUBLING, _SHOWING = np.uint64(DOUBLING_BIT), np.uint64(SHOWING_BIT)
 
 
 @inline_kernel
@@ -93,7 +96,7 @@ def share_out(
         hand0 |= _copies(got & BYTE, rank)
         hand1 |= _copies((got >> U8) & BYTE, rank)
         hand2 |= _copies((got >> U16) & BYTE, rank)
-        hand3 |= _copies(got >> _U24, rank)
+        hand3 |= _copies(got >> U24, rank)
     return hand0, hand1, hand2, hand3, state
 
 
@@ -111,6 +114,18 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     return kept, state
 
 
+@inline_kernel
+def stage_with_landlord(rules: np.ndarray) -> int:
+    """The stage in which a landlord begins."""
+    return at.STAGE_SHOW if rules[R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
+
+
+@inline_kernel
+def stage_after_showing(rules: np.ndarray) -> int:
+    """The stage after the landlord has shown its hand, or has not."""
+    return at.STAGE_DOUBLE if rules[R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
+
+
 @pure_kernel
 def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     """Clear everything but the hands, the bottom, the hidden cards and the generator, and begin.
@@ -124,7 +139,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
         row[at.LANDLORD] = U0
         row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
         row[at.KNOWN] = row[at.BOTTOM]
-        row[at.STAGE] = at.STAGE_DOUBLE if rules[R_DOUBLING] == U1 else at.STAGE_PLAY
+        row[at.STAGE] = stage_with_landlord(rules)
     else:
         state = advance(row[at.RNG])
         row[at.RNG] = state

@@ -13,7 +13,7 @@ HIDDEN = 3
 BOTTOM = 4
 """The landlord cards; face down until somebody is the landlord."""
 KNOWN = 5
-"""Face-up landlord cards that the landlord has not played yet."""
+"""Cards of the landlord that everybody sees and that are not played yet: landlord cards, or a shown hand."""
 PLAYED = 6
 """Words 6..8: the cards each seat has played."""
 SEAT = 9
@@ -39,7 +39,9 @@ FLOOR = 18
 LANDLORD = 19
 """The landlord's seat, ``NO_SEAT`` before the auction ends."""
 BIDS = 20
-"""Four bits a seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3; bits 12..15 the highest bid, 16..19 the opener."""
+"""Four bits a seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3 (when robbing: 2 called, 3 robbed, 4 called and robbed
+back); bits 12..15 the highest bid (1 once somebody has called), 16..19 the opener, 20..23 how often the place was
+robbed, 24 whether the landlord has shown its hand."""
 DOUBLES = 21
 """Two bits a seat: 0 has not spoken, 1 no, 2 doubled."""
 BOMBS = 22
@@ -58,7 +60,7 @@ SIZES = 28
 """Views only: eight bits a seat, cards in hand."""
 ROW_WORDS = 32
 
-STAGE_PLAY, STAGE_KICKER, STAGE_BID, STAGE_DOUBLE, STAGE_OVER = 0, 1, 2, 3, 4
+STAGE_PLAY, STAGE_KICKER, STAGE_BID, STAGE_DOUBLE, STAGE_OVER, STAGE_SHOW = range(6)
 NO_SEAT = 3
 NO_GAME = 9
 BOMBS_ONLY = 511

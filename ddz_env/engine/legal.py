@@ -54,7 +54,9 @@ from ddz_env.engine.words import (
     select,
 )
 from ddz_env.rules import (
+    BIDDING_ROBBING,
     KICKER_TRIOS_MERGE,
+    R_BIDDING,
     R_BOMBS,
     R_BOMBS_BEAT_ROCKET,
     R_CHAIN_FROM_QUAD,
@@ -66,6 +68,7 @@ from ddz_env.rules import (
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)
 _U64 = np.uint64(64)
+_CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 
 
 @inline_kernel
@@ -191,9 +194,11 @@ def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 
 @inline_kernel
-def bid_options(row: np.ndarray) -> np.uint64:
-    """Four bits: no bid, and every bid above the highest so far."""
+def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
+    """Four bits: no bid, and every bid above the highest so far; when robbing bid 1 is a call and bid 2 robs."""
     highest = (row[at.BIDS] >> U12) & U15
+    if rules[R_BIDDING] == BIDDING_ROBBING:
+        return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
     return (U15 & ~((U2 << highest) - U1)) | U1
 
 
@@ -219,8 +224,8 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     elif stage == at.STAGE_KICKER:
         put(mask, KICKER_ID, pending_options(row, rules))
     elif stage == at.STAGE_BID:
-        put(mask, BID_ID, bid_options(row))
-    elif stage == at.STAGE_DOUBLE:
+        put(mask, BID_ID, bid_options(row, rules))
+    elif stage == at.STAGE_DOUBLE or stage == at.STAGE_SHOW:
         put(mask, DOUBLE_ID, U3)
 
 

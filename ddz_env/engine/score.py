@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.engine.compiling import pure_kernel
+from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
-from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16
+from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16, U20, U24
 from ddz_env.rules import R_PLAYERS, R_SPRING
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
@@ -29,11 +29,24 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     return ((plays >> (U8 * landlord)) & BYTE) == U1
 
 
+@inline_kernel
+def robs_of(row: np.ndarray) -> np.uint64:
+    """How often the landlord's place was robbed."""
+    robs: np.uint64 = (row[BIDS] >> U20) & U15
+    return robs
+
+
+@inline_kernel
+def is_shown(row: np.ndarray) -> bool:
+    """Whether the landlord has shown its hand."""
+    return bool((row[BIDS] >> U24) & U1 == U1)
+
+
 @pure_kernel
 def stake(row: np.ndarray) -> np.uint64:
-    """Base (the highest bid, 1 without an auction) times two for every bomb and rocket played so far."""
+    """Base (the highest bid, 1 without one) times two for every rob, a shown hand, and every bomb and rocket so far."""
     base = (row[BIDS] >> U12) & U15
-    return max(base, U1) << row[BOMBS]
+    return max(base, U1) << (row[BOMBS] + robs_of(row) + (U1 if is_shown(row) else U0))
 
 
 @pure_kernel

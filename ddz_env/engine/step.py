@@ -6,7 +6,7 @@ import numpy as np
 
 from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.engine.deal import deal_again
+from ddz_env.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.engine.kickers import is_plane_with_solos
 from ddz_env.engine.tables import (
     BID_ID,
@@ -36,6 +36,8 @@ from ddz_env.engine.words import (
     U12,
     U15,
     U16,
+    U20,
+    U24,
     add,
     add_hand,
     body_mask,
@@ -46,13 +48,13 @@ from ddz_env.engine.words import (
 )
 from ddz_env.rules import (
     BIDDING_ONCE,
+    BIDDING_ROBBING,
     DECLINE_END,
     DECLINE_FIRST_SEAT,
     KICKER_TRIOS_MERGE,
     R_BIDDING,
     R_BOMBS,
     R_DECLINE,
-    R_DOUBLING,
     R_PLAYERS,
     R_TRIO_KICKERS,
 )
@@ -110,6 +112,8 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
         _bid(row, action - BID_ID, rules)
     elif stage == at.STAGE_DOUBLE:
         _answer_doubling(row, action - DOUBLE_ID, rules)
+    elif stage == at.STAGE_SHOW:
+        _answer_showing(row, action - DOUBLE_ID, rules)
 
 
 @inline_kernel
@@ -237,10 +241,29 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 
 @pure_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
-    """One bid: 0 declines, 1..3 bids."""
+    """One bid: 0 declines, 1..3 bids; when robbing 1 calls and 2 robs."""
+    row[at.MOVES] += U1
+    ended = _call_or_rob(row, bid, rules) if rules[R_BIDDING] == BIDDING_ROBBING else _outbid(row, bid, rules)
+    if not ended:
+        return
+    opener = (row[at.BIDS] >> U16) & U15
+    if (row[at.BIDS] >> U12) & U15 > U0:
+        make_landlord(row, row[at.OWNER], rules)
+    elif rules[R_DECLINE] == DECLINE_END:
+        row[at.STAGE] = at.STAGE_OVER
+        row[at.WINNER] = at.NO_GAME
+    elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
+        row[at.BIDS] |= U1 << U12
+        make_landlord(row, opener, rules)
+    else:
+        deal_again(row, rules)
+
+
+@pure_kernel
+def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
+    """One bid above the highest, or none; whether the auction has ended."""
     seat = row[at.SEAT]
     shift = U4 * seat
-    row[at.MOVES] += U1
     first_round = ((row[at.BIDS] >> shift) & U15) == U0
     if bid > U0 or first_round:
         row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
@@ -255,32 +278,61 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     row[at.SEAT] = following
     opener = (row[at.BIDS] >> U16) & U15
     if rules[R_BIDDING] == BIDDING_ONCE:
-        ended = highest == U3 or following == opener
-    else:
-        ended = highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0)
-    if not ended:
-        return
-    if highest > U0:
-        _make_landlord(row, row[at.OWNER], rules)
-    elif rules[R_DECLINE] == DECLINE_END:
-        row[at.STAGE] = at.STAGE_OVER
-        row[at.WINNER] = at.NO_GAME
-    elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
-        row[at.BIDS] |= U1 << U12
-        _make_landlord(row, opener, rules)
-    else:
-        deal_again(row, rules)
+        return bool(highest == U3 or following == opener)
+    return bool(highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0))
 
 
 @pure_kernel
-def _make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
+def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
+    """Call (1), rob (2) or neither (0); whether the auction has ended.
+
+    Who has declined is not asked again.  The caller is, once, if somebody has robbed it; that ends the auction.
+    """
+    seat = row[at.SEAT]
+    shift = U4 * seat
+    is_caller = (row[at.BIDS] >> shift) & U15 != U0
+    if answer > U0:
+        row[at.BIDS] += (U2 if is_caller else answer + U1) << shift
+        row[at.BIDS] += (U1 << U12) if answer == U1 else (U1 << U20)
+        row[at.OWNER] = seat
+    elif not is_caller:
+        row[at.BIDS] |= U1 << shift
+    robbed = (row[at.BIDS] >> U20) & U15 != U0
+    following = seat
+    for _ in range(2):
+        following = next_seat(following, rules)
+        said = (row[at.BIDS] >> (U4 * following)) & U15
+        if not is_caller and (said == U0 or (said == U2 and robbed)):
+            row[at.SEAT] = following
+            return False
+    return True
+
+
+@pure_kernel
+def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
+    """End the auction: a seat takes up the landlord cards, and is to act.
+
+    Args:
+        row: The game, in the auction, changed in place.
+        seat: The landlord.
+        rules: The rules array.
+    """
     row[at.LANDLORD] = seat
     row[at.HANDS + np.int64(seat)] = add_hand(row[at.HANDS + np.int64(seat)], row[at.BOTTOM])
     row[at.KNOWN] = row[at.BOTTOM]
     row[at.SEAT] = seat
     row[at.PASSES] = U0
     row[at.OWNER] = seat
-    row[at.STAGE] = at.STAGE_DOUBLE if rules[R_DOUBLING] == U1 else at.STAGE_PLAY
+    row[at.STAGE] = stage_with_landlord(rules)
+
+
+@pure_kernel
+def _answer_showing(row: np.ndarray, shows: np.uint64, rules: np.ndarray) -> None:
+    row[at.MOVES] += U1
+    if shows != U0:
+        row[at.BIDS] |= U1 << U24
+        row[at.KNOWN] = row[at.HANDS + np.int64(row[at.LANDLORD])]
+    row[at.STAGE] = stage_after_showing(rules)
 
 
 @pure_kernel

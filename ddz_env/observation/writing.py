@@ -7,6 +7,7 @@ import numpy as np
 from ddz_env.engine import layout as at
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.legal import legal_mask
+from ddz_env.engine.score import robs_of
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, popcount
@@ -57,6 +58,8 @@ _U56 = np.uint64(56)
 _NO_SEAT = np.uint64(at.NO_SEAT)
 # Places in the one-hot stage.
 _AT_LEAD, _AT_FOLLOW, _AT_KICKER, _AT_BID, _AT_DOUBLE = U0, U1, U2, U3, U4
+_NOWHERE = np.uint64(255)
+"""Far from every lane: the stage of showing a hand has no place of its own."""
 
 
 @inline_kernel
@@ -118,6 +121,8 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
         return _AT_BID
     if stage == at.STAGE_DOUBLE:
         return _AT_DOUBLE
+    if stage == at.STAGE_SHOW:
+        return _NOWHERE
     if stage == at.STAGE_KICKER and row[at.SEAT] == seat:
         return _AT_KICKER
     return _AT_LEAD if row[at.TARGET] == U0 else _AT_FOLLOW
@@ -136,6 +141,12 @@ def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
 def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
     bid: np.uint64 = (row[at.BIDS] >> (U4 * seat)) & U15
     return bid
+
+
+@inline_kernel
+def _highest_bid(row: np.ndarray) -> np.uint64:
+    """The highest bid; when robbing 1 is a call, and 2 and 3 that it was robbed once, or more often."""
+    return min(((row[at.BIDS] >> U12) & U15) + robs_of(row), U3)
 
 
 @inline_kernel
@@ -209,7 +220,7 @@ def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarr
     """Write the landlord cards, the move to beat and the own half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
     _put_cards(out, _O_LANDLORD_CARDS, face_up, row[at.BOMBS])
-    _put_cards(out, _O_HELD, row[at.KNOWN], (row[at.BIDS] >> U12) & U15)
+    _put_cards(out, _O_HELD, row[at.KNOWN], _highest_bid(row))
     target = row[at.TARGET]
     cards = ring[_slot_back(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
     _put_cards(out, _O_TARGET, cards, row[at.PASSES])
@@ -355,7 +366,7 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
         _put_cards(out, _S_PLAYED + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
     _put_cards(out, _S_UNDEALT, row[at.HIDDEN], row[at.PASSES])
     _put_cards(out, _S_LANDLORD_CARDS, row[at.BOTTOM], row[at.BOMBS])
-    _put_cards(out, _S_HELD, row[at.KNOWN], (row[at.BIDS] >> U12) & U15)
+    _put_cards(out, _S_HELD, row[at.KNOWN], _highest_bid(row))
     _put_target_body(row, _S_TARGET_BODY, out)
     if row[at.STAGE] == at.STAGE_KICKER:
         _put_half_built(row, _S_PENDING, _S_KICKERS, out)

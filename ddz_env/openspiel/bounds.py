@@ -5,10 +5,11 @@ from __future__ import annotations
 from ddz_env.actions import CATEGORIES
 from ddz_env.rules import Rules
 
-_SPEAKS = {"fixed": 0, "once": 3, "until-passed": 9}
-"""Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass, bid 3, two passes."""
+_SPEAKS = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
+"""Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass, bid 3, two passes; a call and three robs."""
 _QUAD = 4
-_HIGHEST_BID = 3
+_HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
+"""The base at most."""
 
 
 def cards_in_play(rules: Rules) -> int:
@@ -17,8 +18,8 @@ def cards_in_play(rules: Rules) -> int:
 
 
 def most_answers(rules: Rules) -> int:
-    """Bids and answers to doubling in the longest game."""
-    return _SPEAKS[rules.bidding] + (rules.players if rules.doubling else 0)
+    """Bids and answers to showing and doubling in the longest game."""
+    return _SPEAKS[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
 
 
 def most_moves(rules: Rules) -> int:
@@ -45,7 +46,7 @@ def return_bounds(rules: Rules) -> tuple[float, float]:
         weight = max(category.long_weight or category.weight for category in CATEGORIES)
         return 0.0, 2.0 + cards_in_play(rules) * weight / 100
     bombs = sum(count == _QUAD for count in rules.deck) + (rules.deck[-2:] == (1, 1))
-    base = 1 if rules.bidding == "fixed" else _HIGHEST_BID
+    base = _HIGHEST[rules.bidding] * (2 if rules.showing else 1)
     spring, doubled = 2, 4 if rules.doubling else 1
     most = float(base * 2**bombs * spring * doubled * (rules.players - 1))
     return -most, most

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ddz_env.actions import BID_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.engine.layout import BIDS, BOTTOM, CHOSEN, HANDS, LANDLORD, NO_SEAT, PENDING, PLAYED, STAGE, STAGE_KICKER
+from ddz_env.engine.score import is_shown
 from ddz_env.engine.words import add_hand
 from ddz_env.notation import Hand, Move, word_to_counts
 from ddz_env.observation import OBSERVATION, observe
@@ -132,7 +133,7 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return
-        for seat in self._seen(player):
+        for seat in self._seen(state, player):
             self.dict["hands"][seat] = np.divide(whole_hand(state, seat).counts, _COPIES)
         if _has_landlord(state):
             self.dict["landlord_cards"][:] = np.divide(state.bottom.counts, _COPIES)
@@ -156,7 +157,7 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return f"player {player}"
-        hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(player))
+        hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(state, player))
         shown = [f"player {player}", hands, _hand_text(int(state.row[BOTTOM])) if _has_landlord(state) else ""]
         moves = [f"seat {opener_of(state)}", *(f"{seat}:{_move_text(move)}" for seat, move in state.history)]
         main, chosen = half_built(state, player)
@@ -164,8 +165,10 @@ class InformationStateObserver(_Tensor):
             moves.append(f"{player}:{action_name(main)}{Hand.from_word(chosen)}...")
         return " | ".join((*shown, ", ".join(moves)))
 
-    def _seen(self, player: int) -> range:
-        return range(self._rules.players) if self._rules.open_hands else range(player, player + 1)
+    def _seen(self, state: State, player: int) -> list[int]:
+        """The seats whose hands a player sees, a landlord's that has shown it among them."""
+        shown = int(state.row[LANDLORD]) if is_shown(state.row) else None
+        return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
 
 
 class ObservationObserver(_Tensor):

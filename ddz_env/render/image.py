@@ -120,7 +120,7 @@ class _Painter:
     def _facts(self, table: Table) -> None:
         """The rules and the stage on the left, the stake on the right."""
         self._text(24, 30, "Dou Dizhu", 24, WHITE, "left")
-        stage = {"kicker": "play", "bid": "auction", "double": "doubling", "over": "game over"}
+        stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
         self._text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
         self._text(936, 30, f"Stake {table.stake}", 24, GOLD, "right")
         facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")

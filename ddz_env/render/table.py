@@ -21,9 +21,9 @@ from ddz_env.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN
 from ddz_env.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.checks import as_integer
 from ddz_env.engine import layout as at
-from ddz_env.engine.score import is_spring, stake, write_returns
+from ddz_env.engine.score import is_shown, is_spring, stake, write_returns
 from ddz_env.errors import InvalidPictureError, shown
-from ddz_env.notation import Hand, Move
+from ddz_env.notation import Hand, Move, spoken
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State
 from ddz_env.view import STAGE_NAMES, View, role_of
@@ -70,7 +70,7 @@ class Play:
     """The last move of a seat.
 
     Attributes:
-        text: The move's notation, for example ``333+4``, ``pass`` or ``bid 2``.
+        text: The move's notation, for example ``333+4``, ``pass`` or ``bid 2`` (or in the rules' words, as ``rob``).
         category: The move's category, for example ``trio+solo``.
         cards: Its cards, the body before the kickers; empty for passes, bids and answers to doubling.
         to_beat: Whether it is the move that must be beaten (or ended the game).
@@ -137,14 +137,15 @@ class Table:
 
     Attributes:
         rules: Name of the rules.
-        stage: ``play``, ``kicker``, ``bid``, ``double`` or ``over``.
+        stage: ``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``.
+        robbing: Whether the landlord is called and robbed for.
         seats: The seats, seat 0 first.
         viewer: The observer's seat; None sees every hand.
         landlord: The landlord's seat, None before there is one.
         landlord_cards: The landlord cards that are visible.
         landlord_backs: Landlord cards that are face down.
         undealt: Cards that nobody holds and nobody sees.
-        stake: Base times two per bomb and rocket.
+        stake: Base times two per rob, shown hand, bomb and rocket.
         highest_bid: The highest bid so far, 0 if none.
         bombs: Bombs and rockets played.
         moves: Completed moves.
@@ -156,6 +157,7 @@ class Table:
 
     rules: str
     stage: str
+    robbing: bool
     seats: tuple[Seat, ...]
     viewer: int | None
     landlord: int | None
@@ -187,10 +189,12 @@ class Table:
         if self.acting is None:
             return self._ending()
         who = f"seat {self.acting.number}"
+        if self.stage == "bid" and self.robbing:
+            return f"{who} may " + (f"rob, the stake is {self.stake}" if self.highest_bid else "call")
         if self.stage == "bid":
             return f"{who} bids" + (f", {self.highest_bid} is bid" if self.highest_bid else ", nobody has bid yet")
-        if self.stage == "double":
-            return f"{who} may double"
+        if self.stage in ("double", "show"):
+            return f"{who} may {'double' if self.stage == 'double' else 'show its hand'}"
         if self.building is not None:
             return f"{who} chooses {plural(self.building.kickers_left, 'more kicker')} for a {self.building.category}"
         if self.on_lead:
@@ -280,6 +284,7 @@ class _Reader:
         return Table(
             rules=self.rules.name,
             stage=self.stage,
+            robbing=self.rules.bidding == "robbing",
             seats=seats,
             viewer=self.viewer,
             landlord=self.landlord,
@@ -316,6 +321,7 @@ class _Reader:
         """
         players, bottom = self.rules.players, self._hand(at.BOTTOM).counts
         first, all_open = observer or 0, observer is None or self.rules.open_hands
+        shown_by = self.landlord if is_shown(self.row) else None
         played = [self._hand(at.PLAYED + seat).counts for seat in range(players)]
         shown = [_sum(played[seat], self.hands[seat].counts) for seat in range(players)]
         free = [0] * NUM_RANKS
@@ -335,8 +341,9 @@ class _Reader:
         give_own(first)
         landlord_cards: list[list[int]] = [[] for _ in range(NUM_RANKS)]
         give(landlord_cards, bottom)
-        for seat in range(players) if all_open else ():
-            give_own(seat)
+        for seat in range(players):
+            if all_open or seat == shown_by:
+                give_own(seat)
         if self.landlord is not None:
             held = copies[self.landlord]
             held[:] = [sorted(own + extra) for own, extra in zip(held, landlord_cards, strict=True)]
@@ -392,7 +399,7 @@ class _Reader:
         """Action ids of the moves that lie on the table now."""
         if self.stage == "double":
             return range(DOUBLE_BASE, DOUBLE_BASE + 2)
-        if self.stage == "bid" or self.landlord is None:
+        if self.stage in ("bid", "show") or self.landlord is None:
             return range(BID_BASE, DOUBLE_BASE)
         return range(KICKER_BASE)
 
@@ -403,7 +410,7 @@ class _Reader:
             if mover == seat and move.main in shown:
                 to_beat = int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass
                 return Play(
-                    text=str(move),
+                    text=spoken(self.history, number, self.rules),
                     category=move.category,
                     cards=self._played_cards(seat, move),
                     to_beat=to_beat,

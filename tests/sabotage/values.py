@@ -20,6 +20,7 @@ _FLOATS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0, 3.0, 1e300, -1e-3
 _TEXTS = [
     *PRESETS,
     *("33", "333444+56", "3333+KK", "rocket", "pass", "KK5543", "BR", "10", "3-7", "landlord", "stake", "kicker 3"),
+    *("call", "rob", "show", "抢地主", "robbing,doubling=true,showing=true"),
     *("", " ", "\0", "\n", "斗地主", "٣٣٣", "３３", "🂡", "None", "True", "0", "-1", "1e400", "nan", "a" * 5_000),
     *("../../etc/passwd", "'; DROP TABLE games; --", "%s%n", "{0.__class__}", "$(true)", "random:", "rules:=", ":a=b"),
 ]

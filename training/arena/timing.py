@@ -19,6 +19,7 @@ from numba.core import event
 from ddz_env import Move, Rules, State, View
 from ddz_env.agent import Agent, close, reset
 from ddz_env.playing import play_one, seat_generators
+from ddz_env.view import AUCTION
 
 _COMPILING = "numba:compiler_lock"
 """The event that lasts while Numba compiles or loads a kernel."""
@@ -98,7 +99,7 @@ def warm_up(make: Callable[[], Agent], rules: Rules) -> None:
         try:
             reset(agent, seat, rules)
             while left and not state.is_over:
-                left -= state.seat == seat and state.stage not in ("bid", "double")
+                left -= state.seat == seat and state.stage not in AUCTION
                 play_one(state, agents, rngs)
         finally:
             close(agent)

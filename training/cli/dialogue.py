@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -20,9 +20,12 @@ BRIEF = "h helps, ? lists the legal moves, hint gives advice, quit leaves"
 _ANSWERS = {
     "play": {"p": "pass", "no": "pass"},
     "bid": {"1": "bid 1", "2": "bid 2", "3": "bid 3", **dict.fromkeys(("0", "no", "p", "pass"), "no bid")},
+    "call": {**dict.fromkeys(("y", "yes"), "call"), **dict.fromkeys(("0", "n", "no", "p", "pass"), "no call")},
+    "rob": {**dict.fromkeys(("y", "yes"), "rob"), **dict.fromkeys(("0", "n", "no", "p", "pass"), "no rob")},
+    "show": {**dict.fromkeys(("y", "yes"), "show"), **dict.fromkeys(("n", "no", "p", "pass"), "no show")},
     "double": {**dict.fromkeys(("y", "yes"), "double"), **dict.fromkeys(("n", "no", "p", "pass"), "no double")},
 }
-"""Short answers by stage."""
+"""Short answers by what is asked."""
 
 _EXPLAINED = {
     "play": (
@@ -33,15 +36,25 @@ _EXPLAINED = {
         "  5555  BR       a bomb, the rocket",
     ),
     "bid": ("The auction: type bid 1, bid 2 or bid 3 (or the number alone), or no.",),
+    "call": ("The auction: type call to be the landlord, or no.",),
+    "rob": ("The auction: type rob to be the landlord for twice the stake, or no.",),
+    "show": ("Showing: type show to play with an open hand for twice the stake, or no.",),
     "double": ("Doubling: type double, or no.",),
 }
 
 
-def help_text(stage: str) -> str:
-    """What can be typed at a stage of the game (``play``, ``bid`` or ``double``)."""
+def asked(state: State) -> str:
+    """What the seat to act is asked: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``."""
+    if state.stage == "bid" and state.rules.bidding == "robbing":
+        return "rob" if state.view().highest_bid else "call"
+    return state.stage
+
+
+def help_text(question: str) -> str:
+    """What can be typed where something is :func:`asked` (not in the middle of a move)."""
     return "\n".join(
         [
-            *_EXPLAINED[stage],
+            *_EXPLAINED[question],
             "  ?              the legal moves",
             "  hint           what a good agent would do",
             "  quit or :q     leave the table (Ctrl-D, too); q alone is a queen",
@@ -63,7 +76,7 @@ def read_move(state: State, text: str) -> Move:
     from ddz_env.errors import AmbiguousMoveError
 
     word = " ".join(text.lower().split())
-    text = _ANSWERS[state.stage].get(word, text)
+    text = _ANSWERS[asked(state)].get(word, text)
     try:
         move = Move.parse(text, state.rules)
     except AmbiguousMoveError:
@@ -76,11 +89,20 @@ def read_move(state: State, text: str) -> Move:
     return move
 
 
-def moves_by_kind(moves: Iterable[Move]) -> dict[str, list[str]]:
+def say(state: State, move: Move) -> str:
+    """A move of the seat to act in the words of the rules."""
+    from ddz_env.notation import spoken
+
+    history = [*state.history, (state.seat, move)]
+    return spoken(history, len(history) - 1, state.rules)
+
+
+def moves_by_kind(moves: Iterable[Move], write: Callable[[Move], str] = str) -> dict[str, list[str]]:
     """Legal moves, shortly: the bodies by category, each with the ranks that may be its kickers.
 
     Args:
         moves: Legal moves, in their order.
+        write: Writes those without kickers.
 
     Example:
         >>> from ddz_env import State
@@ -96,7 +118,7 @@ def moves_by_kind(moves: Iterable[Move]) -> dict[str, list[str]]:
         kickers.setdefault(first, set()).update(move.kickers)
     kinds: dict[str, list[str]] = {}
     for move, ranks in kickers.items():
-        text = str(move)
+        text = write(move)
         if move.group is not None and ranks:
             number = f"{len(move.kickers)}×" if len(move.kickers) > 1 else ""
             text = f"{Hand(move.group.need)}+{number}[{''.join(RANK_NAMES[rank] for rank in sorted(ranks))}]"
@@ -104,13 +126,14 @@ def moves_by_kind(moves: Iterable[Move]) -> dict[str, list[str]]:
     return kinds
 
 
-def moves_table(moves: Sequence[Move]) -> Table:
+def moves_table(state: State) -> Table:
     """The legal moves for the screen, a row a category."""
+    moves = state.legal_moves()
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     numbers = Counter(move.category for move in moves)
-    for kind, texts in moves_by_kind(moves).items():
+    for kind, texts in moves_by_kind(moves, lambda move: say(state, move)).items():
         name = f"{kind} ({numbers[kind]})" if numbers[kind] > 1 else kind
         table.add_row(name, Text("" if texts == [kind] else "  ".join(texts)))
     if any(move.kickers for move in moves):

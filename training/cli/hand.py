@@ -1,4 +1,4 @@
-"""``ddz hand``: what a hand is worth before bidding, or before doubling."""
+"""``ddz hand``: what a hand is worth before bidding, showing or doubling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.cli.help import RULES
 def hand(
     cards: Annotated[str, typer.Argument(help="The 17 cards dealt: 3344567TJQQKA22BR.")],
     bottom: Annotated[
-        str, typer.Option(help="The three landlord cards: the auction is over, and doubling is to be answered.")
+        str, typer.Option(help="The three landlord cards: the auction is over; show the hand, or double?")
     ] = "",
     role: Annotated[str, typer.Option(help="With --bottom: landlord, peasant-down or peasant-up.")] = "landlord",
     bid: Annotated[
@@ -34,7 +34,7 @@ def hand(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
-    """Estimate a hand's win rate from dealt worlds, and what each bid (or doubling) is expected to bring."""
+    """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring."""
     from json import dumps
 
     from agents.stakes.hand import hand_view

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from training.cli.console import console
-from training.cli.dialogue import BRIEF, HELP, HINT, LEAVE, MOVES, help_text, moves_table, read_move
+from training.cli.dialogue import BRIEF, HELP, HINT, LEAVE, MOVES, asked, help_text, moves_table, read_move, say
 from training.cli.help import RULES
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ def _play_out(
         else:
             who = f"seat {seat} ({(state.role(seat) or 'bidder').replace('_', ' ')})"
             answer = call(others[seat], seat, "act", ask, others[seat], state, rngs[seat])
+            before = state.copy()
             move = play_answer(state, others[seat], answer)
-            screen.print(f"{who}: {move}", markup=False)
+            said = say(before, move)
+            screen.print(f"{who}: {said}", markup=False)
         if not state.history:
             screen.print("everybody declined: a new deal")
         for place, agent in others.items():
@@ -143,9 +145,9 @@ def _ask(screen: Console, state: State, advise: Callable[[State], str]) -> Move 
             return None
         try:
             if word in MOVES:
-                screen.print(moves_table(state.legal_moves()))
+                screen.print(moves_table(state))
             elif word in HELP:
-                screen.print(help_text(state.stage), markup=False)
+                screen.print(help_text(asked(state)), markup=False)
             elif word in HINT:
                 screen.print(advise(state), markup=False)
             else:

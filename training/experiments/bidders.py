@@ -22,19 +22,19 @@ from agents.stakes.policy import PayoffAgent
 from agents.stakes.worlds import Outcomes, answer, outcomes, play_out
 from ddz_env import Rules, State, View
 from ddz_env.agent import Agent
-from ddz_env.bidder import AUCTION
-from ddz_env.engine.layout import BIDS, DOUBLES, LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_DOUBLE
-from ddz_env.engine.tables import BID_ID, DOUBLE_ID
+from ddz_env.engine.layout import BIDS, DOUBLES, LANDLORD, NO_SEAT, ROW_WORDS, STAGE, STAGE_DOUBLE, STAGE_SHOW
+from ddz_env.engine.step import make_landlord
+from ddz_env.engine.tables import DOUBLE_ID
 from ddz_env.generators import agent_generator
 from ddz_env.options import Range
 from ddz_env.registry import make_agent
+from ddz_env.view import AUCTION
 from training.arena.duplicate import seatings
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import normal_interval
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
 
-RULES = "bidding,doubling=true,all_decline=end"
 FIRST_DEAL = 6_000_000
 PLAYER = "rules"
 
@@ -63,7 +63,7 @@ class BidderResult:
         landlord: Games in which an A was the landlord.
         won: How many of these it won.
         declined: Games in which all declined.
-        stake: Mean of the bid times the doublings of the landlord.
+        stake: Mean of the stake before the play, with the landlord's doubling.
     """
 
     a: str
@@ -121,9 +121,8 @@ class DealTable:
         rows, words = np.empty((3, ROW_WORDS), np.uint64), self.rules.words()
         for landlord, row in enumerate(rows):
             row[:] = self.start().row
-            row[SEAT] = landlord
-            answer(row, np.uint64(BID_ID) + np.uint64(3), words)
-            while row[STAGE] == STAGE_DOUBLE:
+            make_landlord(row, np.uint64(landlord), words)
+            while row[STAGE] in (STAGE_SHOW, STAGE_DOUBLE):
                 answer(row, np.uint64(DOUBLE_ID), words)
         play_out(rows, self.rules, self._player, np.random.default_rng(0))
         return rows
@@ -163,7 +162,7 @@ def play_pairing(bidders: Bidders, table: DealTable, a: str, b: str) -> BidderRe
             declined += 1
             continue
         seat = int(over.row[LANDLORD])
-        stakes.append(max(over.view(seat).highest_bid, 1) * (2 if int(over.row[DOUBLES]) >> 2 * seat & 3 == 2 else 1))
+        stakes.append(state.view(seat).stake * (2 if int(over.row[DOUBLES]) >> 2 * seat & 3 == 2 else 1))
         if seats[seat] == "a":
             landlord += 1
             won += returns[seat] > 0
@@ -179,12 +178,18 @@ class BidderOptions(ParallelOptions):
         first_deal: Number of the first deal under the seed.
         worlds: Dealt worlds from which the payoff bidders count.
         against: Other pairings instead, as `A v B`; may be repeated.
+        rules: Rules with an auction, to which doubling is added; where all decline the deal ends.
     """
 
     deals: Annotated[int, Range(1)] = 1000
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
     worlds: Annotated[int, Range(1)] = 60
     against: tuple[str, ...] | None = None
+    rules: str = "bidding"
+
+
+def _rules(options: BidderOptions) -> str:
+    return f"{options.rules},doubling=true,all_decline=end"
 
 
 class _BidWorker(Worker[int, list[BidderResult]]):
@@ -192,7 +197,7 @@ class _BidWorker(Worker[int, list[BidderResult]]):
 
     def __init__(self, options: BidderOptions, pairings: Sequence[tuple[str, str]]) -> None:
         self._options, self._pairings = options, pairings
-        self._rules, self._player, self._bidders = Rules.preset(RULES), make_agent(PLAYER), Bidders()
+        self._rules, self._player, self._bidders = Rules.preset(_rules(options)), make_agent(PLAYER), Bidders()
 
     def play(self, deal: int) -> list[BidderResult]:
         table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
@@ -220,16 +225,19 @@ def run_bidders(
         on_progress: Told how many deals are done.
 
     Raises:
-        InvalidExperimentError: If a pairing cannot be read.
+        InvalidExperimentError: If a pairing cannot be read, or the rules have no auction.
+        InvalidRulesError: If there are no such rules.
         UnknownAgentError: If a bidder does not exist.
     """
     pairings = _pairings(options)
     agents = tuple(dict.fromkeys(spec for pair in pairings for spec in pair))
     for spec in agents:
         make_agent(spec)
+    if Rules.preset(_rules(options)).bidding == "fixed":
+        raise options.error(f"rules={options.rules!r} have no auction")
     settings = {
-        "experiment": "bidders", "seed": options.seed, "rules": RULES, "worlds": options.worlds, "player": PLAYER,
-        "pairings": [" v ".join(pair) for pair in pairings],
+        "experiment": "bidders", "seed": options.seed, "rules": _rules(options), "worlds": options.worlds,
+        "player": PLAYER, "pairings": [" v ".join(pair) for pair in pairings],
     }  # fmt: skip
     store = ResultStore(BidderResult, path, settings, ("deal",), agents=agents, per_key=len(pairings))
     tasks = {(deal,): deal for deal in range(options.first_deal, options.first_deal + options.deals)}
@@ -275,7 +283,7 @@ def fit_rate(deals: int, worlds: int = 6, seed: int = 77) -> tuple[float, float]
         seed: Seed of the deals.
     """
     from agents.rule_agent.mind import new_mind
-    from agents.stakes.search import hand_prices
+    from agents.stakes.auction import hand_prices
 
     prices, won, agent = np.empty((deals, worlds, 3)), np.empty((deals, worlds, 3)), make_agent(PLAYER)
     for deal in range(deals):

@@ -31,11 +31,11 @@ from ddz_env.notation import counts_to_word
 from ddz_env.observation import observe
 from ddz_env.options import Options, Range, takes
 from ddz_env.threads import MOST_THREADS, usable_threads
+from ddz_env.view import AUCTION
 
 if TYPE_CHECKING:
     from agents.external.douzero.network import PositionNetwork
 
-_AUCTION = ("bid", "double")
 _MOST_MOVES = 1 << 14
 """Candidates that are valued at once, for the sake of memory."""
 
@@ -131,9 +131,9 @@ class DouZeroAgent:
             IllegalMoveError: If it is not the seat's turn in one of them.
             InvalidRulesError: If the rules are not for three players.
         """
-        chosen = iter(self._best([_observed(view) for view in views if view.stage not in _AUCTION]))
+        chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION]))
         return [
-            self._auction.act(view, rng) if view.stage in _AUCTION else next(chosen)
+            self._auction.act(view, rng) if view.stage in AUCTION else next(chosen)
             for view, rng in zip(views, rngs, strict=True)
         ]
 

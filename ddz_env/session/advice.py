@@ -36,8 +36,19 @@ class Option:
 
     @property
     def text(self) -> str:
-        """The move, or its main group, in notation."""
+        """The move, or the name of its main group, in notation."""
         return action_name(self.main) if self.move is None else str(self.move)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in texts and numbers."""
+        return {
+            "main": action_name(self.main),
+            "move": None if self.move is None else str(self.move),
+            "chance": self.chance,
+            "score": self.score,
+            "visits": self.visits,
+            "line": [str(move) for move in self.line],
+        }
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,19 @@ class Advice:
         """The options by main group, in the order of each group's best."""
         mains = dict.fromkeys(option.main for option in self.options)
         return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""
+        groups = [
+            {
+                "main": action_name(group.main),
+                "chance": group.chance,
+                "visits": group.visits,
+                "options": [option.as_dict() for option in group.options],
+            }
+            for group in self.groups
+        ]
+        return {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance, "groups": groups}
 
 
 def think(agent: Agent, sight: Any, seat: int, rng: np.random.Generator) -> Advice:

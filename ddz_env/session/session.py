@@ -263,7 +263,7 @@ class Session:
         seat = self.seat
         agent = self._agents[seat]
         self._tell(agent, seat)
-        thought = think(agent, sight(agent, self._state), seat, self._generator(seat))
+        thought = think(agent, self._players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
         turn = self._step(thought.move)
         self._thoughts[turn.number] = thought
@@ -345,7 +345,7 @@ class Session:
         if self.is_over or own != self.seat:
             raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
         view, adviser = self.view(own), self._adviser(agent, own)
-        return think(adviser, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
+        return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
 
     def belief(self, agent: str, seat: int) -> Belief:
         """Where an agent in the place of a seat thinks that the hidden cards are.

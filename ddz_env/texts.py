@@ -81,7 +81,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "h 帮助 · ? 可出的牌 · hint 提示 · undo 悔棋 · quit 离开(自动保存)",
     ),
     "made": ("seat {seat} {role} ({player}): {move}", "{seat}号位 {role}({player}):{move}"),
-    "you": ("you", "你"),
     "redealt": ("Everybody declined: new cards.", "无人叫分,重新发牌。"),
     "win": ("You win!", "你赢了!"),
     "lose": ("You lose.", "你输了。"),
@@ -139,8 +138,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "共 {count} 次选择,其中 {worse} 次比最佳差 1 % 以上。",
     ),
     "seat column": ("seat", "座位"),
-    # --- what is not understood ---
-    "no number": ("There is no move {number}: the game has {total}.", "没有第 {number} 手:全局共 {total} 手。"),
 }
 """Every text by its key: English, Chinese.  Braces stand for values."""
 

@@ -315,8 +315,10 @@ def test_an_observed_table_refuses_what_cannot_have_been_played() -> None:
     assert table.moves == ()
     table.play("4")
     assert str(table.hint("rules").move) in table.sight(1).legal
-    with pytest.raises(IllegalMoveError):
-        table.play("33")
+    table.play("6")
+    with pytest.raises(IllegalMoveError) as refused:
+        table.play("5")
+    assert str(refused.value) == "5 is not legal for seat 2: it does not beat 6"  # and no move of a made-up hand
 
 
 def test_an_observed_auction_waits_for_the_landlord_cards() -> None:

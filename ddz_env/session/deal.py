@@ -158,7 +158,10 @@ class Deal:
         for seat, move in moves:
             needed[seat] = [a + b for a, b in zip(needed[seat], move.cards.counts, strict=True)]
         needed[landlord] = [max(0, a - b) for a, b in zip(needed[landlord], self.bottom.counts, strict=True)]
-        return _played(self._filled(needed), moves)
+        try:
+            return _played(self._filled(needed), moves)
+        except IllegalMoveError as error:  # it lists the moves of a hand that may be made up
+            raise IllegalMoveError(str(error).partition("; legal are")[0]) from None
 
     def _filled(self, needed: Sequence[Sequence[int]]) -> State:
         """A game in which every other seat is dealt some cards, and whatever is left over.

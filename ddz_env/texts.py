@@ -166,7 +166,7 @@ _HELP = {
   cards          where it expects the hidden cards
   undo           take your last decision back; undo 12 goes back to move 12
   board          the table once more
-  quit or :q     leave (Ctrl-D and Ctrl-C, too); the game is kept; q alone is a queen""",
+  quit or :q     leave (or Ctrl-D, Ctrl-C); the game is kept; q alone is a queen""",
         """  ?              可出的牌
   hint           提示;hint rollout 换一个智能体
   ok             按提示出牌

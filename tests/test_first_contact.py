@@ -59,9 +59,7 @@ def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, .
         return text
 
     monkeypatch.setattr("builtins.input", answer)
-    monkeypatch.setattr(
-        sys.modules["training.cli.board"], "console", lambda: Console(file=screen, width=80, highlight=False)
-    )
+    monkeypatch.setattr("training.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
     result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
     assert result.exit_code == 0, result.output
     return screen.getvalue().splitlines()

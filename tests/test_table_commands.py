@@ -16,19 +16,26 @@ from ddz_env.botzone.games import botzone_game
 from ddz_env.session import PERSON, Deal, Record, Session
 from ddz_env.texts import LANGUAGES, TEXTS, Texts, cells
 from training.botzone.match import play_match
-from training.cli import app
+from training.cli.advise import advise
+from training.cli.console import FriendlyGroup
+from training.cli.dialogue import understood
+from training.cli.play import play
+from training.cli.replay import replay
+from training.cli.watch import watch
 
 WHOLE = "hint\nok\n" * 40
 CHINESE = re.compile(r"[一-鿿]")
 RULES = ("--agents", "rules", "--hints", "rules", "--seed", "1")
 
 
-COMMAND = typer.main.get_command(app)
-"""Made once: typer's own runner makes all commands anew for each call."""
+TABLE = typer.Typer(cls=FriendlyGroup, add_completion=False, pretty_exceptions_enable=False)
+"""The commands at the table alone: a runner makes all the commands of an app anew for each call."""
+for command in (play, watch, advise, replay):
+    TABLE.command()(command)
 
 
 def ddz(*arguments: str, text: str = "") -> Result:
-    return super(CliRunner, CliRunner()).invoke(COMMAND, list(arguments), input=text, env={"NO_COLOR": "1"})
+    return CliRunner().invoke(TABLE, list(arguments), input=text, env={"NO_COLOR": "1"})
 
 
 def fits(result: Result, code: int = 0) -> str:
@@ -246,8 +253,6 @@ def test_every_text_is_used() -> None:
 
 def test_hands_of_other_spellings_are_understood() -> None:
     session = Session(Record(Deal(Rules(), hands=(*[Hand.parse(h) for h in HANDS],), bottom=Hand.parse("357")), PEOPLE))
-    from training.cli.dialogue import understood
-
     for text, move in (("10 10", "TT"), ("３４５６７", "34567"), ("xd", "BR"), ("小王大王", "BR"), ("不出", "pass"),
                        ("王炸", "BR"), ("♠3 ♥3", "33"), ("q", "Q"), ("TT", "TT"), ("no", "pass")):  # fmt: skip
         assert str(understood(text, "play", session.rules, session.can_play)) == move

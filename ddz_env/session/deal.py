@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.checks import check_integer, check_seed
-from ddz_env.errors import IllegalMoveError, InvalidDealError
+from ddz_env.checks import check_flag, check_integer, check_seed
+from ddz_env.errors import IllegalMoveError, InvalidDealError, InvalidRulesError, shown
 from ddz_env.session.errors import SessionError
 
 _NOTHING = (0,) * NUM_RANKS
@@ -49,6 +49,17 @@ class Deal:
     endgame: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rules, Rules):
+            raise InvalidRulesError(
+                f"rules must be a Rules, not {shown(self.rules)}; Rules.preset makes one from a name"
+            )
+        if self.hands is not None and not (
+            isinstance(self.hands, tuple) and all(hand is None or isinstance(hand, Hand) for hand in self.hands)
+        ):
+            raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
+        if self.bottom is not None and not isinstance(self.bottom, Hand):
+            raise InvalidDealError(f"the landlord cards are a Hand or None, not {shown(self.bottom)}")
+        check_flag("endgame", self.endgame, InvalidDealError)
         check_seed(self.seed)
         check_seed(self.game, "game")
         if self.observer is not None:
@@ -103,8 +114,10 @@ class Deal:
     @property
     def observer(self) -> int | None:
         """The only seat whose hand is known; None where all are."""
-        known = [seat for seat, hand in enumerate(self.hands or ()) if hand is not None]
-        return known[0] if self.hands is not None and len(known) < len(self.hands) else None
+        hands = self.hands or ()
+        if None not in hands:
+            return None
+        return next((seat for seat, hand in enumerate(hands) if hand is not None), 0)
 
     def state(self, moves: Moves = ()) -> State:
         """The game after some moves.

@@ -11,7 +11,7 @@ import numpy as np
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset, sight
 from ddz_env.checks import as_integer, check_integer
-from ddz_env.errors import DouDizhuError, shown
+from ddz_env.errors import DouDizhuError, UnknownAgentError, shown
 from ddz_env.generators import agent_generator
 from ddz_env.playing import call, play_answer
 from ddz_env.registry import make_agent
@@ -316,8 +316,8 @@ class Session:
         ]
         if not mine:
             raise SessionError("there is nothing to take back")
-        chosen = mine[-1] if number is None else number
-        if chosen not in mine:
+        chosen = mine[-1] if number is None else as_integer(number)
+        if chosen is None or chosen not in mine:
             raise SessionError(f"move {shown(number)} is no decision of yours: choose from {', '.join(map(str, mine))}")
         who, move = self._moves[chosen]
         self._state = self._deal.state(self._moves[:chosen])
@@ -341,8 +341,8 @@ class Session:
             UnknownAgentError: If there is no such agent.
             AgentFaultError: If it fails.
         """
-        own = self.seat if seat is None else seat
-        if self.is_over or own != self.seat:
+        own = self.seat if seat is None else as_integer(seat)
+        if own is None or self.is_over or own != self.seat:
             raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
         view, adviser = self.view(own), self._adviser(agent, own)
         return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
@@ -360,6 +360,8 @@ class Session:
 
     def _adviser(self, name: str, seat: int) -> Agent:
         """An agent that has been told the game in the place of a seat."""
+        if not isinstance(name, str):
+            raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
         if name not in self._advisers:
             self._advisers[name] = make_agent(name)
         agent = self._advisers[name]

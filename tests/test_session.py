@@ -208,6 +208,42 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
         new(1).undo()
 
 
+class Listener:
+    """Remembers what it was told."""
+
+    name = "listener"
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[int, Move]] = []
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        self.heard = []
+
+    def observe(self, seat: int, move: Move) -> None:
+        self.heard.append((seat, move))
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        assert self.heard == list(view.history)
+        return view.legal_moves()[0]
+
+
+def test_an_agent_has_heard_the_game_and_nothing_that_was_taken_back() -> None:
+    agent = Listener()
+    session = Session(Record(Deal(STANDARD, 8), (PERSON, "listener", PERSON)), {1: agent})
+    session.play(session.view(0).legal_moves()[1])
+    session.let_agents_play()
+    session.play(session.hint("rules").move)
+    session.undo(0)
+    session.play(session.view(0).legal_moves()[0])
+    session.let_agents_play()
+    assert agent.heard == list(session.moves[:-1])
+    resumed = Session(Record(session.deal, session.players, session.moves), {1: agent})
+    while resumed.waits_for == PERSON:
+        resumed.play(resumed.hint("rules").move)
+    resumed.let_agents_play()
+    assert len(agent.heard) >= 4
+
+
 def test_new_cards_are_dealt_when_all_decline_and_can_be_taken_back() -> None:
     session = new(3, PEOPLE, BIDDING)
     first = [session.view(seat).hand for seat in range(3)]

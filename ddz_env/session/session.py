@@ -105,9 +105,10 @@ class Session:
         """The seat from which a table is seen of which nobody knows the other hands; None elsewhere."""
         return self._deal.observer
 
-    def role(self, seat: int) -> str | None:
-        """The role of a seat, None before there is a landlord."""
-        return self._state.role(seat)
+    def role(self, seat: int) -> str:
+        """What a seat is: ``landlord``, ``peasant down``, ``peasant up``, of two players ``peasant``, or ``bidder``."""
+        role = (self._state.role(seat) or "bidder").replace("_", " ")
+        return role.split()[0] if self.rules.players == 2 else role
 
     @property
     def players(self) -> tuple[str, ...]:

@@ -170,8 +170,7 @@ def _prompt(board: Board, session: Session) -> str:
     """Whose move is asked for."""
     if session.seat == session.observer:
         return board.say("your move")
-    role = board.say((session.role(session.seat) or "bidder").replace("_", " "))
-    return board.say("their move", seat=session.seat, role=role)
+    return board.say("their move", seat=session.seat, role=board.say(session.role(session.seat)))
 
 
 def _turn_up(board: Board, session: Session) -> bool:

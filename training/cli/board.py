@@ -79,8 +79,8 @@ class Board:
 
     def turn(self, session: Session, turn: Turn) -> None:
         """A move that was made."""
-        role = self.say((session.role(turn.seat) or "bidder").replace("_", " "))
-        move, player = self.say.move(turn.move), session.players[turn.seat]
+        role, player = self.say(session.role(turn.seat)), session.players[turn.seat]
+        move = self.say.move(turn.move)
         self.line("made", seat=turn.seat, role=role, player=player, move=move)
         if turn.redealt:
             self.line("redealt")

@@ -73,14 +73,14 @@ def test_a_game_is_played_left_and_gone_on_with(language: str, tmp_path: Path) -
     assert Record.load(parts).moves == record.moves
 
 
-def test_the_last_unfinished_game_is_found_without_a_name() -> None:
+def test_the_last_unfinished_game_is_found_without_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))
     first = fits(ddz("play", *RULES, text="hint\nok\nquit\n"))
     file = kept_in(first)
     assert "ddz play --resume" in first
     again = fits(ddz("play", "--hints", "rules", "--resume", text="quit\n"))
     assert "Going on at move 1." in again
     assert kept_in(again) == file
-    file.unlink()
 
 
 def test_ctrl_c_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -180,12 +180,13 @@ def test_a_real_table_is_followed_move_by_move(tmp_path: Path) -> None:
     assert hands[1:] == (None, None)
 
 
-def test_a_table_asks_for_what_it_was_not_told() -> None:
+def test_a_table_asks_for_what_it_was_not_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))
     typed = "345\n3344567TJQQKA22BR\nking\nl\n35\n359\nquit\n"
     told = fits(ddz("advise", "--agent", "rules", text=typed))
     for text in ("are 3 cards", "unknown role 'king'", "are 2 cards", "would play"):
         assert text in told
-    kept_in(told).unlink()
+    assert [file.name for file in tmp_path.iterdir()] == [kept_in(told).name]
 
 
 HAND = ("--hand", "3344567TJQQKA22BR")
@@ -210,7 +211,10 @@ HAND = ("--hand", "3344567TJQQKA22BR")
         (("replay", "README.md"), "begins with the line"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(arguments: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_is_said_in_one_line(
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))  # where no game is
     result = ddz(*arguments)
     assert result.exit_code == 2, result.output
     [line] = result.stderr.splitlines()

@@ -87,7 +87,7 @@ def _look_on(
         turn = session.let_agent_play()
         keeper.save(session)
         board.turn(session, turn)
-        thought = session.thought(turn.number, viewer)
+        thought = session.thought(turn.number, viewer) if viewer in (None, turn.seat) else None
         if thoughts and thought is not None:
             board.thought(thought)
         if boards and not session.is_over:

@@ -29,6 +29,8 @@ from ddz_env.observation import observe
 from ddz_env.options import Options
 from ddz_env.registry import agent_options, make_agent, parse_options
 from ddz_env.rules import STANDARD_CATEGORIES
+from ddz_env.session import PERSON, Deal, Record, Replay, Session
+from ddz_env.texts import Texts
 
 
 class Hostile:
@@ -72,6 +74,14 @@ def with_option(make: Callable[..., object], name: str, **others: Any) -> Callab
 
 
 STATE = State.new(1)
+OWN = Hand.parse("3344567TJQQKA22BR")
+
+
+def session() -> Session:
+    return Session(Record(Deal(Rules(), 1), (PERSON,) * 3))
+
+
+SESSION = session()
 RAW, VECTOR = dou_dizhu_v0.raw_env, functools.partial(DouDizhuVectorEnv, 2)
 ENTRIES: dict[str, Callable[[Any], object]] = {
     **{f"Rules({option.name}=)": with_option(Rules, option.name) for option in Rules.options()},
@@ -145,6 +155,24 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "make_agent": make_agent,
     "parse_options": parse_options,
     "openspiel_action": openspiel_action,
+    "Deal rules": Deal,
+    "Deal seed": lambda value: Deal(Rules(), value),
+    "Deal hands": lambda value: Deal(Rules(), hands=value),
+    "Deal hand": lambda value: Deal(Rules(), hands=(value, None, None)),
+    "Deal bottom": lambda value: Deal(Rules(), hands=(OWN, None, None), bottom=value),
+    "observed seat": lambda value: Deal.observed(Rules(), value, OWN),
+    "observed opener": lambda value: Deal.observed(Rules.preset("bidding"), 0, OWN, opener=value),
+    "Record.parse": Record.parse,
+    "session view": SESSION.view,
+    "session sight": SESSION.sight,
+    "session play": lambda value: session().play(value),
+    "session seat": lambda value: session().play("3", value),
+    "session undo": lambda value: SESSION.undo(value),
+    "session hint": lambda value: SESSION.hint(value),
+    "session hint seat": lambda value: SESSION.hint("random", value),
+    "session belief": lambda value: SESSION.belief("random", value),
+    "replay": lambda value: Replay(SESSION.record()).go(value),
+    "Texts": Texts,
 }
 
 

@@ -36,6 +36,7 @@ COMMANDS = (
     "botzone-match",
     "demo",
     "exploit",
+    "advise",
     "play",
     "puzzles",
     "rate",
@@ -48,6 +49,7 @@ COMMANDS = (
     "agents",
     "docs",
     "export",
+    "watch",
     "version",
 )
 
@@ -240,13 +242,13 @@ def test_play_a_game_to_the_end() -> None:
     assert result.exit_code == 0, result.output
     assert "cannot read 'H'" in result.output
     assert "cannot pass" in result.output
-    assert any(text in result.output for text in ("you win", "you lose", "goodbye"))
+    assert any(text in result.output for text in ("You win", "You lose", "goodbye"))
 
 
 def test_play_can_be_left() -> None:
     result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nquit\n")
     assert result.exit_code == 0, result.output
-    assert "you are in seat 2" in result.output
+    assert "You hold seat 2" in result.output
     assert "goodbye" in result.output
 
 

@@ -17,14 +17,16 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from ddz_env import Move, State
+from ddz_env import Move, Rules, State
 from ddz_env.errors import DouDizhuError, IllegalMoveError
 from ddz_env.registry import agent_names, agent_options
+from ddz_env.session import PERSON, Deal, Record, Session
+from ddz_env.texts import LANGUAGES, Texts, cells
 from training.arena.errors import InvalidArenaError
 from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
-from training.cli.dialogue import asked, help_text, moves_by_kind, moves_table, read_move, say
+from training.cli.dialogue import moves_by_kind, moves_table, read_move, understood
 from training.cli.tables import results_table, short_names
 
 ROOT = typer.main.get_command(app)
@@ -58,9 +60,7 @@ def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, .
         return text
 
     monkeypatch.setattr("builtins.input", answer)
-    monkeypatch.setattr(
-        sys.modules["training.cli.play"], "console", lambda: Console(file=screen, width=80, highlight=False)
-    )
+    monkeypatch.setattr("training.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
     result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
     assert result.exit_code == 0, result.output
     return screen.getvalue().splitlines()
@@ -101,19 +101,26 @@ def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch
 
 
 def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    state, typed = State.new(5, "robbing,showing=true"), []
-    for answer, words in (("yes", ["no call", "call"]), ("no", ["no rob", "rob"]), ("y", ["no rob", "rob"])):
-        assert words[0] in io_of(moves_table(state))
-        assert words[1] in help_text(asked(state))
-        typed.append(str(read_move(state, answer)))
-        state.step(typed[-1])
-    assert typed == ["bid 1", "no bid", "bid 2"]
-    state.step(read_move(state, "no"))
-    assert (asked(state), str(read_move(state, "yes")), say(state, read_move(state, "no"))) == (
-        "show",
-        "double",
-        "no show",
-    )
+    session = Session(Record(Deal(Rules.preset("robbing,showing=true"), seed=5), (PERSON,) * 3))
+    typed = []
+    for answer, asked in (("yes", "call"), ("no", "rob"), ("y", "rob"), ("no", "rob"), ("yes", "show")):
+        assert session.question == asked
+        legal = io_of(moves_table(session.view(session.seat).legal_moves(), None, session.worded))
+        assert {asked, f"no {asked}"} <= set(legal.split("  ")) | {legal.split()[-1]}
+        assert asked in Texts().help(asked)
+        turn = session.play(understood(answer, session.question, session.rules, session.can_play))
+        typed.append((str(turn.move), session.worded(turn.move, turn.number)))
+    assert typed == [
+        ("bid 1", "call"),
+        ("no bid", "no rob"),
+        ("bid 2", "rob"),
+        ("no bid", "no rob"),
+        ("double", "show"),
+    ]
+    assert [text for _, text in session.sight(0).history] == ["call", "no rob", "rob", "no rob", "show"]
+    assert Record.parse(str(session.record())).moves == session.moves
+    landlord = session.sight(0).table.landlord
+    assert all(session.sight(seat).table.seats[landlord].unseen == 0 for seat in range(3))
     rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
     told = played(monkeypatch, *rules, typed=("h", "?", "no", "quit"))
     assert any("may call" in line or "may rob" in line for line in told)
@@ -163,7 +170,7 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
     moves = state.legal_moves()
     assert len(moves) > 248
     screen = io.StringIO()
-    Console(file=screen, width=80).print(moves_table(state))
+    Console(file=screen, width=80).print(moves_table(moves))
     lines = screen.getvalue().splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
@@ -178,8 +185,10 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
 
 def test_help_names_what_can_be_typed_at_each_stage() -> None:
     for stage, word in (("play", "34567"), ("bid", "bid 1"), ("double", "double")):
-        assert word in help_text(stage)
-        assert all(len(line) <= 80 for line in help_text(stage).splitlines())
+        for language in LANGUAGES:
+            told = Texts(language).help(stage)
+            assert word in told or language == "zh"
+            assert all(cells(line) <= 80 for line in told.splitlines())
 
 
 # --- help and lists --------------------------------------------------------------------------------------------------

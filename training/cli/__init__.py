@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import typer
 
+from training.cli.advise import advise
 from training.cli.arena import arena
 from training.cli.bench import bench
 from training.cli.benchmark import benchmark
@@ -25,11 +26,13 @@ from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.puzzles import puzzles
 from training.cli.rate import rate
-from training.cli.record import record, replay
+from training.cli.record import record
+from training.cli.replay import replay
 from training.cli.reproduce import app as reproduce
 from training.cli.solve import solve
 from training.cli.tendency import tendency
 from training.cli.train import app as train
+from training.cli.watch import watch
 
 __all__ = ["app", "main"]
 
@@ -83,8 +86,29 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     play: (
         "ddz play",
-        "ddz play --agents 'rules;policy' --role peasant-up --hints rollout",
+        "ddz play --agents 'rules;policy' --role peasant-up --lang zh",
         "ddz play --agents rules --rules bidding,doubling=true --seed 7",
+        "ddz play --puzzle 12",
+        "ddz play --resume",
+    ),
+    watch: (
+        "ddz watch rollout",
+        "ddz watch policy rules rules --seed 7 --pause 1 --out game.txt",
+        "ddz watch rules --rules bidding --boards --lang zh",
+    ),
+    advise: (
+        "ddz advise",
+        "ddz advise --hand 3344567TJQQKA22BR --bottom 359 --role landlord",
+        "ddz advise --rules bidding --hand 3344567TJQQKA22BR --opener 2",
+        "ddz advise --resume --lang zh",
+    ),
+    replay: (
+        "ddz replay game.txt",
+        "ddz replay game.txt --at 12 --seat 0",
+        "ddz replay game.txt --all --lang zh",
+        "ddz replay game.txt --review rollout --seat 0",
+        "ddz replay runs/rules-games",
+        "ddz replay runs/rules-games --deal 7",
     ),
     rate: (
         "ddz rate random random-staged rules rlcard-rule --deals 100",
@@ -96,7 +120,6 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz record isuct:iterations=2000 --visits --deals 200 --out visits",
         "ddz record rules policy --rules bidding --out runs/match --processes 4",
     ),
-    replay: ("ddz replay runs/rules-games", "ddz replay runs/rules-games --deal 7"),
     solve: (
         "ddz solve 'KK5543 / 225543'",
         "ddz solve 'KK5543 / 225543' --turn 2 --to-beat 4 --all",

@@ -1,4 +1,4 @@
-"""``ddz record`` and ``ddz replay``: games as a data set, and as text."""
+"""``ddz record``: games as a data set."""
 
 from __future__ import annotations
 
@@ -59,24 +59,3 @@ def record(
         writing = progress.add_task("tables", total=None)
         made = write_data_set(out, lambda done, total: progress.update(writing, completed=done, total=total))
     console().print(f"{out}: {made.games} games, {made.rows} rows", markup=False, soft_wrap=True)
-
-
-def replay(
-    path: Annotated[Path, typer.Argument(help="The folder of a data set, or its games.jsonl.")],
-    deal: Annotated[int | None, typer.Option(min=0, help="Show the games of this deal, move by move.")] = None,
-) -> None:
-    """Replay recorded games; every move must fit, and every game must end as it did."""
-    from training.data.errors import DataSetError
-    from training.data.games import read_games
-
-    file = read_games(path)
-    games = [game for game in file.games if deal is None or game.deal == deal]
-    if not games:
-        raise DataSetError(f"{path} has no game of deal {deal}" if deal is not None else f"{path} has no games")
-    for game in games:
-        if deal is None:
-            game.replay(file.rules)
-        else:
-            console().print(game.text(file.rules, file.agents), markup=False, soft_wrap=True)
-    if deal is None:
-        console().print(f"{len(games)} games replay as they were recorded", soft_wrap=True)

@@ -18,6 +18,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.engine import layout as at
 from ddz_env.errors import DouDizhuError
 from ddz_env.notation import Hand
+from ddz_env.session import Deal, Record
 from training.arena.duplicate import Scores
 from training.arena.results import of_rows, read_results
 from training.arena.rules_settings import read_rules_settings
@@ -129,9 +130,7 @@ class RecordedGame:
             seats: Who sat where; ``a`` everywhere by default.
             thoughts: What searches said, decision by decision.
         """
-        hands = [start.hand(seat) for seat in range(start.rules.players)]
-        if start.rules.bidding == "fixed":
-            hands[0] = Hand(tuple(a - b for a, b in zip(hands[0].counts, start.bottom.counts, strict=True)))
+        hands = _hands(start)
         searched = tuple(" ".join(map(str, said)) for said in thoughts)
         return cls(
             deal=deal,
@@ -202,8 +201,8 @@ class RecordedGame:
         """What messages call it."""
         return f"game {self.game} of deal {self.deal}"
 
-    def text(self, rules: Rules, agents: Sequence[str]) -> str:
-        """The game for reading: cards, then a line a decision with the seat and the hand that it leaves.
+    def record(self, rules: Rules, agents: Sequence[str]) -> Record:
+        """The game as a readable file holds it, from the deal that was played on: declined ones are left out.
 
         Args:
             rules: The rules.
@@ -212,15 +211,24 @@ class RecordedGame:
         Raises:
             GameRecordError: As :meth:`decisions`.
         """
-        lines = [f"deal {self.deal}, game {self.game}"]
-        for seat, hand in enumerate(self.hands):
-            lines.append(f"seat {seat}: {hand}  {_agent(agents, self.seats[seat])}")
-        lines.append(f"landlord cards: {self.bottom}")
+        start = self.start(rules)
+        moves: list[tuple[int, Move]] = []
         for state, move, _ in self.decisions(rules):
-            after = state.copy()
-            after.step(move)
-            lines.append(f"{state.seat} {move}  ({after.hand(state.seat)})")
-        return "\n".join([*lines, f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}"])
+            if not state.history:
+                start, moves = state.copy(), []
+            moves.append((state.seat, move))
+        opener = start.seat if start.stage == "bid" else None
+        deal = Deal.given(rules, _hands(start), start.bottom, opener)
+        remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
+        return Record(deal, tuple(_agent(agents, letter) for letter in self.seats), tuple(moves), remarks)
+
+
+def _hands(start: State) -> list[Hand]:
+    """The hands as dealt, without the landlord cards."""
+    hands = [start.hand(seat) for seat in range(start.rules.players)]
+    if start.rules.bidding == "fixed":
+        hands[0] = Hand(tuple(a - b for a, b in zip(hands[0].counts, start.bottom.counts, strict=True)))
+    return hands
 
 
 def _agent(agents: Sequence[str], letter: str) -> str:

@@ -1,0 +1,49 @@
+// What an agent thinks of a decision: its moves with bars, main groups that unfold to kickers, its beliefs, and how the
+// chance of winning moved over the game.
+
+import { draw, make } from "./dom.js";
+import { said } from "./table.js";
+import { word } from "./words.js";
+
+const percent = (share) => (100 * share).toFixed(0);
+
+function entry(move, most, choose) {
+  const numbers = [];
+  if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
+  if (move.visits != null) numbers.push(word("visits", { n: move.visits }));
+  const weight = move.share ?? move.chance ?? 0;
+  const bar = make("span", { class: "track" }, make("span", { class: "bar", style: `width:${(100 * weight) / (most || 1)}%` }));
+  const line = move.line?.length ? [make("br"), make("small", {}, `${word("line")}: ${move.line.map(said).join(" · ")}`)] : [];
+  return make("button", { type: "button", click: () => choose(move.text) }, said(move.text), make("span", { class: "number" }, numbers.join(" · ")), bar, line);
+}
+
+/** Moves, best first; those of one main group are folded under it. */
+export function thoughtsElement(thoughts, choose) {
+  const weight = (move) => move.share ?? move.chance ?? 0;
+  const most = Math.max(...thoughts.moves.map(weight), 0);
+  const groups = new Map();
+  for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
+  const items = [...groups.values()].map(([best, ...rest]) => {
+    const more = rest.length && make("details", {}, make("summary", {}, `+ ${rest.length}`), rest.map((move) => entry(move, most, choose)));
+    return make("li", {}, entry(best, most, choose), more);
+  });
+  return make("section", { class: "panel" }, make("h2", {}, `${thoughts.agent}: ${word("thoughts")}`), make("ul", { class: "moves" }, items));
+}
+
+/** How likely each seat holds each hidden rank, in cards expected. */
+export function beliefsElement(thoughts) {
+  if (!thoughts.beliefs) return null;
+  const head = make("tr", {}, make("th"), [..."3456789TJQKA2BR"].map((rank) => make("th", { scope: "col" }, rank)));
+  const rows = thoughts.beliefs.map(({ name, expected }) => make("tr", {}, make("th", { scope: "row" }, name), expected.map((n) => make("td", {}, n ? n.toFixed(1) : ""))));
+  return make("section", { class: "panel" }, make("h2", {}, word("beliefs", { name: thoughts.agent })), make("table", { class: "beliefs" }, head, rows));
+}
+
+/** The chance of winning after each move, as a line; `choose` gets the move's number. */
+export function curveElement(chances, choose) {
+  const most = Math.max(chances.length - 1, 1);
+  const points = chances.map((chance, number) => [(100 * number) / most, 100 - 100 * chance]);
+  const picture = draw("svg", { class: "chance", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
+  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("polyline", { points: points.map((point) => point.join(",")).join(" ") }));
+  picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.clientWidth) * most)));
+  return make("section", { class: "panel" }, make("h2", {}, word("curve")), picture);
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ class Agent(Protocol):
     ``act_batch(views, rngs)``      a move for each of several views of independent games
     ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
+    ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
+                                    (:class:`ddz_env.thoughts.Candidate`)
+    ``believe(view, rng)``          where it thinks that the hidden cards are (:class:`ddz_env.thoughts.Belief`)
     ``close()``                     when the agent is needed no more
     ==============================  =====================================================================
     """
@@ -125,12 +128,14 @@ class Decision:
             the move that a policy was all but sure of, once.
         values: Mean reward of each visited first stage for the acting seat (action id → reward).
         line: The principal line as action ids, the move's own stages first.
+        unit: What the values are: ``chance`` of winning, from 0 to 1, or ``score``, of which more is better.
     """
 
     move: Move
     visits: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[int, float] = field(default_factory=dict)
     line: tuple[int, ...] = ()
+    unit: Literal["chance", "score"] = "chance"
 
 
 def answers_in_batches(agent: Any) -> bool:

@@ -107,6 +107,8 @@ class ExactAgent(ABC):
     cheats = False
     tolerance = 0.0
     """Values that differ by no more tie."""
+    unit: Literal["chance", "score"] = "score"
+    """What its values are (:class:`ddz_env.agent.Decision`)."""
 
     def __init__(self, solvers: Solvers | None = None) -> None:
         self.solvers = solvers or Solvers()
@@ -135,7 +137,7 @@ class ExactAgent(ABC):
         for move, value in zip(moves, values.tolist(), strict=True):
             groups[move.main] = max(value, groups.get(move.main, value))
         best = moves[self._first_best(values)]
-        return Decision(best, {}, groups, best.actions)
+        return Decision(best, {}, groups, best.actions, self.unit)
 
     def choose(self, sight: Row, history: History, rules: Rules) -> Move:
         """The best move from what the agent sees, unchecked.
@@ -242,6 +244,8 @@ class _InferringAgent(ExactAgent):
 @takes(InferringOptions)
 class DeterminizedMinimaxAgent(_InferringAgent):
     """Minimax on every state of the information set; each votes with its probability (section III.C)."""
+
+    unit = "chance"
 
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         states = self.states(sight, history, rules)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from agents.mcts.candidates import candidates_of
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.options import IsUctOptions, TreeOptions
 from agents.mcts.reuse import Memory
@@ -15,6 +16,7 @@ from agents.mcts.search import Position, search, spend
 from agents.mcts.simulate_planned import Plan, new_plan
 from agents.mcts.tree import Tree, clear, new_tree
 from agents.solver.endgame import endgame_solver
+from agents.worlds.belief import belief_of
 from agents.worlds.consistency import check_start, check_turn, check_view
 from agents.worlds.determinize import WorldPool, draw_game, uniform
 from agents.worlds.inference import inferred_pool
@@ -23,6 +25,7 @@ from ddz_env.agent import Decision
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.engine.random import key
 from ddz_env.options import takes
+from ddz_env.thoughts import Belief, Candidate
 from ddz_env.threads import usable_threads
 
 _LOOK, _LOOK_SLOW = 256, 16
@@ -114,6 +117,10 @@ class TreeSearchAgent(SearchAgent[Sight]):
                 list(workers.map(grow, range(1, self.options.trees)))
         return choose(self._trees, position.row, position.rules, self.options.final == "value")
 
+    def candidates(self, view: Sight) -> list[Candidate]:
+        """The whole moves that the last search has tried in this position, with the line that it expects after each."""
+        return candidates_of(self._trees, view.row, view.rule_words)
+
     def _prepare(self, view: Sight) -> None:
         """Make the trees ready: bare roots."""
         while len(self._trees) < self.options.trees:
@@ -177,6 +184,10 @@ class IsUctAgent(TreeSearchAgent[View]):
             super()._prepare(view)
         if self._memory is not None:
             self._memory.remember(view)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it searches have the hidden cards."""
+        return belief_of(view, self._worlds(view, rng))
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
         return inferred_pool(view, rng, self.options.particles)

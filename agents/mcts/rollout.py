@@ -33,6 +33,7 @@ from agents.rule_agent.prices import beatable, set_prices
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import W_FOLLOW_HOLD, WEIGHTS
 from agents.solver.endgame import endgame_solver
+from agents.worlds.belief import belief_of
 from agents.worlds.determinize import WorldPool, draw_world
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
@@ -45,6 +46,7 @@ from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U1, lowest, remove_hand
 from ddz_env.options import Options, Range, takes
+from ddz_env.thoughts import Belief, Candidate
 
 _FIRST = np.int64(1 << 40)
 _U64 = np.uint64(64)
@@ -252,6 +254,7 @@ class RolloutAgent(SearchAgent[View]):
         self.options = RolloutOptions.of(*values, **named)
         self.settings = TreeOptions(simulation=self.options.simulation).settings()
         self._plan = new_plan()
+        self._compared: Arms | None = None
         self._endgame = endgame_solver(self.options.endgame, self.options.particles)
 
     @property
@@ -268,11 +271,19 @@ class RolloutAgent(SearchAgent[View]):
         solved = self._endgame.decision(view, rng) if self._endgame is not None else None
         if solved is not None:
             return solved
-        arms = self._arms(position)
+        arms = self._compared = self._arms(position)
         if len(arms.order) > 1:
             pool = inferred_pool(view, rng, self.options.particles)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         return _decision(arms)
+
+    def candidates(self, view: View) -> list[Candidate]:
+        """The whole moves that the last search has compared, the best first."""
+        return [] if self._compared is None else _candidates(self._compared)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it plays out have the hidden cards."""
+        return belief_of(view, inferred_pool(view, rng, self.options.particles))
 
     def _arms(self, position: Position) -> Arms:
         mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
@@ -296,10 +307,22 @@ class RolloutAgent(SearchAgent[View]):
             alive = (alive + 1) // 2
 
 
+def _candidates(arms: Arms) -> list[Candidate]:
+    """Every candidate that was played out, the best first."""
+    return [
+        Candidate(_move(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
+        for arm in arms.order.tolist()
+        if arms.runs[arm]
+    ]
+
+
+def _move(arms: Arms, arm: int) -> Move:
+    return Move.from_words(int(arms.mains[arm]), int(arms.kickers[arm]))
+
+
 def _decision(arms: Arms) -> Decision:
     """The best candidate, with the statistics by main group."""
-    best = int(arms.order[0])
-    move = Move.from_words(int(arms.mains[best]), int(arms.kickers[best]))
+    move = _move(arms, int(arms.order[0]))
     visits: dict[int, int] = {}
     values: dict[int, float] = {}
     for arm in arms.order.tolist():

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from agents.mcts.candidates import candidates_of
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.options import SIMULATIONS
 from agents.neural.agent import PolicyFile
@@ -23,6 +24,7 @@ from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
 from agents.solver.endgame import endgame_solver
+from agents.worlds.belief import belief_of
 from agents.worlds.consistency import check_turn, check_view
 from agents.worlds.determinize import WorldPool, uniform
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
@@ -34,6 +36,7 @@ from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
 from ddz_env.engine.random import key
 from ddz_env.options import Options, Range, takes
+from ddz_env.thoughts import Belief, Candidate
 
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
@@ -189,6 +192,14 @@ class ModelSearchAgent:
             return Decision(move, visits={move.main: 1}, line=move.actions)
         first = self._search(self._worlds(view, rng), priors, began)
         return choose(self._forest.trees, root, rules, self.options.final == "value", first)
+
+    def candidates(self, view: View) -> list[Candidate]:
+        """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
+        return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it searches have the hidden cards."""
+        return belief_of(view, self._worlds(view, rng))
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""

@@ -282,7 +282,8 @@ class PayoffSearchAgent(PayoffAgent):
         visits, values = self._search(view, found, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         seen = {BID_BASE + bid: int(visits[bid]) for bid in range(_BIDS) if visits[bid]}
         chosen = max(seen, key=lambda action: seen[action])
-        return Decision(Move(chosen), seen, {action: float(values[action - BID_BASE]) for action in seen}, (chosen,))
+        means = {action: float(values[action - BID_BASE]) for action in seen}
+        return Decision(Move(chosen), seen, means, (chosen,), "score")
 
     def _search(self, view: View, found: Outcomes, state: np.uint64) -> tuple[Any, Any]:
         prices = np.empty((len(found.rows), 3))

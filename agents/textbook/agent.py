@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -148,7 +148,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         mains, kickers = self._moves(position)
         if len(mains) == 1:
             return _decision(mains, kickers, np.zeros(1))
-        return _decision(mains, kickers, self._deepen(position, self._deals(view, position, rng), mains, kickers))
+        values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
+        unit: Literal["chance", "score"] = "chance" if self.options.values == "win-rate" else "score"
+        return replace(_decision(mains, kickers, values), unit=unit)
 
     def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         if self.settings.whole:

@@ -21,7 +21,7 @@ export async function askPage(main) {
     try {
       const lines = moves.value.split("\n").map((line) => line.trim()).filter(Boolean);
       const thoughts = await post("ask", { hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines, agent: agent.value });
-      found.replaceChildren(thoughtsElement(thoughts, () => {}), beliefsElement(thoughts) ?? "");
+      found.replaceChildren(thoughtsElement(thoughts, () => {}), beliefsElement(thoughts, choices.roles.map((name) => word(name))) ?? "");
     } catch (error) {
       notify(error.message);
     }

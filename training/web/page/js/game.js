@@ -24,11 +24,13 @@ export async function gamePage(main, id) {
   async function act(work) {
     if (busy) return;
     busy = true;
+    enable();
     try {
       await work();
     } catch (error) {
       if (error.data?.readings) return readings(error.data.readings);
       notify(error.message);
+      if (error.status === 409) { game = await get(`games/${id}`); show(); } // another page has moved
     } finally {
       busy = false;
       if (alive) enable();
@@ -44,14 +46,14 @@ export async function gamePage(main, id) {
   async function others() {
     while (alive && !game.over && game.turn !== game.seat) {
       const before = performance.now();
-      await send("advance", { moves: game.moves.length });
+      await send("advance", { moves: game.number });
       const wait = PAUSE - (performance.now() - before);
       if (wait > 0) await new Promise((done) => setTimeout(done, wait));
     }
   }
 
-  const move = (text) => act(async () => { await send("move", { text, moves: game.moves.length }); await others(); });
-  const undo = () => act(async () => { await send("undo", { moves: game.moves.length }); await others(); });
+  const move = (text) => act(async () => { await send("move", { text, moves: game.number }); await others(); });
+  const undo = () => act(async () => { await send("undo", { moves: game.number }); await others(); });
   const hint = () => act(async () => { thoughts = await post(`games/${id}/hint`); show(); });
 
   function save() {
@@ -71,6 +73,7 @@ export async function gamePage(main, id) {
   }
 
   function enable() {
+    main.setAttribute("aria-busy", String(busy));
     for (const button of Object.values(buttons)) button.disabled = busy;
     if (buttons.play) buttons.play.disabled = busy || !hand.text;
     if (buttons.pass) buttons.pass.disabled = busy || !game.may_pass;
@@ -101,7 +104,8 @@ export async function gamePage(main, id) {
     if (!alive) return;
     hand = new Hand(game.table.seats[game.seat].hand, enable);
     const below = make("div", {}, make("p", { class: "status", role: "status" }, status()), hand.element, make("div", { class: "controls" }, controls()));
-    const side = [thoughts && thoughtsElement(thoughts, (text) => (/^[a-z]/.test(text) ? move(text) : hand.choose(text))), thoughts && beliefsElement(thoughts), logElement(game)];
+    const goal = game.puzzle && make("p", { class: "panel" }, word("puzzle first"));
+    const side = [goal, thoughts && thoughtsElement(thoughts, (text) => (/^[a-z]/.test(text) ? move(text) : hand.choose(text))), thoughts && beliefsElement(thoughts, game.names), logElement(game)];
     main.replaceChildren(make("div", { class: "desk" }, tableElement(game, below), make("aside", { class: "side" }, side.filter(Boolean))));
     enable();
   }
@@ -118,7 +122,7 @@ export async function gamePage(main, id) {
   document.addEventListener("keydown", key);
   show();
   act(others);
-  return () => { alive = false; document.removeEventListener("keydown", key); };
+  return () => { alive = false; main.removeAttribute("aria-busy"); document.removeEventListener("keydown", key); };
 }
 
 /** How a game ended, for who looks. */

@@ -1,33 +1,26 @@
-// An endgame puzzle: the person looks for the only first move that wins.
+// The puzzles: a game with open hands, against a player that makes no mistakes.
 
 import { get, post } from "./api.js";
-import { row } from "./cards.js";
 import { make, notify } from "./dom.js";
-import { Hand } from "./hand.js";
-import { said } from "./table.js";
 import { word } from "./words.js";
 
-export async function puzzlePage(main, number) {
-  const puzzle = await get(number === undefined ? "puzzles" : `puzzles/${number}`);
-  const verdict = make("p", { class: "status", role: "status" });
-  const play = make("button", { type: "button", class: "first", id: "play", disabled: true, click: answer }, word("play"));
-  const hand = new Hand(puzzle.hands[0], () => (play.disabled = !hand.text));
+const SOME = 60;
 
-  async function answer() {
+export async function puzzlePage(main) {
+  const { grades } = await get("puzzles");
+  const numbers = grades.map((grade, place) => ({ grade, number: place + 1 })).sort((a, b) => a.grade - b.grade || a.number - b.number);
+
+  async function begin(number) {
     try {
-      const { wins, line } = await post(`puzzles/${puzzle.number}`, { text: hand.text });
-      verdict.textContent = wins ? `${word("solved")} ${line.map(said).join(" · ")}` : word("check");
+      const { id } = await post("games", { puzzle: number });
+      location.hash = `#/game/${id}`;
     } catch (error) {
       notify(error.message);
     }
   }
 
-  async function solution() {
-    const { line } = await post(`puzzles/${puzzle.number}`, {});
-    verdict.textContent = line.map(said).join(" · ");
-  }
-
-  main.replaceChildren(make("section", { class: "panel" }, make("h1", {}, `${word("puzzle")} ${puzzle.number}`), make("p", {}, word("puzzle first")),
-    puzzle.hands.slice(1).map((cards) => make("p", {}, row(cards, 0, ""))), hand.element, verdict,
-    make("div", { class: "controls" }, play, make("button", { type: "button", id: "solution", click: solution }, word("solution")), make("a", { href: `#/puzzle/${(puzzle.number % puzzle.count) + 1}`, class: "plate" }, word("next puzzle")))));
+  const button = ({ number, grade }) => make("button", { type: "button", click: () => begin(number) }, `${number} ${"★".repeat(Math.min(5, 1 + Math.floor(grade / 2)))}`);
+  const list = make("div", { class: "controls" }, numbers.slice(0, SOME).map(button));
+  const more = make("button", { type: "button", click: () => { list.append(...numbers.slice(SOME).map(button)); more.remove(); } }, word("all"));
+  main.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), list, numbers.length > SOME && more));
 }

@@ -29,8 +29,6 @@ export async function replayPage(main, id, at) {
     try {
       thoughts = await post(`games/${id}/moves/${game.moves.length}/thoughts`);
       show();
-      curve ??= (await post(`games/${id}/curve`)).chances;
-      show();
     } catch (error) {
       notify(error.message);
     }
@@ -45,7 +43,7 @@ export async function replayPage(main, id, at) {
       button("step", () => go(number + 1), number >= game.total && !game.running), button("last", () => go(game.total), number >= game.total),
       button("look", look, game.over));
     const own = make("div", {}, make("p", { class: "status", role: "status" }, game.over ? ending(game) : `${number} / ${game.total}`), controls);
-    const side = [thoughts && thoughtsElement(thoughts, () => {}), thoughts && beliefsElement(thoughts), curve && curveElement(curve, go), logElement(game, number)];
+    const side = [thoughts && thoughtsElement(thoughts, () => {}), thoughts && beliefsElement(thoughts, game.names), curve && curveElement(curve, go), logElement(game, number)];
     main.replaceChildren(make("div", { class: "desk" }, make("div", {}, tableElement(game), own), make("aside", { class: "side" }, side.filter(Boolean))));
   }
 

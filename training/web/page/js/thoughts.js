@@ -7,20 +7,22 @@ import { word } from "./words.js";
 
 const percent = (share) => (100 * share).toFixed(0);
 
+// The length of a bar: visits where they are counted, else the chance.
+const weightOf = (move) => move.visits ?? move.chance ?? 0;
+
 function entry(move, most, choose) {
   const numbers = [];
   if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
   if (move.visits != null) numbers.push(word("visits", { n: move.visits }));
-  const weight = move.share ?? move.chance ?? 0;
-  const bar = make("span", { class: "track" }, make("span", { class: "bar", style: `width:${(100 * weight) / (most || 1)}%` }));
+  const weight = weightOf(move);
+  const bar = make("progress", { max: most || 1, value: weight, "aria-hidden": "true" });
   const line = move.line?.length ? [make("br"), make("small", {}, `${word("line")}: ${move.line.map(said).join(" · ")}`)] : [];
   return make("button", { type: "button", click: () => choose(move.text) }, said(move.text), make("span", { class: "number" }, numbers.join(" · ")), bar, line);
 }
 
 /** Moves, best first; those of one main group are folded under it. */
 export function thoughtsElement(thoughts, choose) {
-  const weight = (move) => move.share ?? move.chance ?? 0;
-  const most = Math.max(...thoughts.moves.map(weight), 0);
+  const most = Math.max(...thoughts.moves.map(weightOf), 0);
   const groups = new Map();
   for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
   const items = [...groups.values()].map(([best, ...rest]) => {
@@ -31,10 +33,10 @@ export function thoughtsElement(thoughts, choose) {
 }
 
 /** How likely each seat holds each hidden rank, in cards expected. */
-export function beliefsElement(thoughts) {
+export function beliefsElement(thoughts, names) {
   if (!thoughts.beliefs) return null;
   const head = make("tr", {}, make("th"), [..."3456789TJQKA2BR"].map((rank) => make("th", { scope: "col" }, rank)));
-  const rows = thoughts.beliefs.map(({ name, expected }) => make("tr", {}, make("th", { scope: "row" }, name), expected.map((n) => make("td", {}, n ? n.toFixed(1) : ""))));
+  const rows = thoughts.beliefs.map(({ seat, expected }) => make("tr", {}, make("th", { scope: "row" }, names[seat] ?? word("nobody")), expected.map((n) => make("td", {}, n ? n.toFixed(1) : ""))));
   return make("section", { class: "panel" }, make("h2", {}, word("beliefs", { name: thoughts.agent })), make("table", { class: "beliefs" }, head, rows));
 }
 

@@ -17,10 +17,10 @@ const WORDS = {
     "ask about": "Set up what you see at a table, and ask.", "your hand": "Your hand", role: "Your role",
     "table moves": "Moves so far, one a line, from the landlord's first", "the landlord cards": "The landlord cards",
     adviser: "Ask", question: "What would you play?", check: "Try another move.", solved: "Right: this wins.",
-    "puzzle first": "One first move wins. The first hand leads; both hands are open.", "next puzzle": "Another puzzle",
+    "puzzle first": "Exactly one first move wins against the best defence. Both hands are open.", "next puzzle": "Another puzzle",
     solution: "Show the solution", bid: "Bid {n}", "no bid": "No bid", double: "Double", "no double": "No double",
     "lost server": "The server does not answer. Try again.", revealed: "Show all hands", "no game": "There is no such game here.",
-    resume: "Go on with the last game", "your seats": "Seat {n}", watch: "Nobody: only watch", others: "An agent for each other seat",
+    resume: "Go on with the last game", "your seats": "Seat {n}", nobody: "nobody", all: "All of them", watch: "Nobody: only watch", others: "An agent for each other seat",
   },
   zh: {
     title: "斗地主", "new game": "新牌局", puzzle: "残局", open: "打开牌谱", ask: "求助",
@@ -41,7 +41,7 @@ const WORDS = {
     "puzzle first": "只有一手首出能赢。第一手牌先出，双方明牌。", "next puzzle": "下一题",
     solution: "看答案", bid: "{n} 分", "no bid": "不叫", double: "加倍", "no double": "不加倍",
     "lost server": "服务器没有响应，请重试。", revealed: "亮出所有手牌", "no game": "这里没有这局牌。",
-    resume: "继续上一局", "your seats": "{n} 号位", watch: "不参加，只观看", others: "其他各座位的智能体",
+    resume: "继续上一局", "your seats": "{n} 号位", nobody: "无人", all: "全部", watch: "不参加，只观看", others: "其他各座位的智能体",
   },
 };
 

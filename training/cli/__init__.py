@@ -27,6 +27,7 @@ from training.cli.rate import rate
 from training.cli.reproduce import app as reproduce
 from training.cli.solve import solve
 from training.cli.train import app as train
+from training.cli.web import web
 
 __all__ = ["app", "main"]
 
@@ -100,6 +101,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz export student.safetensors --standalone --out standalone.onnx",
     ),
     version: ("ddz version",),
+    web: (
+        "ddz web --open",
+        "ddz web --agent rules --agent isuct:iterations=500 --adviser rollout",
+        "ddz web --host 0.0.0.0 --known-as table.local --folder games",
+    ),
 }
 """The commands, each with examples for its help."""
 

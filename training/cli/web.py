@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from training.cli.console import console
+from training.cli.signals import finishing
+
+if TYPE_CHECKING:
+    import socket
+
+    import uvicorn
 
 OFFERED = ("policy", "rules", "rollout:milliseconds=300", "neural-ismcts:milliseconds=500", "isuct", "random")
 ADVISER = "neural-ismcts:milliseconds=500"
@@ -33,16 +39,12 @@ def web(
     import threading
     import webbrowser
 
-    from ddz_env.errors import MissingDependencyError
+    import uvicorn
+
     from ddz_env.registry import make_agent
     from training.web.errors import WebOptionError
+    from training.web.routes import Server, make_app
 
-    try:
-        import uvicorn
-
-        from training.web.routes import Server, make_app
-    except ImportError as error:
-        raise MissingDependencyError(error.name or "starlette") from error
     offered = tuple(agent or OFFERED)
     for name in (*offered, adviser):
         make_agent(name)  # a wrong name is said now, not to a player
@@ -51,14 +53,27 @@ def web(
     except OSError as error:
         raise WebOptionError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
     number = bound.getsockname()[1]
-    hosts = {"127.0.0.1", "localhost", "[::1]", host, *(known_as or ())}
+    hosts = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host, *(known_as or ())}
     app = make_app(Server(folder or _own_folder(), offered, adviser), sorted(hosts))
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{number}/"
     console().print(f"{address}  (Ctrl-C ends; games are kept)", markup=False)
     threading.Thread(target=_warm, args=(offered[0], adviser), daemon=True).start()
     if open_page:
         webbrowser.open(address)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[bound])
+    _serve(uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)), bound)
+
+
+def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
+    """Answer until Ctrl-C; every game is kept after each of its moves, so there is nothing left to save."""
+    import asyncio
+    from contextlib import nullcontext
+
+    def stop(_: str) -> None:
+        server.should_exit = True
+
+    server.capture_signals = nullcontext  # type: ignore[method-assign]  # our own handlers do, see training.cli.signals
+    with finishing(stop):
+        asyncio.run(server.serve(sockets=[bound]))
 
 
 def _own_folder() -> Path:

@@ -9,6 +9,10 @@ class NoSuchGameError(DouDizhuError):
     """There is no game of that name, or it has expired."""
 
 
+class GameLostError(DouDizhuError):
+    """A game's file has been damaged."""
+
+
 class StaleGameError(DouDizhuError):
     """The game has gone on since the page that asks was drawn."""
 

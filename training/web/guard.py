@@ -7,8 +7,8 @@ something must come from a page of that host and be JSON, which no form can send
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -24,6 +24,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
 
 
 class TooLargeError(Exception):
@@ -39,14 +40,14 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
-        self._app, self._hosts = app, frozenset(hosts)
+        self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or say why not."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reason = self._reason(scope["method"], Headers(scope=scope))
+        reason = self._reason(scope["method"], scope["path"], Headers(scope=scope))
         if reason is not None:
             status, text = reason
             await JSONResponse({"error": text}, status)(scope, receive, _with_headers(send))
@@ -56,30 +57,24 @@ class Guard:
         except TooLargeError:
             await JSONResponse({"error": "that is too large"}, 413)(scope, receive, _with_headers(send))
 
-    def _reason(self, method: str, headers: Headers) -> tuple[int, str] | None:
+    def _reason(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
         """The status and text of a refusal."""
         host = headers.get("host", "")
-        if _name(host) not in self._hosts:
+        named = _HOST.fullmatch(host)
+        if named is None or named[1].lower() not in self._hosts:
             return 421, "this server is not known by that name: see --known-as of ddz web"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             # A link from elsewhere may open the page itself; nothing else is for others.
-            navigates = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
-            return None if navigates else (403, "requests of other pages are refused")
+            opens = method == "GET" and headers.get("sec-fetch-mode") == "navigate" and not path.startswith("/api/")
+            return None if opens else (403, "requests of other pages are refused")
         if method in ("GET", "HEAD"):
             return None
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return 403, "requests of other pages are refused"
-        if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return 415, "the body of a request is JSON"
         return None
-
-
-def _name(host: str) -> str:
-    """The name in a ``Host`` header, without the port."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.rpartition(":")[0] if ":" in host else host
 
 
 def _limited(receive: Receive) -> Receive:

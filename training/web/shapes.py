@@ -35,6 +35,7 @@ def _seat_shape(seat: Seat) -> Json:
         "unseen": seat.unseen,
         "play": _play_shape(seat.play),
         "acting": seat.acting,
+        "doubled": seat.doubled,
     }
 
 
@@ -75,8 +76,9 @@ def game_shape(game: Game) -> Json:
     sight = session.sight(viewer)
     position = _position(sight, viewer)
     words = [text for text in sight.legal if text[0].islower()]
-    may = {"may_pass": "pass" in words, "may_undo": bool(sight.decisions), "words": words if "pass" not in words else []}
-    return {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame, "number": len(session.moves), **position, **may}
+    may = {"may_pass": "pass" in words, "may_undo": bool(sight.decisions), "words": [text for text in words if text != "pass"]}
+    about = {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame}
+    return {**about, "number": len(session.moves), "open": game.is_open, **position, **may}
 
 
 def replay_shape(game: Game, sight: Sight, number: int) -> Json:

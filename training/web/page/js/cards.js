@@ -22,9 +22,12 @@ export function cardElement(card, tag = "span", attributes = {}) {
   return element;
 }
 
+/** A place in a row: it gives way where the row is full, and the next card covers this one. */
+export const slot = (card) => make("span", { class: "slot" }, card);
+
 /** Cards side by side, the highest first, and some backs. */
 export function row(cards, backs = 0, kind = "small") {
   const shown = cards.map((card) => cardElement(card)).reverse();
   const hidden = Array.from({ length: backs }, () => make("span", { class: "card back" }));
-  return make("span", { class: `cards ${kind}` }, shown, hidden);
+  return make("span", { class: `cards ${kind} ${backs && !shown.length ? "backs" : ""}` }, [...shown, ...hidden].map(slot));
 }

@@ -1,10 +1,11 @@
 // Which page is shown: the part behind `#` names it.
 
-import { notify } from "./dom.js";
+import { make, notify } from "./dom.js";
 import { askPage } from "./ask.js";
 import { gamePage } from "./game.js";
 import { openPage } from "./open.js";
 import { puzzlePage } from "./puzzle.js";
+import { forget } from "./recent.js";
 import { replayPage } from "./replay.js";
 import { startPage } from "./start.js";
 import { switchLanguage, translate, word } from "./words.js";
@@ -13,18 +14,29 @@ const PAGES = { "": startPage, game: gamePage, replay: replayPage, open: openPag
 
 const main = document.getElementById("main");
 let leave = null;
+let visit = 0;
 
 async function show() {
+  const mine = ++visit;
   leave?.();
   leave = null;
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
+  const root = make("div", { class: "page", "aria-busy": "false" });
+  main.replaceChildren(root);
+  for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash.slice(2) === name);
   try {
-    leave = (await (PAGES[name] ?? startPage)(main, ...rest)) ?? null;
-    main.focus({ preventScroll: true });
+    const end = (await (PAGES[name] ?? startPage)(root, ...rest)) ?? null;
+    if (mine !== visit) end?.();
+    else {
+      leave = end;
+      if (!main.contains(document.activeElement)) main.focus({ preventScroll: true });
+    }
   } catch (error) {
-    if (error.status === 404) localStorage.removeItem("game");
+    if (mine !== visit) return;
+    if (error.status === 404) forget(rest[0]);
     notify(error.status === 404 ? word("no game") : error.message);
-    if (name) location.hash = "#/";
+    if (error.status) location.hash = "#/";
+    else root.replaceChildren(make("div", { class: "controls" }, make("button", { type: "button", class: "first", click: show }, word("retry"))));
   }
 }
 
@@ -32,6 +44,7 @@ function words() {
   translate();
   const button = document.getElementById("language");
   button.textContent = word("language");
+  button.lang = word("language code");
 }
 
 document.getElementById("language").addEventListener("click", () => { switchLanguage(); words(); show(); });

@@ -5,8 +5,9 @@ import { make, notify } from "./dom.js";
 import { word } from "./words.js";
 
 const SOME = 60;
+const stars = (grade) => Math.min(5, 1 + Math.floor(grade / 2));
 
-export async function puzzlePage(main) {
+export async function puzzlePage(root) {
   const { grades } = await get("puzzles");
   const numbers = grades.map((grade, place) => ({ grade, number: place + 1 })).sort((a, b) => a.grade - b.grade || a.number - b.number);
 
@@ -19,8 +20,8 @@ export async function puzzlePage(main) {
     }
   }
 
-  const button = ({ number, grade }) => make("button", { type: "button", click: () => begin(number) }, `${number} ${"★".repeat(Math.min(5, 1 + Math.floor(grade / 2)))}`);
+  const button = ({ number, grade }) => make("button", { type: "button", "aria-label": word("puzzle of", { n: number, grade: stars(grade) }), click: () => begin(number) }, `${number} ${"★".repeat(stars(grade))}`);
   const list = make("div", { class: "controls" }, numbers.slice(0, SOME).map(button));
-  const more = make("button", { type: "button", click: () => { list.append(...numbers.slice(SOME).map(button)); more.remove(); } }, word("all"));
-  main.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), list, numbers.length > SOME && more));
+  const more = numbers.length > SOME && make("button", { type: "button", id: "all", click: () => { list.append(...numbers.slice(SOME).map(button)); more.remove(); } }, word("all"));
+  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), list, more || ""));
 }

@@ -2,50 +2,64 @@
 // chance of winning moved over the game.
 
 import { draw, make } from "./dom.js";
-import { said } from "./table.js";
+import { said, short } from "./table.js";
 import { word } from "./words.js";
 
 const percent = (share) => (100 * share).toFixed(0);
 
-// The length of a bar: visits where they are counted, else the chance.
-const weightOf = (move) => move.visits ?? move.chance ?? 0;
+/** A bar of a share of the whole. */
+function bar(kind, share) {
+  const filled = make("span", { class: kind });
+  filled.style.width = `${(100 * share).toFixed(1)}%`;
+  return make("span", { class: "bar", "aria-hidden": "true" }, filled);
+}
 
 function entry(move, most, choose) {
   const numbers = [];
   if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
   if (move.visits != null) numbers.push(word("visits", { n: move.visits }));
-  const weight = weightOf(move);
-  const bar = make("progress", { max: most || 1, value: weight, "aria-hidden": "true" });
-  const line = move.line?.length ? [make("br"), make("small", {}, `${word("line")}: ${move.line.map(said).join(" · ")}`)] : [];
-  return make("button", { type: "button", click: () => choose(move.text) }, said(move.text), make("span", { class: "number" }, numbers.join(" · ")), bar, line);
+  const bars = [move.chance != null && bar("chance", move.chance), move.visits != null && bar("visits", move.visits / most)];
+  const line = move.line?.length > 1 && make("small", {}, `${word("line")} ${move.line.map(said).join(" · ")}`);
+  const content = [make("span", {}, said(move.text)), make("span", { class: "number" }, numbers.join(" · ")), bars, line || null];
+  return choose ? make("button", { type: "button", id: `move-${move.text}`, click: () => choose(move.text) }, content) : make("div", { class: "entry" }, content);
 }
 
-/** Moves, best first; those of one main group are folded under it. */
-export function thoughtsElement(thoughts, choose) {
-  const most = Math.max(...thoughts.moves.map(weightOf), 0);
+/** Moves, best first; those of one main group are folded under its best. */
+export function thoughtsElement(thoughts, choose = null) {
+  const most = Math.max(...thoughts.moves.map((move) => move.visits ?? 0), 1);
   const groups = new Map();
   for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
   const items = [...groups.values()].map(([best, ...rest]) => {
-    const more = rest.length && make("details", {}, make("summary", {}, `+ ${rest.length}`), rest.map((move) => entry(move, most, choose)));
-    return make("li", {}, entry(best, most, choose), more);
+    const more = rest.length > 0 && make("details", {}, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, most, choose)));
+    return make("li", {}, entry(best, most, choose), more || null);
   });
-  return make("section", { class: "panel" }, make("h2", {}, `${thoughts.agent}: ${word("thoughts")}`), make("ul", { class: "moves" }, items));
+  return make("section", { class: "panel thoughts", "aria-label": word("thoughts") }, make("h2", {}, `${word("thoughts")} (${short(thoughts.agent)})`), make("ul", { class: "moves", "data-focus": "moves" }, items));
 }
 
-/** How likely each seat holds each hidden rank, in cards expected. */
+/** How many cards of each hidden rank each seat is expected to hold. */
 export function beliefsElement(thoughts, names) {
   if (!thoughts.beliefs) return null;
-  const head = make("tr", {}, make("th"), [..."3456789TJQKA2BR"].map((rank) => make("th", { scope: "col" }, rank)));
-  const rows = thoughts.beliefs.map(({ seat, expected }) => make("tr", {}, make("th", { scope: "row" }, names[seat] ?? word("nobody")), expected.map((n) => make("td", {}, n ? n.toFixed(1) : ""))));
-  return make("section", { class: "panel" }, make("h2", {}, word("beliefs", { name: thoughts.agent })), make("table", { class: "beliefs" }, head, rows));
+  const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("nobody")));
+  const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
+  const lines = [..."3456789TJQKA2BR"].map((rank, place) => {
+    const cells = thoughts.beliefs.map(({ expected }) => {
+      const cell = make("td", {}, expected[place] ? [bar("visits", expected[place] / 4), expected[place].toFixed(2)] : "");
+      return cell;
+    });
+    return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rank === "T" ? "10" : rank), cells);
+  });
+  return make("section", { class: "panel" }, make("details", { open: true },
+    make("summary", {}, make("h2", {}, word("beliefs", { name: short(thoughts.agent) }))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
 }
 
-/** The chance of winning after each move, as a line; `choose` gets the move's number. */
-export function curveElement(chances, choose) {
-  const most = Math.max(chances.length - 1, 1);
-  const points = chances.map((chance, number) => [(100 * number) / most, 100 - 100 * chance]);
-  const picture = draw("svg", { class: "chance", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
-  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("polyline", { points: points.map((point) => point.join(",")).join(" ") }));
-  picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.clientWidth) * most)));
-  return make("section", { class: "panel" }, make("h2", {}, word("curve")), picture);
+/** The landlord's chance of winning before each move (null where nobody was asked), as a line; `choose` gets the number of moves. */
+export function curveElement(chances, total, number, choose) {
+  const most = Math.max(total, 1);
+  const points = chances.flatMap((chance, place) => (chance == null ? [] : [`${(100 * place) / most},${100 - 100 * chance}`]));
+  const picture = draw("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
+  const here = (100 * number) / most;
+  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }), draw("polyline", { points: points.join(" ") }));
+  picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.getBoundingClientRect().width) * most)));
+  const now = chances[number] != null ? word("landlord chance", { n: percent(chances[number]) }) : "";
+  return make("section", { class: "panel" }, make("h2", {}, word("curve")), make("div", { class: "scale" }, make("span", {}, "100 %"), make("span", { id: "chance-now" }, now)), picture, make("div", { class: "scale" }, make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)));
 }

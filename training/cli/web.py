@@ -21,7 +21,9 @@ ADVISER = "neural-ismcts:milliseconds=500"
 
 def web(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
-    host: Annotated[str, typer.Option(help="The address to listen on; others than this machine's reach it, too.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others than this machine's reach it, too.")
+    ] = "127.0.0.1",
     known_as: Annotated[
         list[str] | None, typer.Option(help="A name by which browsers call the server, besides this machine's own.")
     ] = None,

@@ -25,7 +25,7 @@ from training.web.errors import GameLostError, NoSuchGameError, RequestError, We
 
 LIFETIME = 7 * 24 * 3600.0
 """Seconds after which a game without a move is deleted."""
-IN_MEMORY = 64
+IN_MEMORY = 256
 _NAME = r"[A-Za-z0-9_-]{22}"
 _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
 """A game's file, or what a server that was killed while it wrote has left behind."""

@@ -169,7 +169,9 @@ class Server:
     def position(self, game: Game, body: Json) -> Json:
         """The position after so many moves."""
         replay = _replay(game, body)
-        return replay_shape(game, replay.sight(None), replay.number)
+        sight = replay.sight(None)
+        may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
+        return replay_shape(game, sight, replay.number, may_choose)
 
     def thoughts(self, game: Game, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
@@ -177,7 +179,7 @@ class Server:
         agent = SOLVER if replay.record.deal.endgame else self._asked(body)
         advice = replay.hint(agent)
         belief = None if replay.record.deal.endgame else replay.belief(agent, advice.seat)
-        return thoughts_shape(advice, belief, len(replay.record.players))
+        return thoughts_shape(agent, advice, belief, len(replay.record.players))
 
     def branch(self, game: Game, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
@@ -258,7 +260,7 @@ def _roles(rules: Rules) -> list[str]:
 
 def _thoughts(session: Session, agent: str, seat: int, *, open_hands: bool = False) -> Json:
     advice = session.hint(agent, seat)
-    return thoughts_shape(advice, None if open_hands else session.belief(agent, seat), len(session.players))
+    return thoughts_shape(agent, advice, None if open_hands else session.belief(agent, seat), len(session.players))
 
 
 def _replay(game: Game, body: Json) -> Replay:
@@ -292,7 +294,7 @@ def _parsed(text: str) -> Record:
         return Record.parse(text)
     except DouDizhuError:
         raise
-    except (ValueError, OverflowError, RecursionError) as error:  # a number of thousands of digits
+    except (ValueError, LookupError, OverflowError) as error:  # a number of thousands of digits, no hands
         raise RequestError("the record cannot be read") from error
 
 

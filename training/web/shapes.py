@@ -76,28 +76,35 @@ def game_shape(game: Game) -> Json:
     sight = session.sight(viewer)
     position = _position(sight, viewer)
     words = [text for text in sight.legal if text[0].islower()]
-    may = {"may_pass": "pass" in words, "may_undo": bool(sight.decisions), "words": [text for text in words if text != "pass"]}
+    may = {
+        "may_pass": "pass" in words,
+        "may_undo": bool(sight.decisions),
+        "words": [text for text in words if text != "pass"],
+    }
     about = {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame}
     return {**about, "number": len(session.moves), "open": game.is_open, **position, **may}
 
 
-def replay_shape(game: Game, sight: Sight, number: int) -> Json:
-    """A position of a game that may be seen as a whole."""
+def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
+    """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
     shape = _position(sight, None)
-    shape |= {"names": list(session.players), "number": number, "total": len(session.moves), "running": running}
+    shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
+    shape |= {"running": running, "may_choose": may_choose}
     return {"id": game.name, "rules": session.deal.rules.name, **shape}
 
 
-def thoughts_shape(advice: Advice, belief: Belief | None, players: int) -> Json:
-    """What an agent says of a position, and where it thinks that the hidden cards are."""
+def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int) -> Json:
+    """What an agent, by the name that it was asked by, says of a position and of the hidden cards."""
     moves = []
     for option in advice.options:
         chance = None if option.chance is None else round(option.chance, 4)
         line = [str(move) for move in option.line]
-        moves.append({"text": option.text, "group": option.main, "chance": chance, "visits": option.visits, "line": line})
-    shape: Json = {"agent": advice.agent, "seat": advice.seat, "move": str(advice.move), "moves": moves, "beliefs": None}
+        moves.append(
+            {"text": option.text, "group": option.main, "chance": chance, "visits": option.visits, "line": line}
+        )
+    shape: Json = {"agent": agent, "seat": advice.seat, "move": str(advice.move), "moves": moves, "beliefs": None}
     if belief is not None:
         expected = belief.expected().round(2)
         holders = [seat for seat in range(players) if seat != advice.seat]
@@ -111,4 +118,3 @@ def readings(session: Session, cards: str) -> list[str]:
     """The legal moves that consist of some cards, in notation."""
     wanted = Hand.parse(cards)
     return [str(move) for move in session.view(session.seat).legal_moves() if len(wanted) and move.cards == wanted]
-

@@ -17,7 +17,7 @@ export function cardElement(card, tag = "span", attributes = {}) {
   if (!card.suit) element.append(make("span", { class: "joker", "aria-hidden": "true" }, "JOKER"));
   else {
     const suit = SUITS[card.suit];
-    element.append(make("span", { class: "rank", "aria-hidden": "true" }, RANKS[card.rank]), symbol(suit, "pip"), symbol(suit, "big"));
+    element.append(make("span", { class: `rank ${RANKS[card.rank].length > 1 ? "wide" : ""}`, "aria-hidden": "true" }, RANKS[card.rank]), symbol(suit, "pip"), symbol(suit, "big"));
   }
   return element;
 }

@@ -11,6 +11,8 @@ import { word } from "./words.js";
 const PAUSE = 350; // ms between the moves of agents, so that they can be followed
 const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo" };
 
+const idOf = (name) => name.replaceAll(" ", "-");
+
 /** The page of a game; it returns what ends it when the person goes elsewhere. */
 export async function gamePage(root, id) {
   let alive = true;
@@ -109,12 +111,12 @@ export async function gamePage(root, id) {
   }
 
   function button(name, press, kind = "", text = word(name)) {
-    return (buttons[name] = make("button", { type: "button", id: name, class: kind, click: press, "aria-keyshortcuts": Object.keys(KEYS).find((key) => KEYS[key] === name) }, text));
+    return (buttons[name] = make("button", { type: "button", id: idOf(name), class: kind, click: press, "aria-keyshortcuts": Object.keys(KEYS).find((key) => KEYS[key] === name) }, text));
   }
 
   function controls() {
     for (const name of Object.keys(buttons)) delete buttons[name];
-    const link = (href, name) => make("a", { href, class: "button", id: name }, word(name));
+    const link = (href, name) => make("a", { href, class: "button", id: idOf(name) }, word(name));
     if (game.over) {
       const next = game.puzzle ? link("#/puzzle", "next puzzle") : link("#/", "again");
       return [next, button("undo", undo), button("save", save), link(`#/replay/${id}`, "step through")];

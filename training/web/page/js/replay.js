@@ -83,7 +83,12 @@ export async function replayPage(root, id, at) {
     for (let number = 0; alive && asking && number < game.total; number += 1) {
       try {
         const there = await get(`games/${id}/moves/${number}`);
-        chances[number] = there.over ? null : landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }));
+        const said = await post(`games/${id}/moves/${number}/thoughts`, { agent });
+        chances[number] = landlordChance(there, said);
+        if (said.moves[0].chance === null && there.may_choose) {
+          notify(word("no chance", { name: agent }));
+          break;
+        }
       } catch (error) {
         notify(error.message);
         break;

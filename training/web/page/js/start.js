@@ -19,7 +19,8 @@ export async function startPage(root) {
 
   function seats() {
     const places = Array.from({ length: played().players }, (_, place) => [String(place), nameOf(place)]);
-    seat.replaceChildren(...choice("", [...places, ["", word("watch")]], "0").children);
+    seat.replaceChildren(...choice("", [...places, ["", word("watch")]]).children);
+    seat.value = "0";
     agents();
   }
 

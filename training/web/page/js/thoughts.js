@@ -42,10 +42,7 @@ export function beliefsElement(thoughts, names) {
   const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("nobody")));
   const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
   const lines = [..."3456789TJQKA2BR"].map((rank, place) => {
-    const cells = thoughts.beliefs.map(({ expected }) => {
-      const cell = make("td", {}, expected[place] ? [bar("visits", expected[place] / 4), expected[place].toFixed(2)] : "");
-      return cell;
-    });
+    const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));
     return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rank === "T" ? "10" : rank), cells);
   });
   return make("section", { class: "panel" }, make("details", { open: true },

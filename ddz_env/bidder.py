@@ -10,6 +10,7 @@ import numpy as np
 from ddz_env import Move
 from ddz_env.agent import Agent, Decision, act_batch, cheats, close, observe, reset
 from ddz_env.rules import Rules
+from ddz_env.thoughts import Candidate
 
 AUCTION = ("bid", "double")
 """The stages that a bidder answers."""
@@ -37,6 +38,10 @@ class WithBidder:
         self.cheats = cheats(player) or cheats(bidder)
         if hasattr(player, "decide"):
             self.decide = self._decide
+        if hasattr(player, "candidates"):
+            self.candidates = self._candidates
+        if hasattr(player, "believe"):
+            self.believe = player.believe
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Ask the bidder in the auction and at doubling, the player elsewhere."""
@@ -75,6 +80,13 @@ class WithBidder:
             return decided
         move = agent.act(seen, rng)
         return Decision(move, line=move.actions)
+
+    def _candidates(self, view: Any) -> Sequence[Candidate]:
+        player: Any = self.player
+        if self._agent(view) is not player:
+            return ()
+        found: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        return found
 
     def _agent(self, view: Any) -> Agent:
         return self.bidder if view.stage in AUCTION else self.player

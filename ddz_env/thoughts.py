@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,10 @@ class Belief:
     def expected(self) -> npt.NDArray[np.float64]:
         """The mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists and numbers, as JSON has them."""
+        return {"expected": self.expected().tolist(), "chances": self.chances.tolist()}
 
 
 def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:

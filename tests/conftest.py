@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 
 # Before anything imports pygame: draw without a display.
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -19,6 +20,15 @@ settings.load_profile("ddz")
 
 # Programs that do what they are for on import: train with other libraries, answer as a bot.
 collect_ignore_glob = ["integrations/*/*.py", "data/bots/*.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _games_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Games that name no file are not kept among the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DDZ_GAMES_DIR", str(tmp_path_factory.mktemp("games")))
+        yield
+
 
 _TOPICS = {
     "searches": r"mcts|whole_moves|redetermined|rollouts|search_options|tree_reuse|worlds|hand_inf|full|agents",

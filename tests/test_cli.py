@@ -36,15 +36,18 @@ COMMANDS = (
     "botzone-match",
     "demo",
     "exploit",
+    "advise",
     "play",
     "puzzles",
     "rate",
+    "replay",
     "rules",
     "solve",
     "actions",
     "agents",
     "docs",
     "export",
+    "watch",
     "version",
 )
 

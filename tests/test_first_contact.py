@@ -20,11 +20,12 @@ from typer.testing import CliRunner, Result
 from ddz_env import Move, State
 from ddz_env.errors import DouDizhuError, IllegalMoveError
 from ddz_env.registry import agent_names, agent_options
+from ddz_env.texts import LANGUAGES, Texts, cells
 from training.arena.errors import InvalidArenaError
 from training.arena.round_robin import Arena, run_arena
 from training.arena.statistics import summarize
 from training.cli import app
-from training.cli.dialogue import help_text, moves_by_kind, moves_table, read_move
+from training.cli.dialogue import moves_by_kind, moves_table, read_move
 from training.cli.tables import results_table, short_names
 
 ROOT = typer.main.get_command(app)
@@ -59,7 +60,7 @@ def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, .
 
     monkeypatch.setattr("builtins.input", answer)
     monkeypatch.setattr(
-        sys.modules["training.cli.play"], "console", lambda: Console(file=screen, width=80, highlight=False)
+        sys.modules["training.cli.board"], "console", lambda: Console(file=screen, width=80, highlight=False)
     )
     result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
     assert result.exit_code == 0, result.output
@@ -153,8 +154,10 @@ def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
 
 def test_help_names_what_can_be_typed_at_each_stage() -> None:
     for stage, word in (("play", "34567"), ("bid", "bid 1"), ("double", "double")):
-        assert word in help_text(stage)
-        assert all(len(line) <= 80 for line in help_text(stage).splitlines())
+        for language in LANGUAGES:
+            told = Texts(language).help(stage)
+            assert word in told or language == "zh"
+            assert all(cells(line) <= 80 for line in told.splitlines())
 
 
 # --- help and lists --------------------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def test_agents_alone_are_watched(page: Page) -> None:
 
 
 def test_bare_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
-    hands = [Hand.parse(text) for text in ("33334444555566667", "7778888999TTTJJJQ", "JQQQKKKKAAAA2222T")]
+    hands = [Hand.parse(text) for text in ("33344455566677778", "8889999TTTTJJJJQQ", "34QQKKKKAAAA2222B")]
     record = Record(Deal(Rules(), hands=tuple(hands), bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
     name = page.post("games", {"record": str(record)})["id"]
     readings = error(page.send("POST", f"/api/games/{name}/move", {"text": "3334445556667777", "moves": 0}), 400)[

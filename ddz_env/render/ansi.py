@@ -9,6 +9,7 @@ import re
 
 from ddz_env.render.table import Card, Cards, Play, Seat, Table, table_of
 from ddz_env.state import State
+from ddz_env.texts import Texts, cells, padded
 from ddz_env.view import View
 
 _RESET = "\x1b[0m"
@@ -19,7 +20,7 @@ _GOLD = "\x1b[1;33m"
 _BOLD = "\x1b[1m"
 _DIM = "\x1b[2m"
 
-_ROLE_WIDTH = len("peasant down")
+_ROLES = ("landlord", "peasant down", "peasant up", "peasant")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -30,6 +31,7 @@ def render_ansi(
     colour: bool = True,
     reveal: bool = False,
     width: int | None = None,
+    language: str = "en",
 ) -> str:
     """Write the table.
 
@@ -39,12 +41,14 @@ def render_ansi(
         colour: Whether to colour by ANSI escape sequences.
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
         width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
+        language: ``en`` or ``zh``.
 
     Returns:
         Some lines, the last without a line break.
 
     Raises:
         InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidOptionError: If there is no such language.
 
     Example:
         >>> print(render_ansi(State.from_hands(["34", "5", "6"], check_sizes=False), colour=False))
@@ -55,7 +59,7 @@ def render_ansi(
           seat 2  peasant up     1  6♠
         seat 0 leads
     """
-    return _Writer(colour, width).table(table_of(game, perspective, reveal=reveal))
+    return _Writer(colour, width, Texts(language)).table(table_of(game, perspective, reveal=reveal))
 
 
 class _Writer:
@@ -64,15 +68,19 @@ class _Writer:
     Args:
         colour: Whether to colour.
         width: Characters of a line; None for any.
+        say: The texts.
     """
 
-    def __init__(self, colour: bool, width: int | None = None) -> None:
+    def __init__(self, colour: bool, width: int | None, say: Texts) -> None:
         self.colour = colour
         self.width = width
+        self.say = say
+        self.role_width = max(cells(say(role)) for role in _ROLES)
+        self.seat_width = cells(say("seat", seat=0))
 
     def table(self, table: Table) -> str:
         """The whole table."""
-        lines = [self._header(table), f"landlord cards  {self._landlord_cards(table)}"]
+        lines = [self._header(table), f"{self.say('landlord cards')}  {self._landlord_cards(table)}"]
         for seat in table.seats:
             lines.append(self._seat(seat))
             if seat.play is not None:
@@ -81,51 +89,56 @@ class _Writer:
                 cards, left = table.building.cards, table.building.cards_left
                 lines.append(
                     self._fitting(
-                        *(f"{_indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
+                        *(f"{self._indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
                     )
                 )
-        lines.append(self._paint(_BOLD, table.status))
+        lines.append(self._paint(_BOLD, table.status_in(self.say)))
         return "\n".join(line.rstrip() for line in lines)
 
     def _header(self, table: Table) -> str:
-        facts = [table.rules, f"move {table.moves}", f"stake {table.stake}", f"bombs {table.bombs}"]
+        say = self.say
+        facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
+        facts.append(say("bombs", number=table.bombs))
         if table.undealt:
-            facts.append(f"{table.undealt} undealt")
+            facts.append(say("undealt", number=table.undealt))
         return " · ".join(facts)
 
     def _landlord_cards(self, table: Table) -> str:
         if table.landlord_backs:
             return self._backs(table.landlord_backs)
-        face_down = " (face down)" if table.landlord is None and table.landlord_cards else ""
-        return (self._cards(table.landlord_cards) or "none") + face_down
+        face_down = f" {self.say('face down')}" if table.landlord is None and table.landlord_cards else ""
+        return (self._cards(table.landlord_cards) or self.say("none")) + face_down
 
     def _seat(self, seat: Seat) -> str:
         marker = self._paint(_GOLD, ">") if seat.acting else " "
-        role = f"{seat.role or '-':<{_ROLE_WIDTH}}"
+        role = padded(self.say(seat.role) if seat.role else "-", self.role_width)
         if seat.role == "landlord":
             role = self._paint(_GOLD, role)
         hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
         result = f"  [{seat.result:+g}]" if seat.result is not None else ""
-        extras = (self._paint(_BOLD, doubled * seat.doubled + result) for doubled in ("  doubled", "  ×2"))
-        head = f"{marker} seat {seat.number}  {role}  {seat.size:>2}  "
+        extras = (
+            self._paint(_BOLD, doubled * seat.doubled + result) for doubled in (f"  {self.say('doubled')}", "  ×2")
+        )
+        head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
         return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
     def _play(self, play: Play) -> str:
         if play.cards:
             texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
-            return self._fitting(*(self._played(play, f"{text}  {play.category}") for text in texts))
+            return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
         # Only what is no card is dimmed: nested sequences would end the dimming at the first card.
-        return self._played(play, play.text if play.current or play.to_beat else self._paint(_DIM, play.text))
+        text = self.say.move(play.text)
+        return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
     def _played(self, play: Play, text: str) -> str:
-        return f"{_indent('=> ')}{text}" if play.to_beat else f"{_indent()}{text}{self._age(play)}"
+        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{self._age(play)}"
 
     def _age(self, play: Play) -> str:
-        return "" if play.current else self._paint(_DIM, "  (earlier)")
+        return "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
 
     def _fitting(self, *candidates: str) -> str:
         """The first text that fits a line, else the last."""
-        fitting = (text for text in candidates if self.width is None or len(_ESCAPE.sub("", text)) <= self.width)
+        fitting = (text for text in candidates if self.width is None or cells(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
     def _cards(self, cards: Cards, gap: str = " ") -> str:
@@ -137,14 +150,13 @@ class _Writer:
     def _backs(self, number: int, gap: str = " ") -> str:
         return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
+    def _indent(self, mark: str = "") -> str:
+        """The space below a seat's role, with a mark at its end."""
+        return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
+
     def _paint(self, style: str, text: str) -> str:
         return f"{style}{text}{_RESET}" if self.colour and text else text
 
 
 _GAPS = (" ", "")
 """Between cards: a blank, or nothing where the line would be too long."""
-
-
-def _indent(mark: str = "") -> str:
-    """The space below a seat's role, with a mark at its end."""
-    return " " * (len("> seat 0  ") + _ROLE_WIDTH + 6 - len(mark)) + mark

@@ -26,6 +26,7 @@ from ddz_env.errors import InvalidPictureError, shown
 from ddz_env.notation import Hand, Move
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State
+from ddz_env.texts import Texts
 from ddz_env.view import STAGE_NAMES, View, role_of
 
 SUITS = "♠♥♣♦"
@@ -184,26 +185,33 @@ class Table:
     @property
     def status(self) -> str:
         """One sentence: whose turn it is and what for, or how the game ended."""
-        if self.acting is None:
-            return self._ending()
-        who = f"seat {self.acting.number}"
-        if self.stage == "bid":
-            return f"{who} bids" + (f", {self.highest_bid} is bid" if self.highest_bid else ", nobody has bid yet")
-        if self.stage == "double":
-            return f"{who} may double"
-        if self.building is not None:
-            return f"{who} chooses {plural(self.building.kickers_left, 'more kicker')} for a {self.building.category}"
-        if self.on_lead:
-            return f"{who} leads"
-        # A game taken over from a bare row has no history, hence no move to show.
-        return f"{who} must beat {self.to_beat.text if self.to_beat is not None else 'the last move'} or pass"
+        return self.status_in(Texts())
 
-    def _ending(self) -> str:
+    def status_in(self, say: Texts) -> str:
+        """The same in a language."""
+        if self.acting is None:
+            return self._ending(say)
+        seat = self.acting.number
+        if self.stage == "bid":
+            return say("bids", seat=seat, bid=self.highest_bid) if self.highest_bid else say("bids first", seat=seat)
+        if self.stage == "double":
+            return say("may double", seat=seat)
+        if self.building is not None:
+            left, category = self.building.kickers_left, self.building.category
+            kickers = plural(left, "more kicker")
+            return say("choosing", seat=seat, kickers=kickers, number=left, category=say(category))
+        if self.on_lead:
+            return say("leads", seat=seat)
+        if self.to_beat is None:  # a game taken over from a bare row has no history, hence no move to show
+            return say("must beat last", seat=seat)
+        return say("must beat", seat=seat, move=self.to_beat.text)
+
+    def _ending(self, say: Texts) -> str:
         if self.winner is None:
-            return "nobody bid: no game"
-        peasants = "the peasants win" if len(self.seats) > 2 else "the peasant wins"
-        side = "the landlord wins" if self.winner == self.landlord else peasants
-        return f"{side}: seat {self.winner} went out" + (", spring" if self.spring else "")
+            return say("no game")
+        peasants = "peasants win" if len(self.seats) > 2 else "peasant wins"
+        side = "landlord wins" if self.winner == self.landlord else peasants
+        return say(side, seat=self.winner, spring=say("spring") if self.spring else "")
 
 
 def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:

@@ -36,8 +36,19 @@ class Option:
 
     @property
     def text(self) -> str:
-        """The move, or its main group, in notation."""
+        """The move, or the name of its main group, in notation."""
         return action_name(self.main) if self.move is None else str(self.move)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in texts and numbers."""
+        return {
+            "main": action_name(self.main),
+            "move": None if self.move is None else str(self.move),
+            "chance": self.chance,
+            "score": self.score,
+            "visits": self.visits,
+            "line": [str(move) for move in self.line],
+        }
 
 
 @dataclass(frozen=True)
@@ -95,12 +106,26 @@ class Advice:
         mains = dict.fromkeys(option.main for option in self.options)
         return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""
+        groups = [
+            {
+                "main": action_name(group.main),
+                "chance": group.chance,
+                "visits": group.visits,
+                "options": [option.as_dict() for option in group.options],
+            }
+            for group in self.groups
+        ]
+        return {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance, "groups": groups}
 
-def think(agent: Agent, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
+
+def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
     """Ask an agent for its move, and for what it says about it.
 
     Args:
-        agent: The agent.
+        agent: The agent; it has been told of the game as far as it wants to know.
+        name: What it is called.
         sight: What it may see (:func:`ddz_env.agent.sight`).
         seat: Its seat.
         rng: Its generator.
@@ -111,12 +136,12 @@ def think(agent: Agent, sight: Any, seat: int, rng: np.random.Generator) -> Advi
     if not hasattr(agent, "decide"):
         answer = call(agent, seat, "act", agent.act, sight, rng)
         move = call(agent, seat, "act", read_answer, answer)
-        return Advice(agent.name, seat, move, (Option(move.main, move),))
+        return Advice(name, seat, move, (Option(move.main, move),))
     decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision) or _by_group(decision)
     own = next((one for one in options if one.move == move), Option(move.main, move))
-    return Advice(agent.name, seat, move, (own, *(one for one in options if one is not own)))
+    return Advice(name, seat, move, (own, *(one for one in options if one is not own)))
 
 
 def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:

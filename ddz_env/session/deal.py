@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.cards import NUM_RANKS, RANK_NAMES
@@ -75,8 +75,30 @@ class Deal:
         hands = tuple(hand if place == seat else None for place in range(rules.players))
         if not rules.bottom:
             bottom = Hand(_NOTHING)
-        deals = (cls(rules, seed, hands=hands, bottom=bottom) for seed in itertools.count())
-        return next(deal for deal in deals if opener is None or deal.state().seat == opener)
+        return cls(rules, hands=hands, bottom=bottom)._opened_by(opener)
+
+    @classmethod
+    def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
+        """Cards that are known.
+
+        Args:
+            rules: The rules.
+            hands: The hand of each seat, without the landlord cards.
+            bottom: The landlord cards.
+            opener: The seat that opens the auction.
+
+        Raises:
+            InvalidDealError: If the cards do not fit the rules.
+        """
+        return cls(rules, hands=tuple(hands), bottom=bottom)._opened_by(opener)
+
+    def _opened_by(self, opener: int | None) -> Deal:
+        """The same cards with a seed that draws an opener."""
+        if opener is None or self.rules.bidding == "fixed":
+            return self
+        check_integer("opener", opener, 0, self.rules.players - 1, InvalidDealError)
+        deals = (replace(self, seed=seed) for seed in itertools.count())
+        return next(deal for deal in deals if deal.state().seat == opener)
 
     @property
     def observer(self) -> int | None:
@@ -136,7 +158,10 @@ class Deal:
         for seat, move in moves:
             needed[seat] = [a + b for a, b in zip(needed[seat], move.cards.counts, strict=True)]
         needed[landlord] = [max(0, a - b) for a, b in zip(needed[landlord], self.bottom.counts, strict=True)]
-        return _played(self._filled(needed), moves)
+        try:
+            return _played(self._filled(needed), moves)
+        except IllegalMoveError as error:  # it lists the moves of a hand that may be made up
+            raise IllegalMoveError(str(error).partition("; legal are")[0]) from None
 
     def _filled(self, needed: Sequence[Sequence[int]]) -> State:
         """A game in which every other seat is dealt some cards, and whatever is left over.

@@ -80,9 +80,7 @@ class Record:
         """
         if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
             raise RecordError(f"a record begins with the line {_FIRST!r}, not {shown(text)}")
-        lines = [
-            (number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)
-        ]
+        lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)]
         fields: dict[str, str] = {}
         moves: list[tuple[int, str]] = []
         for number, line in lines:

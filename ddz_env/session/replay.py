@@ -108,6 +108,10 @@ class Replay:
         """What a renderer draws: all hands, or at an observed table a view."""
         return self._session.position(viewer)
 
+    def view(self, seat: int) -> View:
+        """What a seat knows here."""
+        return self._session.view(seat)
+
     def hint(self, agent: str) -> Advice:
         """What an agent would do here (:meth:`Session.hint`)."""
         return self._session.hint(agent)
@@ -134,7 +138,7 @@ class Replay:
         """
         for number, (seat, move) in enumerate(self._record.moves):
             self.go(number)
-            if seats is not None and seat not in seats or len(self._session.view(seat).legal_moves()) == 1:
+            if (seats is not None and seat not in seats) or len(self._session.view(seat).legal_moves()) == 1:
                 continue
             advice = self.hint(agent)
             yield Reviewed(number, seat, move, advice, _chance(advice, move))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddz_env import Hand, Move, State, View
+from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset, sight
 from ddz_env.checks import as_integer, check_integer
-from ddz_env.errors import shown
+from ddz_env.errors import DouDizhuError, shown
 from ddz_env.generators import agent_generator
 from ddz_env.playing import call, play_answer
 from ddz_env.registry import make_agent
@@ -72,9 +72,7 @@ class Session:
         (Move.parse('6'), 'person')
     """
 
-    def __init__(
-        self, record: Record, agents: Mapping[int, Agent] | None = None, *, shown: bool = False
-    ) -> None:
+    def __init__(self, record: Record, agents: Mapping[int, Agent] | None = None, *, shown: bool = False) -> None:
         self._deal, self._players, self._shown = record.deal, record.players, shown
         if len(record.players) != record.deal.rules.players:
             raise SessionError(f"{record.deal.rules.players} seats need as many players, not {len(record.players)}")
@@ -96,6 +94,20 @@ class Session:
     def deal(self) -> Deal:
         """The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table."""
         return self._deal
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+        return self._deal.rules
+
+    @property
+    def observer(self) -> int | None:
+        """The seat from which a table is seen of which nobody knows the other hands; None elsewhere."""
+        return self._deal.observer
+
+    def role(self, seat: int) -> str | None:
+        """The role of a seat, None before there is a landlord."""
+        return self._state.role(seat)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -231,6 +243,14 @@ class Session:
             raise NotYourTurnError(f"seat {self.seat} is held by {self._players[self.seat]}, not by a person")
         return self._step(move)
 
+    def can_play(self, move: Move) -> bool:
+        """Whether the seat to act can make a move; at an observed table, whether it may hold the cards."""
+        try:
+            self._deal.state([*self._moves, (self.seat, move)])
+        except DouDizhuError:
+            return False
+        return True
+
     def let_agent_play(self) -> Turn:
         """Let the agent whose turn it is make its move; what it thought is kept (:meth:`thought`).
 
@@ -243,7 +263,7 @@ class Session:
         seat = self.seat
         agent = self._agents[seat]
         self._tell(agent, seat)
-        thought = think(agent, sight(agent, self._state), seat, self._generator(seat))
+        thought = think(agent, self._players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
         turn = self._step(thought.move)
         self._thoughts[turn.number] = thought
@@ -292,9 +312,7 @@ class Session:
             SessionError: If there is no such decision.
         """
         mine = [
-            place
-            for place, (who, _) in enumerate(self._moves)
-            if self._players[who] == PERSON and seat in (None, who)
+            place for place, (who, _) in enumerate(self._moves) if self._players[who] == PERSON and seat in (None, who)
         ]
         if not mine:
             raise SessionError("there is nothing to take back")
@@ -327,7 +345,7 @@ class Session:
         if self.is_over or own != self.seat:
             raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
         view, adviser = self.view(own), self._adviser(agent, own)
-        return think(adviser, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
+        return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
 
     def belief(self, agent: str, seat: int) -> Belief:
         """Where an agent in the place of a seat thinks that the hidden cards are.

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import typer
 
+from training.cli.advise import advise
 from training.cli.arena import arena
 from training.cli.bench import bench
 from training.cli.benchmark import benchmark
@@ -24,9 +25,11 @@ from training.cli.info import actions, agents, rules, version
 from training.cli.play import play
 from training.cli.puzzles import puzzles
 from training.cli.rate import rate
+from training.cli.replay import replay
 from training.cli.reproduce import app as reproduce
 from training.cli.solve import solve
 from training.cli.train import app as train
+from training.cli.watch import watch
 from training.cli.web import web
 
 __all__ = ["app", "main"]
@@ -75,8 +78,27 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     play: (
         "ddz play",
-        "ddz play --agents 'rules;policy' --role peasant-up --hints rollout",
+        "ddz play --agents 'rules;policy' --role peasant-up --lang zh",
         "ddz play --agents rules --rules bidding,doubling=true --seed 7",
+        "ddz play --puzzle 12",
+        "ddz play --resume",
+    ),
+    watch: (
+        "ddz watch rollout",
+        "ddz watch policy rules rules --seed 7 --pause 1 --out game.txt",
+        "ddz watch rules --rules bidding --boards --lang zh",
+    ),
+    advise: (
+        "ddz advise",
+        "ddz advise --hand 3344567TJQQKA22BR --bottom 359 --role landlord",
+        "ddz advise --rules bidding --hand 3344567TJQQKA22BR --opener 2",
+        "ddz advise --resume --lang zh",
+    ),
+    replay: (
+        "ddz replay game.txt",
+        "ddz replay game.txt --at 12 --seat 0",
+        "ddz replay game.txt --all --lang zh",
+        "ddz replay game.txt --review rollout --seat 0",
     ),
     rate: (
         "ddz rate random random-staged rules rlcard-rule --deals 100",

@@ -1,79 +1,100 @@
-"""What a person at the table types, and what the table answers: moves as words, help, and the legal moves by kind."""
+"""What a person at the table types: words, moves in several notations, and the legal moves by kind."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ddz_env import Move, State
+    from ddz_env import Move, Rules, State
+    from ddz_env.texts import Texts
 
-LEAVE, HELP, MOVES, HINT = (":q", "quit", "exit"), ("", "h", "help"), ("?", "moves"), ("hint",)
-"""Words that are no moves."""
-
-BRIEF = "h helps, ? lists the legal moves, hint gives advice, quit leaves"
+WORDS = {
+    "leave": (":q", "quit", "exit", "退出", "离开"),
+    "help": ("", "h", "help", "帮助"),
+    "moves": ("?", "moves", "可出"),
+    "hint": ("hint", "提示"),
+    "ok": ("ok", "好"),
+    "cards": ("cards", "猜牌"),
+    "undo": ("undo", "悔棋", "撤销"),
+    "board": ("board", "牌面"),
+}
+"""What can be typed that is no move."""
 
 _ANSWERS = {
-    "play": {"p": "pass", "no": "pass"},
-    "bid": {"1": "bid 1", "2": "bid 2", "3": "bid 3", **dict.fromkeys(("0", "no", "p", "pass"), "no bid")},
-    "double": {**dict.fromkeys(("y", "yes"), "double"), **dict.fromkeys(("n", "no", "p", "pass"), "no double")},
+    "play": {**dict.fromkeys(("p", "no", "要不起"), "pass"), **dict.fromkeys(("王炸", "rocket"), "BR")},
+    "bid": {
+        **{f"{form}": f"bid {bid}" for bid in (1, 2, 3) for form in (bid, f"叫{bid}分", f"{bid}分")},
+        **dict.fromkeys(("0", "no", "p", "pass", "不叫"), "no bid"),
+    },
+    "double": {
+        **dict.fromkeys(("y", "yes", "加倍"), "double"),
+        **dict.fromkeys(("n", "no", "p", "pass", "不加倍"), "no double"),
+    },
 }
 """Short answers by stage."""
 
-_EXPLAINED = {
-    "play": (
-        "Type the cards of your move, or pass:",
-        "  3  44  555     a solo, a pair, a trio (T or 10 is ten, B and R are the jokers)",
-        "  34567  445566  a chain of five or more, a chain of three pairs or more",
-        "  333+4  333+44  a trio with a kicker; 333444+57 a plane with two",
-        "  5555  BR       a bomb, the rocket",
-    ),
-    "bid": ("The auction: type bid 1, bid 2 or bid 3 (or the number alone), or no.",),
-    "double": ("Doubling: type double, or no.",),
-}
+_JOKERS = str.maketrans({"x": "b", "d": "r", "X": "B", "D": "R"})
+"""Other letters of the jokers (小 and 大)."""
 
 
-def help_text(stage: str) -> str:
-    """What can be typed at a stage of the game (``play``, ``bid`` or ``double``)."""
-    return "\n".join(
-        [
-            *_EXPLAINED[stage],
-            "  ?              the legal moves",
-            "  hint           what a good agent would do",
-            "  quit or :q     leave the table (Ctrl-D, too); q alone is a queen",
-        ]
-    )
+def word_typed(text: str) -> tuple[str, str] | None:
+    """A key of :data:`WORDS` and what stands behind the word; None where a text begins with none of them."""
+    first, _, rest = unicodedata.normalize("NFKC", text).strip().partition(" ")
+    known = (key for key, words in WORDS.items() if first.lower() in words)
+    key = next(known, None)
+    return None if key is None else (key, rest.strip())
 
 
 def read_move(state: State, text: str) -> Move:
-    """The legal move that a text means; bare cards mean the one reading that is legal.
+    """The legal move that a text means (:func:`understood`).
 
     Args:
         state: The game; it stays as it is.
-        text: What was typed: notation, or a short answer in the auction and at doubling (``2``, ``no``).
+        text: What was typed.
 
     Raises:
         DouDizhuError: If the text is no move or the move is not legal.
     """
-    from ddz_env import Move
-    from ddz_env.errors import AmbiguousMoveError
-
-    word = " ".join(text.lower().split())
-    text = _ANSWERS[state.stage].get(word, text)
-    try:
-        move = Move.parse(text, state.rules)
-    except AmbiguousMoveError:
-        cards = Move.parse(text, state.rules.replace(ambiguous_cards="longest")).cards
-        fitting = [legal for legal in state.legal_moves() if legal.cards == cards]
-        if len(fitting) != 1:
-            raise
-        move = fitting[0]
+    legal = state.legal_moves()
+    move = understood(text, state.stage, state.rules, legal.__contains__)
     state.copy().step(move)
     return move
+
+
+def understood(text: str, stage: str, rules: Rules, playable: Callable[[Move], bool]) -> Move:
+    """The move that a text means; bare cards mean the one reading that can be played.
+
+    Args:
+        text: What was typed: notation, or a short answer in the auction and at doubling (``2``, ``no``).
+        stage: The stage of the game.
+        rules: The rules.
+        playable: Whether a move can be played; asked where cards can be read as several.
+
+    Raises:
+        DouDizhuError: If the text is no move.
+    """
+    from ddz_env import Hand, Move
+    from ddz_env.errors import AmbiguousMoveError
+    from ddz_env.notation import readings_of
+
+    plain = unicodedata.normalize("NFKC", text)
+    word = " ".join(plain.lower().split())
+    plain = _ANSWERS[stage].get(word, plain)
+    if stage == "play" and not word.startswith(("bid", "double", "no ")):
+        plain = plain.translate(_JOKERS)
+    try:
+        return Move.parse(plain, rules)
+    except AmbiguousMoveError:
+        fitting = [move for move in readings_of(Hand.parse(plain), rules) if playable(move)]
+        if len(fitting) != 1:
+            raise
+        return fitting[0]
 
 
 def moves_by_kind(moves: Iterable[Move]) -> dict[str, list[str]]:
@@ -104,16 +125,18 @@ def moves_by_kind(moves: Iterable[Move]) -> dict[str, list[str]]:
     return kinds
 
 
-def moves_table(moves: Sequence[Move]) -> Table:
-    """The legal moves for the screen, a row a category."""
+def moves_table(moves: Sequence[Move], say: Texts | None = None) -> Table:
+    """The legal moves for the screen, a row a category, in English or the language of the texts."""
+    from ddz_env.texts import Texts
+
+    say = say or Texts()
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     numbers = Counter(move.category for move in moves)
     for kind, texts in moves_by_kind(moves).items():
-        name = f"{kind} ({numbers[kind]})" if numbers[kind] > 1 else kind
-        table.add_row(name, Text("" if texts == [kind] else "  ".join(texts)))
+        name = f"{say(kind)} ({numbers[kind]})" if numbers[kind] > 1 else say(kind)
+        table.add_row(name, Text("" if texts == [kind] else "  ".join(map(say.move, texts))))
     if any(move.kickers for move in moves):
-        legend = "333+[45]: with 4 or 5 (or 44, 55); 2×[456]: two of them"
-        table.add_row("", Text(legend, style="dim"))
+        table.add_row("", Text(say("kicker legend"), style="dim"))
     return table

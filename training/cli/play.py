@@ -2,56 +2,112 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
-from training.cli.console import console
-from training.cli.dialogue import BRIEF, HELP, HINT, LEAVE, MOVES, help_text, moves_table, read_move
 from training.cli.help import RULES
+from training.cli.keeping import GoOn, Keep, Lang
+from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    import numpy as np
-    from rich.console import Console
+    from collections.abc import Callable
 
-    from ddz_env import Move, Rules, State
-    from ddz_env.agent import Agent
+    from ddz_env import Rules
+    from ddz_env.session import Record, Session
+    from training.cli.board import Board
+    from training.cli.talk import Talk
 
 _ROLE_NAMES = ("landlord", "peasant-down", "peasant-up")
+_AGENTS, _HINTS = "isuct", "rollout"
+_PUZZLE_OPPONENT = "solver"
 
 
 def play(
     agents: Annotated[
-        str, typer.Option(help="Your opponents in playing order, separated by ';'; a single name stands for all.")
-    ] = "isuct",
+        str | None,
+        typer.Option(
+            help="Your opponents in playing order, separated by ';'; a single name stands for all (isuct by default), "
+            "and person is another person at this terminal."
+        ),
+    ] = None,
     seat: Annotated[int | None, typer.Option(min=0, max=2, help="Your seat.")] = None,
     role: Annotated[str | None, typer.Option(help="landlord, peasant-down or peasant-up, instead of a seat.")] = None,
-    rules: Annotated[str, typer.Option(help=RULES)] = "standard",
+    rules: Annotated[str | None, typer.Option(help=f"{RULES} standard by default.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the deal; a new deal each time by default.")] = None,
-    hints: Annotated[str, typer.Option(metavar="AGENT", help="Who answers when you type hint.")] = "rules",
+    hints: Annotated[
+        str | None, typer.Option(metavar="AGENT", help="Who answers when you type hint (rollout by default).")
+    ] = None,
+    puzzle: Annotated[
+        int | None, typer.Option(min=1, help="Play an endgame puzzle (ddz puzzles) against the solver.")
+    ] = None,
+    out: Keep = None,
+    resume: GoOn = False,
+    lang: Lang = "en",
 ) -> None:
-    """Play against agents."""
+    """Play against agents, with hints and undo; the game is kept as you play."""
+    from ddz_env.session import Session, SessionError
+    from training.cli.board import Board
+    from training.cli.keeping import Keeper, kept_game
+    from training.cli.talk import Talk
+
+    board = Board(lang)
+    given = {"--agents": agents, "--seat": seat, "--role": role, "--rules": rules, "--seed": seed, "--puzzle": puzzle}
+    named = out is not None
+    if resume:
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise SessionError(f"--resume goes on with the game as it is: leave out {' and '.join(wrong)}")
+        record, out = kept_game("play", out)
+    elif puzzle is not None:
+        record = _puzzle(board, puzzle)
+    else:
+        record = _new_game(agents or _AGENTS, seat, role, rules or "standard", seed)
+    session = Session(record)
+    open_hands = session.rules.open_hands
+    talk = Talk(board, session, hints or (_PUZZLE_OPPONENT if open_hands else _HINTS))
+    keeper = Keeper(board, "play", out, chosen=named, resumed=resume)
+    _greet(board, record, resumed=resume)
+    try:
+        over = _play_out(board, session, talk, keeper.save)
+        keeper.tell(over)
+        if not over:
+            board.line("goodbye")
+    except KeyboardInterrupt:
+        board.text("")
+        keeper.tell(over=False)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    finally:
+        session.close()
+
+
+def _new_game(agents: str, seat: int | None, role: str | None, rules: str, seed: int | None) -> Record:
+    """A new deal with the person and the agents at it."""
     import secrets
 
-    from ddz_env import Rules, State
-    from ddz_env.agent import close
-    from ddz_env.playing import seat_generators
+    from ddz_env import Rules
+    from ddz_env.session import PERSON, Deal, Record
 
     preset = Rules.preset(rules)
     own = _own_seat(preset, seat, role)
-    others = _opponents(agents, preset, own)
+    names = _opponents(agents, preset, own)
     number = secrets.randbelow(2**32) if seed is None else seed
-    screen = console()
-    advise = _adviser(hints, number)
-    screen.print(f"seed {number}; you are in seat {own}.  {BRIEF}", markup=False)
-    state = State.new(number, preset)
-    try:
-        _play_out(screen, state, own, others, seat_generators([number, 0, 0], preset.players), advise)
-    finally:
-        for agent in others.values():
-            close(agent)
+    return Record(Deal(preset, number), tuple(names.get(place, PERSON) for place in range(preset.players)))
+
+
+def _puzzle(board: Board, number: int) -> Record:
+    """An endgame puzzle as a game with open hands."""
+    from agents.solver.position import InvalidPositionError
+    from agents.solver.puzzles import shipped_puzzles
+    from ddz_env import Hand, Rules
+    from ddz_env.session import PERSON, Deal, Record
+
+    known = shipped_puzzles()
+    if number > len(known):
+        raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
+    board.line("puzzle", "bold", number=number)
+    hands = tuple(Hand.parse(part) for part in known[number - 1].hands.split("/"))
+    rules = Rules.preset("standard,players=2,open_hands=true")
+    return Record(Deal(rules, hands=hands, bottom=Hand.parse(""), endgame=True), (PERSON, _PUZZLE_OPPONENT))
 
 
 def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
@@ -78,9 +134,8 @@ def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:
     return own
 
 
-def _opponents(names: str, rules: Rules, own: int) -> dict[int, Agent]:
-    """The agent of every other seat."""
-    from ddz_env.registry import make_agent
+def _opponents(names: str, rules: Rules, own: int) -> dict[int, str]:
+    """Who holds every other seat."""
     from training.arena.errors import InvalidArenaError
 
     specs = [name.strip() for name in names.split(";") if name.strip()]
@@ -89,92 +144,50 @@ def _opponents(names: str, rules: Rules, own: int) -> dict[int, Agent]:
         specs *= count
     if len(specs) != count:
         raise InvalidArenaError(f"--agents names {len(specs)} agents; there are {count} other seats")
-    return {(own + 1 + place) % rules.players: make_agent(spec) for place, spec in enumerate(specs)}
+    return {(own + 1 + place) % rules.players: spec for place, spec in enumerate(specs)}
 
 
-def _play_out(
-    screen: Console,
-    state: State,
-    own: int,
-    others: dict[int, Agent],
-    rngs: list[np.random.Generator],
-    advise: Callable[[State], str],
-) -> None:
-    """Play until the end or until the person leaves."""
-    from ddz_env.agent import observe, reset
-    from ddz_env.playing import ask, call, play_answer
+def _greet(board: Board, record: Record, *, resumed: bool) -> None:
+    """Say who sits where, and what can be typed."""
+    from ddz_env.session import PERSON
 
-    for seat, agent in others.items():
-        call(agent, seat, "reset", reset, agent, seat, state.rules)
-    while not state.is_over:
-        seat = state.seat
-        if seat == own:
-            move = _ask(screen, state, advise)
-            if move is None:
-                screen.print("goodbye")
-                return
-            state.step(move)
+    own = [seat for seat, player in enumerate(record.players) if player == PERSON]
+    seats = " ".join(board.say("you sit", seat=seat) for seat in own)
+    board.text(f"{board.say('seed', seed=record.deal.seed)} · {seats}")
+    board.line("brief", "dim")
+    if resumed:
+        board.line("resumed", number=len(record.moves))
+
+
+def _play_out(board: Board, session: Session, talk: Talk, save: Callable[[Session], None]) -> bool:
+    """Play until the end, or until the person leaves (False)."""
+    from ddz_env.session import PERSON
+
+    viewer = None
+    while not session.is_over:
+        if session.waits_for == PERSON:
+            viewer = session.seat
+            board.position(session.position(viewer), viewer)
+            if not talk.move(board.say("your move")):
+                return False
+            save(session)
         else:
-            who = f"seat {seat} ({(state.role(seat) or 'bidder').replace('_', ' ')})"
-            answer = call(others[seat], seat, "act", ask, others[seat], state, rngs[seat])
-            move = play_answer(state, others[seat], answer)
-            screen.print(f"{who}: {move}", markup=False)
-        if not state.history:
-            screen.print("everybody declined: a new deal")
-        for place, agent in others.items():
-            call(agent, place, "observe", observe, agent, seat, move)
-    _render(screen, state, own, reveal=True)
-    result = state.returns("win")[own]
-    screen.print("[bold green]you win[/]" if result > 0 else "[bold red]you lose[/]" if result < 0 else "nobody bid")
+            board.turn(session, session.let_agent_play())
+    save(session)
+    board.position(session.position(viewer), viewer)
+    _tell_result(board, session)
+    return True
 
 
-def _ask(screen: Console, state: State, advise: Callable[[State], str]) -> Move | None:
-    """A legal move typed by the person, None to leave."""
-    from ddz_env.errors import DouDizhuError
+def _tell_result(board: Board, session: Session) -> None:
+    """Who has won; to a person alone, whether it is they."""
+    from ddz_env.session import PERSON
 
-    _render(screen, state, state.seat)
-    while True:
-        try:
-            text = screen.input("your move (h helps)> ").strip()
-        except EOFError:
-            return None
-        word = text.lower()
-        if word in LEAVE:
-            return None
-        try:
-            if word in MOVES:
-                screen.print(moves_table(state.legal_moves()))
-            elif word in HELP:
-                screen.print(help_text(state.stage), markup=False)
-            elif word in HINT:
-                screen.print(advise(state), markup=False)
-            else:
-                return read_move(state, text)
-        except DouDizhuError as error:
-            screen.print(f"{error}", style="red", markup=False)
-
-
-def _adviser(spec: str, seed: int) -> Callable[[State], str]:
-    """What tells what an agent would do in the place of the seat to act; it draws none of the game's numbers."""
-    import numpy as np
-
-    from ddz_env.agent import observe, reset, sight
-    from ddz_env.registry import make_agent
-
-    agent = make_agent(spec)
-
-    def advise(state: State) -> str:
-        reset(agent, state.seat, state.rules)
-        for seat, move in state.history:
-            observe(agent, seat, move)
-        rng = np.random.default_rng([seed, len(state.history)])
-        return f"{agent.name} would play {agent.act(sight(agent, state), rng)}"
-
-    return advise
-
-
-def _render(screen: Console, state: State, own: int, *, reveal: bool = False) -> None:
-    from ddz_env.render import render_ansi
-
-    screen.print()
-    screen.print(Text.from_ansi(render_ansi(state, perspective=own, reveal=reveal, width=screen.width)))
+    own = [seat for seat, player in enumerate(session.players) if player == PERSON]
+    returns = session.returns()
+    if len(own) == 1:
+        result = returns[own[0]]
+        key, style = ("win", "bold green") if result > 0 else ("lose", "bold red") if result < 0 else ("nobody", None)
+        board.line(key, style)
+    else:
+        board.line("returns", returns=" ".join(f"{value:+g}" for value in returns))

@@ -1,7 +1,7 @@
 """The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m training.web.screenshots``.
 
-It needs the extras ``browser`` and ``render``, and a Chromium.  Cards and seeds are fixed; what a search says depends on
-nothing but its iterations.
+It needs the extras ``browser`` and ``render``, and a Chromium.  Seeds are fixed, and so are the iterations of the
+search.
 """
 
 from __future__ import annotations

@@ -1,0 +1,187 @@
+"""What the table shows in a terminal: positions, moves, ranked advice, and where hidden cards are expected."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from training.cli.console import console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ddz_env import Move, State, View
+    from ddz_env.session import Advice, Group, Option, Session, Turn
+    from ddz_env.thoughts import Belief
+
+_WIDTH = 80
+"""Columns where there is no terminal."""
+_BAR = 10
+_MOST_GROUPS, _MOST_KICKERS, _MOST_ALSO = 8, 3, 3
+_LINE = 6
+"""Moves of an expected line that are shown."""
+_LEAST_BOMB = 0.05
+
+
+class Board:
+    """What a person reads, in one language, on 80 columns or as many as the terminal has.
+
+    Args:
+        language: ``en`` or ``zh``.
+
+    Raises:
+        InvalidOptionError: If there is no such language.
+    """
+
+    def __init__(self, language: str) -> None:
+        from ddz_env.texts import Texts
+
+        self.say = Texts(language)
+        self.screen = console()
+        if not self.screen.is_terminal:
+            self.screen.width = min(self.screen.width, _WIDTH)
+
+    def line(self, key: str, style: str | None = None, **values: object) -> None:
+        """A text by its key."""
+        self.text(self.say(key, **values), style)
+
+    def text(self, text: str, style: str | None = None) -> None:
+        """Any text."""
+        self.screen.print(text, markup=False, style=style)
+
+    def complain(self, error: Exception) -> None:
+        """What was wrong."""
+        self.screen.print(f"{error}", style="red", markup=False)
+
+    def ask(self, prompt: str) -> str:
+        """What a person types; where it comes from a file or a pipe it is written down, as a terminal does.
+
+        Raises:
+            EOFError: At the end of the input.
+        """
+        text = self.screen.input(Text(self.say("asked for", what=prompt)))
+        if not sys.stdin.isatty():
+            self.text(text)
+        return text.strip()
+
+    def position(self, position: State | View, viewer: int | None = None) -> None:
+        """The table as a viewer sees it; a view is its seat's."""
+        from ddz_env.render import render_ansi
+
+        text = render_ansi(
+            position, perspective=viewer, reveal=True, width=self.screen.width, language=self.say.language
+        )
+        self.screen.print()
+        self.screen.print(Text.from_ansi(text))
+
+    def turn(self, session: Session, turn: Turn) -> None:
+        """A move that was made."""
+        role = self.say((session.role(turn.seat) or "bidder").replace("_", " "))
+        move, player = self.say.move(turn.move), session.players[turn.seat]
+        self.line("made", seat=turn.seat, role=role, player=player, move=move)
+        if turn.redealt:
+            self.line("redealt")
+
+    def moves(self, moves: Sequence[Move]) -> None:
+        """Legal moves by kind."""
+        from training.cli.dialogue import moves_table
+
+        self.screen.print(moves_table(moves, self.say))
+
+    def thought(self, advice: Advice) -> None:
+        """What an agent compared, on one line; nothing where it tells nothing."""
+        others = [f"{self._name(one)} ({self._value(one)})" for one in advice.options[1:] if self._value(one)]
+        own = self._value(advice.options[0])
+        if own:
+            parts = [self.say("chance", percent=own) if advice.chance is not None else own]
+            if others:
+                parts.append(self.say("also", moves="  ".join(others[:_MOST_ALSO])))
+            self.text(f"    {' · '.join(parts)}", "dim")
+
+    def advice(self, advice: Advice) -> None:
+        """What an agent would play, and its ranked moves: main groups, and below them the kickers."""
+        percent = _percent(advice.chance)
+        told = self.say("would play", agent=advice.agent, move=self.say.move(advice.move))
+        self.text(told + (f" ({self.say('chance', percent=percent)})" if percent else ""), "bold")
+        if len(advice.options) < 2:
+            return
+        table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+        value = "chance column" if advice.chance is not None else "score column"
+        for key in ("move column", value, "visits column", "line column"):
+            table.add_column(self.say(key), no_wrap=True, justify="right" if key == "visits column" else "left")
+        groups = advice.groups
+        for group in groups[:_MOST_GROUPS]:
+            self._add(table, group)
+        self.screen.print(table)
+        if len(groups) > _MOST_GROUPS:
+            self.line("more moves", "dim", number=len(groups) - _MOST_GROUPS)
+
+    def belief(self, belief: Belief, view: View, agent: str) -> None:
+        """Where an agent expects the hidden cards: a row a holder, a column a rank."""
+        from ddz_env.cards import RANK_NAMES
+        from ddz_env.thoughts import NOBODY
+
+        expected, unseen = belief.expected(), view.unseen.counts
+        ranks = [rank for rank, count in enumerate(unseen) if count]
+        self.line("believes", agent=agent)
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="cyan")
+        table.add_column("", no_wrap=True)
+        for rank in ranks:
+            table.add_column(RANK_NAMES[rank], justify="right", no_wrap=True)
+        holders = [seat for seat in range(view.rules.players) if seat != view.seat]
+        for holder in (*holders, NOBODY):
+            if expected[holder].sum() > 0:
+                name = self.say("nobody holds") if holder == NOBODY else self.say("holder", seat=holder)
+                table.add_row(name, *(f"{expected[holder, rank]:.1f}" for rank in ranks))
+        self.screen.print(table)
+        for seat in holders:
+            fours = [(belief.chances[seat, rank, 4], RANK_NAMES[rank] * 4) for rank in ranks]
+            likely = sorted((one for one in fours if one[0] >= _LEAST_BOMB), reverse=True)
+            if likely:
+                self.line("may bomb", seat=seat, bombs="  ".join(f"{cards} ({_percent(p)})" for p, cards in likely))
+
+    def _add(self, table: Table, group: Group) -> None:
+        """A main group; where its kickers differ, some of them below it."""
+        from ddz_env.actions import action_name
+
+        first = group.options[0]
+        if len(group.options) == 1:
+            self._row(table, self._name(first), first, first.visits)
+            return
+        name = action_name(group.main).rpartition(" ")[2]
+        table.add_row(name, self._bar(group.chance), _count(group.visits), "")
+        for option in group.options[:_MOST_KICKERS]:
+            self._row(table, f"  {self._name(option)}", option, option.visits)
+        if len(group.options) > _MOST_KICKERS:
+            left = len(group.options) - _MOST_KICKERS
+            table.add_row(Text(f"  {self.say('more kickers', number=left)}", style="dim"))
+
+    def _row(self, table: Table, name: str, option: Option, visits: int | None) -> None:
+        line = " ".join(self.say.move(move) for move in option.line[:_LINE])
+        value = self._bar(option.chance) if option.score is None else f"{option.score:+.2f}"
+        table.add_row(name, value, _count(visits), Text(line, overflow="ellipsis"))
+
+    def _bar(self, chance: float | None) -> str:
+        """A bar and a percentage."""
+        if chance is None:
+            return ""
+        filled = round(chance * _BAR)
+        full, empty = ("█", "░") if self.screen.encoding.lower().startswith("utf") else ("#", ".")
+        return f"{full * filled}{empty * (_BAR - filled)} {_percent(chance):>6}"
+
+    def _name(self, option: Option) -> str:
+        return self.say.move(option.text.rpartition(" ")[2] if option.move is None else option.move)
+
+    def _value(self, option: Option) -> str:
+        return _percent(option.chance) if option.score is None else f"{option.score:+.2f}"
+
+
+def _percent(chance: float | None) -> str:
+    return "" if chance is None else f"{100 * chance:.1f} %"
+
+
+def _count(visits: int | None) -> str:
+    return "" if visits is None else f"{visits:,}"

@@ -1,0 +1,107 @@
+"""Where games are kept while they are played, and how one goes on with them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.outputs import output_file
+
+if TYPE_CHECKING:
+    from ddz_env.session import Record, Session
+    from training.cli.board import Board
+
+Keep = Annotated[
+    Path | None,
+    typer.Option("--out", help="Keep the game in this file as it is played.", callback=output_file()),
+]
+GoOn = Annotated[bool, typer.Option("--resume", help="Go on with the game in --out, or with the last unfinished one.")]
+Lang = Annotated[str, typer.Option("--lang", envvar="DDZ_LANG", help="en or zh (中文).")]
+
+
+def games_folder() -> Path:
+    """Where games are kept that name no file: ``DDZ_GAMES_DIR``, or a folder of the user's data."""
+    named = os.environ.get("DDZ_GAMES_DIR")
+    if named:
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(data) / "ddz-env" / "games"
+
+
+class Keeper:
+    """Keeps one game in a file, from its first decision on.
+
+    Args:
+        board: Where it says so.
+        command: The command that goes on with it.
+        out: The file; None for one in :func:`games_folder`.
+        chosen: Whether the person has named the file.
+        resumed: Whether the game in the file is the one that goes on.
+
+    Raises:
+        RecordError: If the file is there, and its game does not go on.
+    """
+
+    def __init__(
+        self, board: Board, command: str, out: Path | None, *, chosen: bool = False, resumed: bool = False
+    ) -> None:
+        from ddz_env.session import RecordError
+
+        if out is not None and out.is_file() and not resumed:
+            raise RecordError(f"{out} is there already: --resume goes on with its game, or name another file")
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        self.path = out or games_folder() / f"{command}-{stamp}-{os.getpid()}.txt"
+        self._board, self._command, self._chosen = board, command, chosen
+        self._saved, self._failed = resumed, False
+
+    def save(self, session: Session) -> None:
+        """Write the game; where that fails, say it once."""
+        try:
+            session.record().save(self.path)
+            self._saved = True
+        except OSError as error:
+            if not self._failed:
+                self._board.line("not kept", "red", reason=f"{self.path}: {error.strerror or error}")
+            self._saved, self._failed = False, True
+
+    def tell(self, over: bool) -> None:
+        """Say where the game is, and what to do with it."""
+        if not self._saved:
+            return
+        self._board.line("kept", file=self.path)
+        if over:
+            self._board.line("look", command=f"ddz replay {shlex.quote(str(self.path))}")
+        else:
+            named = f" --out {shlex.quote(str(self.path))}" if self._chosen else ""
+            self._board.line("resume", command=f"ddz {self._command}{named} --resume")
+
+
+def kept_game(command: str, out: Path | None) -> tuple[Record, Path]:
+    """The game to go on with.
+
+    Args:
+        command: The command that kept it.
+        out: Its file; None for the last unfinished one.
+
+    Raises:
+        RecordError: If there is none, or it cannot be read.
+    """
+    from ddz_env.session import Record, RecordError
+
+    if out is not None:
+        return Record.load(out), out
+    folder = games_folder()
+    files = sorted(folder.glob(f"{command}-*.txt"), key=lambda file: (file.stat().st_mtime, file.name), reverse=True)
+    for file in files:
+        try:
+            record = Record.load(file)
+        except RecordError:
+            continue
+        if not record.deal.state(record.moves).is_over:
+            return record, file
+    raise RecordError(f"there is no unfinished game of 'ddz {command}' in {folder}")

@@ -1,0 +1,189 @@
+"""``ddz replay``: a recorded game, step by step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.keeping import Lang
+
+if TYPE_CHECKING:
+    from ddz_env.session import Record, Replay
+    from training.cli.board import Board
+
+_NEXT, _BACK, _PLAY = ("", "n", "next", "下"), ("b", "back", "上"), ("play", "接着打")
+_WORSE = 0.01
+"""How much less a chance of winning makes a decision worse than the best."""
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A game kept by ddz, or a log of Botzone.")],
+    at_move: Annotated[int, typer.Option("--at", min=0, help="Begin after so many moves.")] = 0,
+    seat: Annotated[
+        int | None, typer.Option(min=0, max=2, help="Look on from this seat; all hands by default.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print the whole game and ask nothing.")] = False,
+    review: Annotated[
+        str | None, typer.Option(metavar="AGENT", help="Print what an agent thinks of every decision (of --seat).")
+    ] = None,
+    agent: Annotated[str, typer.Option(help="Who answers hint and cards.")] = "rollout",
+    lang: Lang = "en",
+) -> None:
+    """Step through a recorded game: look into any decision, or play on from it."""
+    from ddz_env.session import Replay
+    from training.cli.board import Board
+
+    board = Board(lang)
+    replay = Replay(read_game(file), at_move)
+    if review is not None:
+        _review(board, replay, review, seat)
+    elif every:
+        _print_all(board, replay, seat)
+    else:
+        _Stepping(board, replay, seat, agent).run()
+
+
+def read_game(file: Path) -> Record:
+    """A game from a file: a record, or the first match of a log of Botzone.
+
+    Raises:
+        RecordError: If it is neither.
+        BotzoneLogError: If it is a log whose game cannot be played.
+    """
+    from ddz_env.botzone.log import read_log
+    from ddz_env.session import Deal, Record, RecordError
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if text.lstrip()[:1] not in ("{", "["):
+        return Record.load(file)
+    log = read_log(text.splitlines()[0] if text.lstrip().startswith("{") else text)
+    start = log.deal.state(log.game)
+    _, decisions = log.replay()
+    hands = [start.hand(seat) for seat in range(3)]
+    bottom = start.bottom
+    if not log.game.has_auction:
+        hands[0] = type(bottom)(tuple(a - b for a, b in zip(hands[0].counts, bottom.counts, strict=True)))
+    deal = Deal.given(log.game.rules, hands, bottom, opener=0 if log.game.has_auction else None)
+    return Record(deal, ("botzone",) * 3, tuple((one.view.acting_seat, one.move) for one in decisions))
+
+
+def _print_all(board: Board, replay: Replay, viewer: int | None) -> None:
+    """Every move, and the table at both ends."""
+    board.position(replay.position(viewer), viewer)
+    board.screen.print()
+    while (following := replay.next_move) is not None:
+        seat, move = following
+        board.text(f"{replay.number:>3}  {board.say('seat', seat=seat)}  {board.say.move(move)}")
+        replay.go(replay.number + 1)
+    board.position(replay.position(viewer), viewer)
+
+
+def _review(board: Board, replay: Replay, agent: str, viewer: int | None) -> None:
+    """A row a decision: what was played, what the agent would have played, and what that costs."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for key in ("seat column", "played column", "chance column", "better column", "chance column", "loss column"):
+        right = key in ("chance column", "loss column")
+        table.add_column(board.say(key, agent=agent), no_wrap=True, justify="right" if right else "left")
+    count = worse = 0
+    for one in replay.review(agent, None if viewer is None else [viewer]):
+        count += 1
+        loss = one.loss or 0.0
+        bad = loss >= _WORSE
+        worse += bad
+        chances = ["" if value is None else f"{100 * value:.1f} %" for value in (one.chance, one.advice.chance)]
+        move, best = board.say.move(one.move), board.say.move(one.advice.move)
+        table.add_row(
+            f"{one.number:>3}  {one.seat}", move, chances[0], "" if best == move else best, chances[1],
+            f"{100 * loss:.1f} %" if bad else "", style="red" if bad else None,
+        )  # fmt: skip
+    board.screen.print(table)
+    board.line("review done", count=count, worse=worse)
+
+
+class _Stepping:
+    """A person who steps through a game.
+
+    Args:
+        board: Where it is shown.
+        replay: The game.
+        viewer: Whose cards are shown; None for all.
+        agent: Who answers questions.
+    """
+
+    def __init__(self, board: Board, replay: Replay, viewer: int | None, agent: str) -> None:
+        self._board, self._replay, self._viewer, self._agent = board, replay, viewer, agent
+
+    def run(self) -> None:
+        """Read what is typed until the person leaves."""
+        from ddz_env.errors import DouDizhuError
+        from training.cli.dialogue import WORDS
+
+        self._board.line("replay brief", "dim")
+        self._show()
+        while True:
+            try:
+                text = self._board.ask(self._board.say("at move", number=self._replay.number, total=len(self._replay)))
+            except EOFError:
+                return
+            if text.lower() in (*WORDS["leave"], "q"):
+                return
+            try:
+                self._answer(*text.lower().partition(" ")[::2])
+            except DouDizhuError as error:
+                self._board.complain(error)
+
+    def _show(self) -> None:
+        board, replay = self._board, self._replay
+        board.position(replay.position(self._viewer), self._viewer)
+        if replay.next_move is not None:
+            seat, move = replay.next_move
+            board.line("next is", "dim", seat=seat, move=board.say.move(move))
+
+    def _answer(self, word: str, rest: str) -> None:
+        from training.cli.dialogue import WORDS
+
+        board, replay = self._board, self._replay
+        if word in WORDS["hint"]:
+            board.advice(replay.hint(rest or self._agent))
+        elif word in WORDS["cards"]:
+            agent = rest or self._agent
+            board.belief(replay.belief(agent, replay.seat), replay.view(replay.seat), agent)
+        elif word in _PLAY:
+            self._play_on(rest)
+        elif word in ("h", "help", "?", *WORDS["help"][1:]):
+            board.line("replay brief", "dim")
+        else:
+            self._go(word)
+
+    def _go(self, word: str) -> None:
+        """Go where a word or a number says."""
+        from ddz_env.session import SessionError
+
+        number = self._replay.number
+        if word in (*_NEXT, *_BACK):
+            step = 1 if word in _NEXT else -1
+            self._replay.go(min(max(number + step, 0), len(self._replay)))
+        elif word.isdecimal():
+            self._replay.go(int(word))
+        else:
+            raise SessionError(self._board.say("replay brief"))
+        self._show()
+
+    def _play_on(self, agents: str) -> None:
+        """Keep the game up to here as one to play on, with the person in the seat to act."""
+        from ddz_env.session import PERSON
+        from training.cli.keeping import Keeper
+
+        players = [agents or "isuct"] * len(self._replay.record.players)
+        players[self._replay.seat] = PERSON
+        keeper = Keeper(self._board, "play", None)
+        self._replay.until_here(players).save(keeper.path)
+        self._board.line("kept", file=keeper.path)
+        self._board.line("resume", command="ddz play --resume")

@@ -1,0 +1,97 @@
+"""``ddz watch``: agents play, and say what they think."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.help import RULES
+from training.cli.keeping import GoOn, Keep, Lang
+from training.cli.signals import EXIT_INTERRUPTED
+
+if TYPE_CHECKING:
+    from ddz_env.session import Record, Session
+    from training.cli.board import Board
+    from training.cli.keeping import Keeper
+
+
+def watch(
+    agents: Annotated[
+        list[str] | None, typer.Argument(help="An agent a seat, seat 0 first; a single name stands for all.")
+    ] = None,
+    rules: Annotated[str | None, typer.Option(help=f"{RULES} standard by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the deal; a new deal each time by default.")] = None,
+    seat: Annotated[
+        int | None, typer.Option(min=0, max=2, help="Look on from this seat; all hands by default.")
+    ] = None,
+    thoughts: Annotated[
+        bool, typer.Option("--thoughts/--no-thoughts", help="Show what they compared, where they say so.")
+    ] = True,
+    boards: Annotated[bool, typer.Option("--boards", help="Show the table after every move, not only at the ends.")] = (
+        False
+    ),
+    pause: Annotated[float, typer.Option(min=0, max=60, help="Seconds between two moves.")] = 0.0,
+    out: Keep = None,
+    resume: GoOn = False,
+    lang: Lang = "en",
+) -> None:
+    """Watch agents play, with what they think of each move."""
+    from ddz_env.session import Session, SessionError
+    from training.cli.board import Board
+    from training.cli.keeping import Keeper, kept_game
+
+    board, named = Board(lang), out is not None
+    if resume:
+        if agents or rules is not None or seed is not None:
+            raise SessionError("--resume goes on with the game as it is: leave out the agents, --rules and --seed")
+        record, out = kept_game("watch", out)
+    else:
+        record = _new_game(agents or ["isuct"], rules or "standard", seed)
+    session = Session(record)
+    keeper = Keeper(board, "watch", out, chosen=named, resumed=resume)
+    board.line("seed", seed=record.deal.seed)
+    try:
+        _look_on(board, session, keeper, seat, thoughts, boards, pause)
+        keeper.tell(over=True)
+    except KeyboardInterrupt:
+        board.text("")
+        keeper.tell(over=False)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    finally:
+        session.close()
+
+
+def _new_game(agents: list[str], rules: str, seed: int | None) -> Record:
+    import secrets
+
+    from ddz_env import Rules
+    from ddz_env.session import PERSON, Deal, Record
+    from training.arena.errors import InvalidArenaError
+
+    preset = Rules.preset(rules)
+    names = agents * preset.players if len(agents) == 1 else agents
+    if len(names) != preset.players or PERSON in names:
+        raise InvalidArenaError(f"name one agent, or {preset.players}: one a seat (ddz play is for people)")
+    return Record(Deal(preset, secrets.randbelow(2**32) if seed is None else seed), tuple(names))
+
+
+def _look_on(
+    board: Board, session: Session, keeper: Keeper, viewer: int | None, thoughts: bool, boards: bool, pause: float
+) -> None:
+    """Show every move, and the table at the beginning and at the end."""
+    board.position(session.position(viewer), viewer)
+    board.screen.print()
+    while not session.is_over:
+        turn = session.let_agent_play()
+        keeper.save(session)
+        board.turn(session, turn)
+        thought = session.thought(turn.number, viewer)
+        if thoughts and thought is not None:
+            board.thought(thought)
+        if boards and not session.is_over:
+            board.position(session.position(viewer), viewer)
+        time.sleep(pause)
+    board.position(session.position(viewer), viewer)
+    board.line("returns", returns=" ".join(f"{value:+g}" for value in session.returns()))

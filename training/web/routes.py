@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -63,6 +64,8 @@ SOLVER = "solver"
 RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
+_BARE = re.compile("[0-9TJQKABR]+")
+"""Cards that do not say which of them are kickers."""
 _THINKING = max(2, os.cpu_count() or 1)
 """Requests in which agents think, at the same time; the others wait."""
 _OTHERS = 32
@@ -119,7 +122,7 @@ class Server:
         text, session = _text(body, "text"), game.session
         if game.viewer is None:
             raise NotYourTurnError("nobody sits at this table")
-        found = readings(session, text) if text.isupper() or text.isdigit() else []
+        found = readings(session, text) if _BARE.fullmatch(text) else []
         if len(found) > 1:
             raise _SeveralReadings(found)
         session.play(found[0] if found else text, game.viewer)

@@ -14,14 +14,14 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
 # What is installed, each with a stamp: `make demo` learns and draws; the rest needs everything.
-EXTRAS := dev,data,onnx,peers,plot,render,train
+EXTRAS := dev,data,onnx,peers,plot,render,train,web
 SHOW := plot,train
 DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-long test-integrations sabotage bench docs lint format dist clean
+.PHONY: help setup demo test check test-long test-integrations sabotage bench docs lint format dist clean screenshots
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +48,10 @@ test-integrations: $(FULL)  ## train with other libraries, each in its own envir
 
 bench: $(FULL)  ## measure the speeds, beside the peers
 	$(BIN)/ddz bench $(ARGS)
+
+screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images (needs a Chromium)
+	@$(PIP_INSTALL) --editable ".[browser]"
+	$(BIN)/python -m training.web.screenshots
 
 docs: $(FULL)  ## write the generated tables of docs/ anew
 	$(BIN)/ddz docs

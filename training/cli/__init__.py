@@ -33,6 +33,7 @@ from training.cli.solve import solve
 from training.cli.tendency import tendency
 from training.cli.train import app as train
 from training.cli.watch import watch
+from training.cli.web import web
 
 __all__ = ["app", "main"]
 
@@ -143,6 +144,11 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz arena rollout isuct --deal-file deals.csv --tendency none",
     ),
     version: ("ddz version",),
+    web: (
+        "ddz web --open",
+        "ddz web --agent rules --agent isuct:iterations=500 --adviser rollout",
+        "ddz web --host 0.0.0.0 --known-as table.local --folder games",
+    ),
 }
 """The commands, each with examples for its help."""
 

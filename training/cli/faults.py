@@ -29,6 +29,8 @@ _EXTRAS = {
     "rlcard": "peers",
     "pyspiel": "peers",
     "douzero": "peers",
+    "starlette": "web",
+    "uvicorn": "web",
 }
 """The extra that installs an optional package."""
 

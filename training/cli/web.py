@@ -1,0 +1,97 @@
+"""``ddz web``: a page on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.console import console
+from training.cli.signals import finishing
+
+if TYPE_CHECKING:
+    import socket
+
+    import uvicorn
+
+OFFERED = ("policy", "rules", "rollout:milliseconds=300", "neural-ismcts:milliseconds=500", "isuct", "random")
+ADVISER = "neural-ismcts:milliseconds=500"
+
+
+def web(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others than this machine's reach it, too.")
+    ] = "127.0.0.1",
+    known_as: Annotated[
+        list[str] | None, typer.Option(help="A name by which browsers call the server, besides this machine's own.")
+    ] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="An agent that may play; may be repeated, the first by default.")
+    ] = None,
+    adviser: Annotated[str, typer.Option(metavar="AGENT", help="Who gives hints.")] = ADVISER,
+    folder: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where games are kept; by default in the user's own data.")
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Serve a page to play, replay, analyse and ask on."""
+    import socket
+    import threading
+    import webbrowser
+
+    import uvicorn
+
+    from ddz_env.registry import make_agent
+    from training.web.errors import WebOptionError
+    from training.web.routes import Server, make_app
+
+    offered = tuple(agent or OFFERED)
+    for name in (*offered, adviser):
+        make_agent(name)  # a wrong name is said now, not to a player
+    try:
+        bound = socket.create_server((host, port))
+    except OSError as error:
+        raise WebOptionError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+    number = bound.getsockname()[1]
+    hosts = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host, *(known_as or ())}
+    app = make_app(Server(folder or _own_folder(), offered, adviser), sorted(hosts))
+    address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{number}/"
+    console().print(f"{address}  (Ctrl-C ends; games are kept)", markup=False)
+    threading.Thread(target=_warm, args=(offered[0], adviser), daemon=True).start()
+    if open_page:
+        webbrowser.open(address)
+    _serve(uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)), bound)
+
+
+def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
+    """Answer until Ctrl-C; every game is kept after each of its moves, so there is nothing left to save."""
+    import asyncio
+    from contextlib import nullcontext
+
+    def stop(_: str) -> None:
+        server.should_exit = True
+
+    server.capture_signals = nullcontext  # type: ignore[method-assign]  # our own handlers do, see training.cli.signals
+    with finishing(stop):
+        asyncio.run(server.serve(sockets=[bound]))
+
+
+def _own_folder() -> Path:
+    """Where this user's games are kept."""
+    import os
+
+    data = os.environ.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "ddz-env" / "games"
+
+
+def _warm(*agents: str) -> None:
+    """Let agents play a move, so that they are compiled before the first player waits."""
+    from ddz_env import Rules
+    from ddz_env.session import PERSON, Deal, Record, Session
+
+    for agent in agents:
+        session = Session(Record(Deal(Rules(), seed=1), (PERSON,) * 3))
+        session.hint(agent)
+        session.close()

@@ -1,0 +1,22 @@
+// Opening a saved game.
+
+import { post } from "./api.js";
+import { field, make, notify } from "./dom.js";
+import { word } from "./words.js";
+
+export function openPage(root) {
+  const text = make("textarea", { id: "record", rows: 12, required: true, spellcheck: "false" });
+  const file = make("input", { type: "file", id: "file", accept: ".txt,text/plain", change: async () => (text.value = await file.files[0].text()) });
+
+  async function submit(event) {
+    event.preventDefault();
+    try {
+      const { id, open } = await post("games", { record: text.value });
+      location.hash = open ? `#/replay/${id}` : `#/game/${id}`;
+    } catch (error) {
+      notify(error.message);
+    }
+  }
+
+  root.replaceChildren(make("form", { class: "panel", submit }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), make("button", { class: "first", id: "load" }, word("open it"))));
+}

@@ -1,0 +1,152 @@
+// Stepping through a game that is over, was loaded, or is played by agents alone.
+
+import { get, post } from "./api.js";
+import { announce, make, notify, redraw } from "./dom.js";
+import { ending } from "./game.js";
+import { logElement, tableElement, who, whoAs } from "./table.js";
+import { beliefsElement, curveElement, thoughtsElement } from "./thoughts.js";
+import { word } from "./words.js";
+
+const PACE = 900; // ms between moves that play by themselves
+const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
+
+/** The chance that a seat's thoughts give the landlord. */
+export function landlordChance(game, thoughts) {
+  const chance = thoughts.moves[0]?.chance ?? null;
+  if (chance === null || game.table.landlord === null) return null;
+  return thoughts.seat === game.table.landlord ? chance : 1 - chance;
+}
+
+export async function replayPage(root, id, at) {
+  let game = await get(`games/${id}/moves/${at ?? 0}`);
+  const { agents, adviser } = await get("choices");
+  let agent = adviser;
+  let thoughts = null;
+  let chances = null; // by number of moves, as far as they have been asked for
+  let asking = false;
+  let running = null;
+  let alive = true;
+  let busy = false;
+
+  async function guarded(work) {
+    if (busy || !alive) return;
+    busy = true;
+    root.setAttribute("aria-busy", "true");
+    try {
+      await work();
+    } catch (error) {
+      stop();
+      notify(error.message);
+    } finally {
+      busy = false;
+      root.setAttribute("aria-busy", "false");
+    }
+  }
+
+  const go = (number) => guarded(async () => {
+    if (number > game.total && game.running) {
+      try {
+        await post(`games/${id}/advance`, { moves: game.total });
+      } catch (error) {
+        if (error.status !== 409) throw error; // another page has let it move
+      }
+    }
+    game = await get(`games/${id}/moves/${Math.max(0, game.running ? number : Math.min(number, game.total))}`);
+    thoughts = null;
+    if (game.over) stop();
+    show();
+  });
+
+  const look = () => guarded(async () => {
+    thoughts = await post(`games/${id}/moves/${game.number}/thoughts`, { agent });
+    show();
+  });
+
+  const branch = () => guarded(async () => {
+    const found = await post(`games/${id}/moves/${game.number}/branch`);
+    location.hash = `#/game/${found.id}`;
+  });
+
+  const save = () => guarded(async () => {
+    const { text, name } = await get(`games/${id}/record`);
+    const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    make("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  });
+
+  /** Ask about one position after the other, and draw what is known so far. */
+  async function curve() {
+    if (asking) { asking = false; return show(); }
+    asking = true;
+    chances = [];
+    show();
+    for (let number = 0; alive && asking && number < game.total; number += 1) {
+      try {
+        const there = await get(`games/${id}/moves/${number}`);
+        const said = await post(`games/${id}/moves/${number}/thoughts`, { agent });
+        chances[number] = landlordChance(there, said);
+        if (said.moves[0].chance === null && there.may_choose) {
+          notify(word("no chance", { name: agent }));
+          break;
+        }
+      } catch (error) {
+        notify(error.message);
+        break;
+      }
+      if (alive && asking) show();
+    }
+    if (asking && game.over && chances.length === game.total) chances[game.total] = game.winner === game.table.landlord ? 1 : 0;
+    asking = false;
+    show();
+  }
+
+  function stop() {
+    clearInterval(running);
+    running = null;
+  }
+
+  function run() {
+    if (running) stop();
+    else running = setInterval(() => go(game.number + 1), PACE);
+    show();
+  }
+
+  function show() {
+    if (!alive) return;
+    const { number, total } = game;
+    const more = number < total || game.running;
+    const key = (name) => Object.keys(KEYS).find((one) => KEYS[one] === name);
+    const button = (name, press, disabled, text = word(name)) => make("button", { type: "button", id: name.replace(" ", "-"), click: press, disabled, "aria-keyshortcuts": key(name) === " " ? "Space" : key(name) }, text);
+    const steps = make("div", { class: "controls", "data-focus": "controls" },
+      button("first", () => go(0), number === 0), button("back", () => go(number - 1), number === 0), button("step", () => go(number + 1), !more),
+      button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
+    const asked = make("select", { id: "asked", "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } },
+      [...new Set([adviser, ...agents])].map((name) => make("option", { value: name, selected: name === agent }, name)));
+    const questions = make("div", { class: "controls", "data-focus": "questions" },
+      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : "curve")), asked, button("play on", branch, game.over), button("save", save));
+    const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
+    const below = make("div", { class: "below" }, make("p", { class: "status" }, turn), steps, questions);
+    const names = game.names.map((_, seat) => whoAs(game, seat));
+    const side = [thoughts && thoughtsElement(thoughts), thoughts && beliefsElement(thoughts, names), chances && curveElement(chances, total, number, go), logElement(game, go),
+      make("details", { class: "panel" }, make("summary", {}, word("keys")), make("p", {}, word("keys replay")))];
+    announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${game.moves.at(-1).text}. ${turn}` : turn);
+    redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
+  }
+
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, .log")) return;
+    if (event.key === " " && event.target.closest?.("button, summary, a")) return;
+    const button = KEYS[event.key] && root.querySelector(`#${KEYS[event.key].replace(" ", "-")}`);
+    if (!button || button.disabled) return;
+    event.preventDefault();
+    button.click();
+  }
+
+  document.addEventListener("keydown", press);
+  show();
+  return () => {
+    alive = false;
+    stop();
+    document.removeEventListener("keydown", press);
+  };
+}

@@ -1,0 +1,62 @@
+// What an agent thinks of a decision: its moves with bars, main groups that unfold to kickers, its beliefs, and how the
+// chance of winning moved over the game.
+
+import { draw, make } from "./dom.js";
+import { said, short } from "./table.js";
+import { word } from "./words.js";
+
+const percent = (share) => (100 * share).toFixed(0);
+
+/** A bar of a share of the whole. */
+function bar(kind, share) {
+  const filled = make("span", { class: kind });
+  filled.style.width = `${(100 * share).toFixed(1)}%`;
+  return make("span", { class: "bar", "aria-hidden": "true" }, filled);
+}
+
+function entry(move, most, choose) {
+  const numbers = [];
+  if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
+  if (move.visits != null) numbers.push(word("visits", { n: move.visits }));
+  const bars = [move.chance != null && bar("chance", move.chance), move.visits != null && bar("visits", move.visits / most)];
+  const line = move.line?.length > 1 && make("small", {}, `${word("line")} ${move.line.map(said).join(" · ")}`);
+  const content = [make("span", {}, said(move.text)), make("span", { class: "number" }, numbers.join(" · ")), bars, line || null];
+  return choose ? make("button", { type: "button", id: `move-${move.text}`, click: () => choose(move.text) }, content) : make("div", { class: "entry" }, content);
+}
+
+/** Moves, best first; those of one main group are folded under its best. */
+export function thoughtsElement(thoughts, choose = null) {
+  const most = Math.max(...thoughts.moves.map((move) => move.visits ?? 0), 1);
+  const groups = new Map();
+  for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
+  const items = [...groups.values()].map(([best, ...rest]) => {
+    const more = rest.length > 0 && make("details", {}, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, most, choose)));
+    return make("li", {}, entry(best, most, choose), more || null);
+  });
+  return make("section", { class: "panel thoughts", "aria-label": word("thoughts") }, make("h2", {}, `${word("thoughts")} (${short(thoughts.agent)})`), make("ul", { class: "moves", "data-focus": "moves" }, items));
+}
+
+/** How many cards of each hidden rank each seat is expected to hold. */
+export function beliefsElement(thoughts, names) {
+  if (!thoughts.beliefs) return null;
+  const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("nobody")));
+  const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
+  const lines = [..."3456789TJQKA2BR"].map((rank, place) => {
+    const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));
+    return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rank === "T" ? "10" : rank), cells);
+  });
+  return make("section", { class: "panel" }, make("details", { open: true },
+    make("summary", {}, make("h2", {}, word("beliefs", { name: short(thoughts.agent) }))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
+}
+
+/** The landlord's chance of winning before each move (null where nobody was asked), as a line; `choose` gets the number of moves. */
+export function curveElement(chances, total, number, choose) {
+  const most = Math.max(total, 1);
+  const points = chances.flatMap((chance, place) => (chance == null ? [] : [`${(100 * place) / most},${100 - 100 * chance}`]));
+  const picture = draw("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
+  const here = (100 * number) / most;
+  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }), draw("polyline", { points: points.join(" ") }));
+  picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.getBoundingClientRect().width) * most)));
+  const now = chances[number] != null ? word("landlord chance", { n: percent(chances[number]) }) : "";
+  return make("section", { class: "panel" }, make("h2", {}, word("curve")), make("div", { class: "scale" }, make("span", {}, "100 %"), make("span", { id: "chance-now" }, now)), picture, make("div", { class: "scale" }, make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)));
+}

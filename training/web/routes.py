@@ -1,0 +1,451 @@
+"""The addresses of the server, and what each does.
+
+==========================================  ==================================================================
+``GET api/choices``                         rules, agents and roles that a form offers
+``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
+                                            seat), ``seed``; or ``record``; or ``puzzle``
+``GET api/games/ID``                        the game as its person sees it
+``POST api/games/ID/move``                  ``text``: the person's move, or its bare cards
+``POST api/games/ID/advance``               the move of the agent whose turn it is
+``POST api/games/ID/undo``                  take the person's last decision back
+``POST api/games/ID/hint``                  what an agent would do in the person's place
+``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
+``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
+``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
+``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
+``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
+``POST api/ask``                            what an agent would do at a table that the person describes
+``GET api/puzzles``                         how many puzzles there are, with their grades
+==========================================  ==================================================================
+
+Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  Whatever goes
+wrong is a status of 4xx or 5xx with ``{"error": text}``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from agents.solver.position import open_position
+from agents.solver.puzzles import Puzzle, shipped_puzzles
+from ddz_env import Hand, Rules
+from ddz_env.errors import DouDizhuError
+from ddz_env.playing import AgentFaultError
+from ddz_env.rules import PRESETS
+from ddz_env.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
+from ddz_env.view import ROLES
+from training.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError
+from training.web.games import Game, Games
+from training.web.guard import Guard, TooLargeError
+from training.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
+
+PAGE = Path(__file__).with_name("page")
+SOLVER = "solver"
+"""Who plays the other hand of a puzzle."""
+RULES = (*PRESETS, "bidding,doubling=true")
+"""The rules that a form offers."""
+_LONGEST_GAME = 10_000
+_BARE = re.compile("[0-9TJQKABR]+")
+"""Cards that do not say which of them are kickers."""
+_THINKING = max(2, os.cpu_count() or 1)
+"""Requests in which agents think, at the same time; the others wait."""
+_OTHERS = 32
+_log = logging.getLogger(__name__)
+
+
+class Server:
+    """What answers the addresses.
+
+    Args:
+        folder: Where games are kept.
+        agents: Agents that may play, the first by default.
+        adviser: Who gives hints.
+    """
+
+    def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
+        self._agents, self._adviser = tuple(agents), adviser
+        self.games = Games(folder, (*agents, adviser, SOLVER))
+        self._puzzles: list[Puzzle] = shipped_puzzles()
+
+    # --- choices ---
+
+    def choices(self, body: Json) -> Json:
+        """What a form offers."""
+        presets = [Rules.preset(name) for name in RULES]
+        rules = [{"name": preset.name, "players": preset.players, "roles": _roles(preset)} for preset in presets]
+        agents = {"agents": list(self._agents), "agent": self._agents[0], "adviser": self._adviser}
+        return {"rules": rules, **agents, "roles": _roles(Rules())}
+
+    def puzzles(self, body: Json) -> Json:
+        """The grades of all puzzles."""
+        return {"grades": [puzzle.grade for puzzle in self._puzzles]}
+
+    # --- games ---
+
+    def begin(self, body: Json) -> Json:
+        """A new game."""
+        if "record" in body:
+            record = _parsed(_text(body, "record"))
+        elif "puzzle" in body:
+            record = self._puzzle(_number(body, "puzzle"))
+        else:
+            record = self._dealt(body)
+        with self.games.held(self.games.begin(record)) as game:
+            return {"id": game.name, "open": game.is_open}
+
+    def look(self, game: Game, body: Json) -> Json:
+        """The game as its person sees it."""
+        return game_shape(game)
+
+    def move(self, game: Game, body: Json) -> Json:
+        """The person's move."""
+        _check_fresh(game, body)
+        text, session = _text(body, "text"), game.session
+        if game.viewer is None:
+            raise NotYourTurnError("nobody sits at this table")
+        found = readings(session, text) if _BARE.fullmatch(text) else []
+        if len(found) > 1:
+            raise _SeveralReadings(found)
+        session.play(found[0] if found else text, game.viewer)
+        self.games.keep(game)
+        return game_shape(game)
+
+    def advance(self, game: Game, body: Json) -> Json:
+        """An agent's move."""
+        _check_fresh(game, body)
+        try:
+            game.session.let_agent_play()
+        except AgentFaultError as error:  # its text may tell what the agent saw
+            _log.warning("%s", error)
+            raise _FailedError(error, game.session.seat) from error
+        self.games.keep(game)
+        return game_shape(game)
+
+    def replace(self, game: Game, body: Json) -> Json:
+        """Another agent takes an agent's seat."""
+        _check_fresh(game, body)
+        seat = _number(body, "seat", len(game.session.players) - 1)
+        self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
+        return game_shape(game)
+
+    def undo(self, game: Game, body: Json) -> Json:
+        """Take the person's last decision back."""
+        _check_fresh(game, body)
+        game.session.undo(seat=game.viewer)
+        self.games.keep(game)
+        return game_shape(game)
+
+    def hint(self, game: Game, body: Json) -> Json:
+        """What an agent would do in the person's place."""
+        if game.viewer is None:
+            raise NotYourTurnError("nobody sits at this table")
+        agent = SOLVER if game.session.deal.endgame else self._asked(body)
+        return _thoughts(game.session, agent, game.viewer, open_hands=game.session.deal.endgame)
+
+    def record(self, game: Game, body: Json) -> Json:
+        """The whole game as a file when it may be seen, else what the person has seen."""
+        session = game.session
+        whole = game.is_open or session.deal.endgame
+        return {"text": str(session.record()) if whole else _seen(game), "name": f"doudizhu-{game.name[:6]}.txt"}
+
+    # --- replays ---
+
+    def position(self, game: Game, body: Json) -> Json:
+        """The position after so many moves."""
+        replay = _replay(game, body)
+        sight = replay.sight(None)
+        may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
+        return replay_shape(game, sight, replay.number, may_choose)
+
+    def thoughts(self, game: Game, body: Json) -> Json:
+        """What an agent thinks there, knowing what the seat to act knew."""
+        replay = _replay(game, body)
+        agent = SOLVER if replay.record.deal.endgame else self._asked(body)
+        advice = replay.hint(agent)
+        belief = None if replay.record.deal.endgame else replay.belief(agent, advice.seat)
+        return thoughts_shape(agent, advice, belief, len(replay.record.players))
+
+    def branch(self, game: Game, body: Json) -> Json:
+        """Another game from there, in which the seat to act is the person's."""
+        replay = _replay(game, body)
+        others = [name if name != PERSON else self._agents[0] for name in replay.record.players]
+        others[replay.seat] = PERSON
+        return {"id": self.games.begin(replay.until_here(others))}
+
+    # --- questions ---
+
+    def ask(self, body: Json) -> Json:
+        """What an agent would do at a table that the person describes."""
+        rules = Rules()
+        seat = _roles(rules).index(_one_of(body, "role", _roles(rules)))
+        bottom = Hand.parse(_text(body, "landlord_cards"))
+        hand = Hand.parse(_text(body, "hand"))
+        if seat == 0 and len(hand) == rules.hand_size + rules.bottom:
+            if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
+                raise RequestError("the landlord's 20 cards have the landlord cards among them")
+            hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
+        session = Session(Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players))
+        for number, line in enumerate(_texts(body, "moves"), start=1):
+            try:
+                session.play(line)
+            except DouDizhuError as error:
+                raise RequestError(f"line {number}: {error}") from error
+        try:
+            return _thoughts(session, self._asked(body), seat)
+        finally:
+            session.close()
+
+    # --- inside ---
+
+    def _asked(self, body: Json) -> str:
+        return self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
+
+    def _dealt(self, body: Json) -> Record:
+        rules = Rules.preset(_one_of(body, "rules", RULES))
+        players = [self.games.check_agent(name) for name in _texts(body, "agents")]
+        if len(players) != rules.players:
+            raise RequestError(f"agents is a list of {rules.players} names, one a seat")
+        if body.get("seat") is not None:
+            players[_number(body, "seat", rules.players - 1)] = PERSON
+        seed = secrets.randbelow(2**48) if body.get("seed") is None else _number(body, "seed")
+        return Record(Deal(rules, seed), tuple(players))
+
+    def _puzzle(self, number: int) -> Record:
+        if not 1 <= number <= len(self._puzzles):
+            raise RequestError(f"puzzles are numbered from 1 to {len(self._puzzles)}")
+        state = open_position(self._puzzles[number - 1].hands)
+        hands = tuple(state.hand(seat) for seat in range(state.rules.players))
+        return Record(Deal(state.rules, hands=hands, bottom=Hand.parse(""), endgame=True), (PERSON, SOLVER))
+
+
+class _FailedError(DouDizhuError):
+    """An agent failed; the game stands where it stood."""
+
+    def __init__(self, error: AgentFaultError, seat: int) -> None:
+        super().__init__(f"{error.agent} on seat {seat} failed; the server's terminal says why")
+        self.seat = seat
+
+
+class _SeveralReadings(DouDizhuError):
+    """Bare cards that are several legal moves."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__("these cards can be several moves: " + ", ".join(found))
+        self.readings = found
+
+
+def _roles(rules: Rules) -> list[str]:
+    """The role of each seat; empty where an auction decides."""
+    if rules.bidding != "fixed":
+        return []
+    names = [role.replace("_", " ") for role in ROLES]
+    return names if rules.players == len(names) else ["landlord", "peasant"]
+
+
+def _thoughts(session: Session, agent: str, seat: int, *, open_hands: bool = False) -> Json:
+    advice = session.hint(agent, seat)
+    return thoughts_shape(agent, advice, None if open_hands else session.belief(agent, seat), len(session.players))
+
+
+def _replay(game: Game, body: Json) -> Replay:
+    """The game at the move that the address names.
+
+    Raises:
+        HiddenCardsError: If a person still plays it.
+    """
+    if not game.is_open:
+        raise HiddenCardsError("all hands are shown at the end of the game")
+    return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
+
+
+def _seen(game: Game) -> str:
+    """What a person has seen of a running game, as text that nothing hidden is in."""
+    session, viewer = game.session, game.viewer or 0
+    view = session.view(viewer)
+    lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]
+    lines += [f"# landlord cards: {view.landlord_cards}"]
+    return "\n".join([*lines, *(f"{seat} {move}" for seat, move in view.history), ""])
+
+
+def _check_fresh(game: Game, body: Json) -> None:
+    if _number(body, "moves") != len(game.session.moves):
+        raise StaleGameError("the game has gone on: this page shows it now")
+
+
+def _parsed(text: str) -> Record:
+    """A record; whatever is wrong with the text, it is the text's fault."""
+    try:
+        return Record.parse(text)
+    except DouDizhuError:
+        raise
+    except (ValueError, LookupError, OverflowError) as error:  # a number of thousands of digits, no hands
+        raise RequestError("the record cannot be read") from error
+
+
+def _text(body: Json, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise RequestError(f"{name} is missing: it is a text")
+    return value.strip()
+
+
+def _texts(body: Json, name: str) -> list[str]:
+    value = body.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _LONGEST_GAME:
+        raise RequestError(f"{name} is a list of texts")
+    return value
+
+
+def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
+    value = body.get(name)
+    if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
+        value = int(value)  # it stands in the address
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise RequestError(f"{name} is a whole number from 0 to {most}")
+    return value
+
+
+def _one_of(body: Json, name: str, known: Sequence[str]) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or value not in known:
+        raise RequestError(f"{name} is one of {', '.join(known)}")
+    return value
+
+
+_STATUS = {
+    NoSuchGameError: 404,
+    StaleGameError: 409,
+    NotYourTurnError: 409,
+    HiddenCardsError: 403,
+    GameLostError: 410,
+    _FailedError: 502,
+    AgentFaultError: 502,
+}
+
+
+class _Answer(JSONResponse):
+    """JSON in plain ASCII: half a surrogate pair in a message is no fault of the server."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, separators=(",", ":")).encode("ascii")
+
+
+async def _read(request: Request) -> Json:
+    """The body and what the address names; the latter counts."""
+    body: Json = {}
+    if request.method == "POST":
+        try:
+            body = await request.json()
+        except (ValueError, RecursionError):
+            raise RequestError("the body is no JSON") from None
+        if not isinstance(body, dict):
+            raise RequestError("the body is a JSON object")
+    return {**body, **request.path_params}
+
+
+def _failure(error: DouDizhuError | OSError) -> JSONResponse:
+    """What a page is told when a request cannot be answered."""
+    if isinstance(error, OSError):
+        _log.error("a game cannot be kept: %s", error)
+        return _Answer({"error": f"the game cannot be kept: {error.strerror or 'the disk failed'}"}, 507)
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
+    if isinstance(error, _SeveralReadings):
+        return _Answer({"error": str(error), "readings": error.readings}, status)
+    if isinstance(error, _FailedError):
+        return _Answer({"error": str(error), "failed": error.seat}, status)
+    if isinstance(error, AgentFaultError):
+        _log.warning("%s", error)
+        return _Answer({"error": f"{error.agent} failed; the server's terminal says why"}, status)
+    return _Answer({"error": str(error)}, status)
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    """An address that there is not, or a method that it does not know."""
+    known = isinstance(error, HTTPException)
+    return _Answer({"error": error.detail if known else "a fault of the server"}, error.status_code if known else 500)
+
+
+class _Limits:
+    """How many requests are worked on at the same time; made when the server's loop runs."""
+
+    def __init__(self) -> None:
+        self._limiters: dict[int, CapacityLimiter] = {}
+
+    def of(self, thinking: bool) -> CapacityLimiter:
+        """Requests in which agents think wait for each other, and nobody else waits for them."""
+        most = _THINKING if thinking else _OTHERS
+        return self._limiters.setdefault(most, CapacityLimiter(most))
+
+
+def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
+    """The application.
+
+    Args:
+        server: What answers.
+        hosts: Names that the server is known by.
+    """
+    limits = _Limits()
+
+    def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
+        async def answer(request: Request) -> JSONResponse:
+            try:
+                body = await _read(request)
+                return _Answer(await run_sync(partial(do, body), limiter=limits.of(thinking)))
+            except (DouDizhuError, OSError) as error:
+                return _failure(error)
+            except (TooLargeError, ClientDisconnect):
+                raise
+            except Exception:
+                _log.exception("%s %s", method, request.url.path)
+                return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
+
+        return Route(f"/api/{path}", answer, methods=[method])
+
+    def of_game(method: str, path: str, do: Callable[[Game, Json], Json], thinking: bool = False) -> Route:
+        def held(body: Json) -> Json:
+            with server.games.held(body["game"]) as game:
+                return do(game, body)
+
+        return route(method, f"games/{{game}}{path}", held, thinking)
+
+    routes = [
+        route("GET", "choices", server.choices),
+        route("GET", "puzzles", server.puzzles),
+        route("POST", "games", server.begin),
+        route("POST", "ask", server.ask, thinking=True),
+        of_game("GET", "", server.look),
+        of_game("GET", "/record", server.record),
+        of_game("POST", "/move", server.move),
+        of_game("POST", "/undo", server.undo),
+        of_game("POST", "/replace", server.replace),
+        of_game("POST", "/advance", server.advance, thinking=True),
+        of_game("POST", "/hint", server.hint, thinking=True),
+        of_game("GET", "/moves/{number}", server.position),
+        of_game("POST", "/moves/{number}/branch", server.branch),
+        of_game("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
+        Mount("/", StaticFiles(directory=PAGE, html=True)),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, hosts=hosts), Middleware(GZipMiddleware)],
+        exception_handlers={HTTPException: _refused, Exception: _refused},
+    )

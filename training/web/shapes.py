@@ -1,0 +1,120 @@
+"""What the page is told, as plain data: only what a viewer's :class:`~ddz_env.session.Sight` has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddz_env import Hand
+from ddz_env.cards import NUM_RANKS
+from ddz_env.render.table import Card, Play, Seat, Table
+from ddz_env.session import PERSON, Advice, Session, Sight
+from ddz_env.thoughts import NOBODY, Belief
+from training.web.games import Game
+
+Json = dict[str, Any]
+
+
+def card_shape(card: Card) -> Json:
+    """A card as it is drawn."""
+    return {"rank": card.rank, "suit": card.suit, "red": card.is_red}
+
+
+def _play_shape(play: Play | None) -> Json | None:
+    if play is None:
+        return None
+    cards = [card_shape(card) for card in play.cards]
+    return {"text": play.text, "cards": cards, "to_beat": play.to_beat, "current": play.current}
+
+
+def _seat_shape(seat: Seat) -> Json:
+    return {
+        "number": seat.number,
+        "role": seat.role,
+        "hand": [card_shape(card) for card in seat.hand],
+        "size": seat.size,
+        "unseen": seat.unseen,
+        "play": _play_shape(seat.play),
+        "acting": seat.acting,
+        "doubled": seat.doubled,
+    }
+
+
+def table_shape(table: Table) -> Json:
+    """A table as one viewer sees it."""
+    return {
+        "seats": [_seat_shape(seat) for seat in table.seats],
+        "landlord": table.landlord,
+        "landlord_cards": [card_shape(card) for card in table.landlord_cards],
+        "landlord_backs": table.landlord_backs,
+        "stake": table.stake,
+        "spring": table.spring,
+    }
+
+
+def _position(sight: Sight, viewer: int | None) -> Json:
+    table = sight.table
+    acting = table.acting
+    over = table.stage == "over"
+    result = table.seats[viewer].result if viewer is not None and over else None
+    return {
+        "seat": viewer,
+        "names": list(sight.players),
+        "table": table_shape(table),
+        "stage": table.stage,
+        "turn": None if acting is None else acting.number,
+        "moves": [{"seat": seat, "text": text} for seat, text in sight.history],
+        "to_beat": None if table.to_beat is None else table.to_beat.text,
+        "over": over,
+        "winner": table.winner,
+        "result": result,
+    }
+
+
+def game_shape(game: Game) -> Json:
+    """A game as its person sees it, with what may be done now."""
+    session, viewer = game.session, game.viewer
+    sight = session.sight(viewer)
+    position = _position(sight, viewer)
+    words = [text for text in sight.legal if text[0].islower()]
+    may = {
+        "may_pass": "pass" in words,
+        "may_undo": bool(sight.decisions),
+        "words": [text for text in words if text != "pass"],
+    }
+    about = {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame}
+    return {**about, "number": len(session.moves), "open": game.is_open, **position, **may}
+
+
+def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
+    """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
+    session = game.session
+    running = not session.is_over and PERSON not in session.players
+    shape = _position(sight, None)
+    shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
+    shape |= {"running": running, "may_choose": may_choose}
+    return {"id": game.name, "rules": session.deal.rules.name, **shape}
+
+
+def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int) -> Json:
+    """What an agent, by the name that it was asked by, says of a position and of the hidden cards."""
+    moves = []
+    for option in advice.options:
+        chance = None if option.chance is None else round(option.chance, 4)
+        line = [str(move) for move in option.line]
+        moves.append(
+            {"text": option.text, "group": option.main, "chance": chance, "visits": option.visits, "line": line}
+        )
+    shape: Json = {"agent": agent, "seat": advice.seat, "move": str(advice.move), "moves": moves, "beliefs": None}
+    if belief is not None:
+        expected = belief.expected().round(2)
+        holders = [seat for seat in range(players) if seat != advice.seat]
+        if expected[NOBODY].sum() > 0:
+            holders.append(NOBODY)
+        shape["beliefs"] = [{"seat": seat, "expected": expected[seat, :NUM_RANKS].tolist()} for seat in holders]
+    return shape
+
+
+def readings(session: Session, cards: str) -> list[str]:
+    """The legal moves that consist of some cards, in notation."""
+    wanted = Hand.parse(cards)
+    return [str(move) for move in session.view(session.seat).legal_moves() if len(wanted) and move.cards == wanted]

@@ -110,13 +110,8 @@ def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPa
         assert asked in Texts().help(asked)
         turn = session.play(understood(answer, session.question, session.rules, session.can_play))
         typed.append((str(turn.move), session.worded(turn.move, turn.number)))
-    assert typed == [
-        ("bid 1", "call"),
-        ("no bid", "no rob"),
-        ("bid 2", "rob"),
-        ("no bid", "no rob"),
-        ("double", "show"),
-    ]
+    assert [move for move, _ in typed] == ["bid 1", "no bid", "bid 2", "no bid", "double"]
+    assert [text for _, text in typed] == ["call", "no rob", "rob", "no rob", "show"]
     assert [text for _, text in session.sight(0).history] == ["call", "no rob", "rob", "no rob", "show"]
     assert Record.parse(str(session.record())).moves == session.moves
     landlord = session.sight(0).table.landlord

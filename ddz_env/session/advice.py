@@ -10,7 +10,7 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, action_name
 from ddz_env.agent import Agent, Decision
-from ddz_env.notation import question
+from ddz_env.notation import question, worded
 from ddz_env.playing import call, read_answer
 from ddz_env.thoughts import Belief
 
@@ -108,6 +108,10 @@ class Advice:
         """The options by main group, in the order of each group's best."""
         mains = dict.fromkeys(option.main for option in self.options)
         return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
+
+    def said(self, option: Option) -> str:
+        """An option in the words of the rules."""
+        return option.text if option.move is None else worded(option.move, self.question)
 
     def as_dict(self) -> dict[str, Any]:
         """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""

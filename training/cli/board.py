@@ -102,10 +102,8 @@ class Board:
 
     def advice(self, advice: Advice) -> None:
         """What an agent would play, and its ranked moves: main groups, and below them the kickers."""
-        from ddz_env.notation import worded
-
         percent = _percent(advice.chance)
-        told = self.say("would play", agent=advice.agent, move=self.say.move(worded(advice.move, advice.question)))
+        told = self.say("would play", agent=advice.agent, move=self.say.move(advice.said(advice.options[0])))
         self.text(told + (f" ({self.say('chance', percent=percent)})" if percent else ""), "bold")
         if len(advice.options) < 2:
             return

@@ -82,7 +82,14 @@ def game_shape(game: Game) -> Json:
         "words": [text for text in words if text != "pass"],
     }
     about = {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame}
-    return {**about, "number": len(session.moves), "open": game.is_open, **position, **may}
+    return {
+        **about,
+        "number": len(session.moves),
+        "open": game.is_open,
+        "question": session.question,
+        **position,
+        **may,
+    }
 
 
 def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
@@ -104,7 +111,13 @@ def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: i
         moves.append(
             {"text": option.text, "group": option.main, "chance": chance, "visits": option.visits, "line": line}
         )
-    shape: Json = {"agent": agent, "seat": advice.seat, "move": str(advice.move), "moves": moves, "beliefs": None}
+    shape: Json = {
+        "agent": agent,
+        "seat": advice.seat,
+        "move": worded(advice.move, advice.question),
+        "moves": moves,
+        "beliefs": None,
+    }
     if belief is not None:
         expected = belief.expected().round(2)
         holders = [seat for seat in range(players) if seat != advice.seat]

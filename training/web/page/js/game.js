@@ -136,7 +136,7 @@ export async function gamePage(root, id) {
     if (game.over) return ending(game);
     if (failed) return failed.text;
     if (!yours()) return word("their turn", { name: whoAs(game, game.turn) });
-    if (game.stage !== "play") return word(`your ${game.stage}`);
+    if (game.stage !== "play") return word(`your ${game.question}`);
     return game.to_beat ? word("your turn", { move: game.to_beat }) : word("your lead");
   }
 

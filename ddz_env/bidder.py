@@ -81,7 +81,7 @@ class WithBidder:
 
     def _candidates(self, view: Any) -> Sequence[Candidate]:
         player: Any = self.player
-        if self._agent(view) is not player:
+        if view.stage in AUCTION:
             return ()
         found: Sequence[Candidate] = player.candidates(self._sight(player, view))
         return found

@@ -199,7 +199,7 @@ class Table:
         if self.stage == "bid":
             return say("bids", seat=seat, bid=self.highest_bid) if self.highest_bid else say("bids first", seat=seat)
         if self.stage in ("double", "show"):
-            return say(f"may {self.stage}", seat=seat)
+            return say("may double" if self.stage == "double" else "may show", seat=seat)
         if self.building is not None:
             left, category = self.building.kickers_left, self.building.category
             kickers = plural(left, "more kicker")

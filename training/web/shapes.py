@@ -109,12 +109,12 @@ def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: i
         chance = None if option.chance is None else round(option.chance, 4)
         line = [str(move) for move in option.line]
         moves.append(
-            {"text": option.text, "group": option.main, "chance": chance, "visits": option.visits, "line": line}
+            {"text": advice.said(option), "group": option.main, "chance": chance, "visits": option.visits, "line": line}
         )
     shape: Json = {
         "agent": agent,
         "seat": advice.seat,
-        "move": worded(advice.move, advice.question),
+        "move": advice.said(advice.options[0]),
         "moves": moves,
         "beliefs": None,
     }

@@ -241,7 +241,7 @@ class RayExecutor:
                 self._own = True
             except ValueError:  # Ray's answer where there is a cluster, whose size is not for us to say
                 self._ray.init(**quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # a plain one among others: Ray's own, where a machine is too busy to start
             raise ClusterError(f"there is no way to the Ray cluster ({error}); ray status says what runs") from error
         self._joined = True
 

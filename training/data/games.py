@@ -7,6 +7,7 @@ were played.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,12 @@ GAMES = "games.jsonl"
 
 _OPENER = 16
 """Where the opener stands in the word of bids."""
+
+
+@functools.lru_cache(4096)
+def _move(text: str, rules: Rules) -> Move:
+    """A move by its notation, of which a data set has few different ones."""
+    return Move.parse(text, rules)
 
 
 class Thought(NamedTuple):
@@ -173,7 +180,7 @@ class RecordedGame:
         state = self.start(rules)
         for place, text in enumerate(self.moves):
             try:
-                move = Move.parse(text, rules)
+                move = _move(text, rules)
                 said = self.searched[place].split() if self.searched else ()
                 yield RecordedDecision(state, move, tuple(map(Thought.parse, said)))
                 state.step(move)

@@ -41,7 +41,6 @@ class Row(NamedTuple):
     Attributes:
         game: The game.
         agents: The agents that the letters of its seats stand for.
-        over: The game at its end.
         ply: Number of the decision in the game.
         stage: Number of the stage in the decision.
         before: The game before the decision.
@@ -53,7 +52,6 @@ class Row(NamedTuple):
 
     game: RecordedGame
     agents: Sequence[str]
-    over: State
     ply: int
     stage: int
     before: State
@@ -113,10 +111,8 @@ COLUMNS = (
         "what the seat sees, as in the environments",
         lambda row: observe(row.state),
     ),
-    Column("win", "float32", "the seat's return under win scoring", lambda row: row.over.returns("win")[_seat(row)]),
-    Column(
-        "stake", "float32", "the seat's return under stake scoring", lambda row: row.over.returns("stake")[_seat(row)]
-    ),
+    Column("win", "float32", "the seat's return under win scoring", lambda row: row.game.win[row.before.seat]),
+    Column("stake", "float32", "the seat's return under stake scoring", lambda row: row.game.stake[row.before.seat]),
     Column(
         "visits",
         "list<int32>",
@@ -131,10 +127,6 @@ COLUMNS = (
     ),
 )
 """The columns, in order."""
-
-
-def _seat(row: Row) -> int:
-    return row.before.seat
 
 
 @functools.cache
@@ -165,12 +157,11 @@ def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator
     Raises:
         GameRecordError: If it does not replay.
     """
-    over = game.replay(rules)
     for ply, (before, move, thoughts) in enumerate(game.decisions(rules)):
         state = before.copy()
         for stage, action in enumerate(move.actions):
             said = thoughts if stage == 0 else ()
-            yield Row(game, agents, over, ply, stage, before, state, state.legal_actions(), move, said)
+            yield Row(game, agents, ply, stage, before, state, state.legal_actions(), move, said)
             state.step_action(action)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from training.cli.console import counting_bar
 from training.cli.experiment import OtherCode, Out, show
 from training.cli.help import RULES
+
+if TYPE_CHECKING:
+    from training.equivalent.playing import Ladder
+    from training.equivalent.search import Found
+    from training.experiments.experiment import Table
 
 METHODS = ("sequential", "binary")
 
@@ -50,7 +55,6 @@ def equivalent(
     from training.arena.provenance import other_code
     from training.equivalent.curve import Bounds
     from training.equivalent.playing import Ladder, duel_store, playing
-    from training.equivalent.report import found_table
     from training.equivalent.search import (
         STEP_DEALS,
         SequentialOptions,
@@ -79,4 +83,23 @@ def equivalent(
                 steps = deals or STEP_DEALS
                 where, _ = initial_bounds(play, where, steps, np.random.default_rng(seed), most)
                 found = binary_search(play, where, steps)
-    show(found_table(ladder, found))
+    show(_table(ladder, found))
+
+
+def _table(ladder: Ladder, found: Found) -> Table:
+    """What was played against how many iterations, and the equivalent below."""
+    from training.equivalent.search import wins
+    from training.experiments.experiment import Table
+
+    lines = [
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
+        for many, tally in sorted(found.tallies.items())
+    ]
+    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
+    if found.beyond:
+        note = f"The equivalent of {ladder.agent} is {found.text()} iterations of {ladder.search}."
+    else:
+        note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
+    deals = f"{found.iterations.count} duplicate deals"
+    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
+    return Table(title, header, lines, note)

@@ -177,7 +177,7 @@ def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> N
         if state.is_over:
             break
         legal = state.legal_moves()
-        state.step(legal[int(rng.integers(len(legal)))])
+        state.step("show" if state.stage == "show" else legal[int(rng.integers(len(legal)))])
     if perspective is not None:
         shown = table_of(state, perspective, reveal=True)
         assert shown.landlord_cards == bottom

@@ -80,9 +80,9 @@ class WithBidder:
         return Decision(move, line=move.actions)
 
     def _candidates(self, view: Any) -> Sequence[Candidate]:
-        player: Any = self.player
-        if view.stage in AUCTION:
+        if self._agent(view) is self.bidder:
             return ()
+        player: Any = self.player
         found: Sequence[Candidate] = player.candidates(self._sight(player, view))
         return found
 

@@ -87,9 +87,9 @@ def test_a_seat_is_told_the_same_whatever_the_others_hold(rules: Rules, games: t
         differ = False
         for number, (mover, move) in enumerate(record.moves):
             told = true.sight(seat)
-            found.update(leaves(told.as_dict()))
             assert told == seen.sight(seat)
             if number % 8 == 0:
+                found.update(leaves(told.as_dict()))
                 assert true.belief("rules", seat).as_dict() == seen.belief("rules", seat).as_dict()
             if mover == seat:
                 assert true.hint("rules") == seen.hint("rules")

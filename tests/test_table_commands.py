@@ -20,7 +20,7 @@ from training.cli.advise import advise
 from training.cli.console import FriendlyGroup
 from training.cli.dialogue import understood
 from training.cli.play import play
-from training.cli.replay import replay
+from training.cli.replay import read_game, replay
 from training.cli.watch import watch
 
 WHOLE = "hint\nok\n" * 40
@@ -143,11 +143,9 @@ def test_a_log_of_botzone_is_replayed(tmp_path: Path) -> None:
         log = play_match(botzone_game(game), ["random"] * 3, 3)
         file = tmp_path / "log.json"
         file.write_text(str(log), encoding="utf-8")
-        told = fits(ddz("replay", str(file), "--all"))
-        moves = [decision.move for decision in log.replay()[1]]
-        assert [line.split()[3:] for line in told.splitlines() if re.match(r" +\d+  seat", line)] == [
-            str(move).split() for move in moves
-        ]
+        record, (state, decisions) = read_game(file), log.replay()
+        assert record.moves == tuple((decision.view.acting_seat, decision.move) for decision in decisions)
+        assert record.deal.state(record.moves).returns("win") == state.returns("win")
 
 
 def test_a_real_table_is_followed_move_by_move(tmp_path: Path) -> None:

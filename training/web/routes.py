@@ -5,7 +5,7 @@
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
                                             seat), ``seed``; or ``record``; or ``puzzle``
 ``GET api/games/ID``                        the game as its person sees it
-``POST api/games/ID/move``                  ``text``: the person's move, or its bare cards
+``POST api/games/ID/move``                  ``text``: the person's move, or its bare cards unless it is ``exact``
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
@@ -47,7 +47,7 @@ from starlette.staticfiles import StaticFiles
 
 from agents.solver.position import open_position
 from agents.solver.puzzles import Puzzle, shipped_puzzles
-from ddz_env import Hand, Rules
+from ddz_env import Hand, Move, Rules
 from ddz_env.errors import DouDizhuError
 from ddz_env.playing import AgentFaultError
 from ddz_env.rules import PRESETS
@@ -120,9 +120,10 @@ class Server:
         """The person's move."""
         _check_fresh(game, body)
         text, session = _text(body, "text"), game.session
-        if game.viewer is None:
-            raise NotYourTurnError("nobody sits at this table")
-        found = readings(session, text) if _BARE.fullmatch(text) else []
+        if session.is_over or session.seat != game.viewer:  # whose legal moves say what it holds
+            raise NotYourTurnError("it is not your turn")
+        exact = body.get("exact") is True
+        found = readings(session, text, exact) if exact or _BARE.fullmatch(text) else []
         if len(found) > 1:
             raise _SeveralReadings(found)
         session.play(found[0] if found else text, game.viewer)
@@ -248,9 +249,9 @@ class _FailedError(DouDizhuError):
 class _SeveralReadings(DouDizhuError):
     """Bare cards that are several legal moves."""
 
-    def __init__(self, found: list[str]) -> None:
-        super().__init__("these cards can be several moves: " + ", ".join(found))
-        self.readings = found
+    def __init__(self, found: Sequence[Move]) -> None:
+        self.readings = [str(move) for move in found]
+        super().__init__("these cards can be several moves: " + ", ".join(self.readings))
 
 
 def _roles(rules: Rules) -> list[str]:

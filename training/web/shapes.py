@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddz_env import Hand
+from ddz_env import Hand, Move
 from ddz_env.cards import NUM_RANKS
 from ddz_env.render.table import Card, Play, Seat, Table
 from ddz_env.session import PERSON, Advice, Session, Sight
@@ -127,7 +127,10 @@ def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: i
     return shape
 
 
-def readings(session: Session, cards: str) -> list[str]:
-    """The legal moves that consist of some cards, in notation."""
-    wanted = Hand.parse(cards)
-    return [str(move) for move in session.view(session.seat).legal_moves() if len(wanted) and move.cards == wanted]
+def readings(session: Session, text: str, exact: bool) -> list[Move]:
+    """The legal moves that a text may mean: the one that is written so, or all that consist of these cards."""
+    legal = session.view(session.seat).legal_moves()
+    if exact:
+        return [move for move in legal if str(move) == text]
+    wanted = Hand.parse(text)
+    return [move for move in legal if move.cards == wanted]

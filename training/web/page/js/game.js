@@ -50,6 +50,7 @@ export async function gamePage(root, id) {
 
   async function send(path, body) {
     game = await post(`games/${id}/${path}`, body);
+    if (path !== "advance") hand = null; // what was chosen has been played, or was for another position
     thoughts = null;
     failed = null;
     show();
@@ -78,7 +79,7 @@ export async function gamePage(root, id) {
     }
   }
 
-  const move = (text) => act(async () => { await send("move", { text, moves: game.number }); await others(); });
+  const move = (text, exact = false) => act(async () => { await send("move", { text, exact, moves: game.number }); await others(); });
   const undo = () => act(async () => { await send("undo", { moves: game.number }); await others(); });
   const hint = () => act(async () => { thoughts = await post(`games/${id}/hint`); show(); });
   const retry = () => act(async () => { failed = null; show(); await others(); });
@@ -96,7 +97,7 @@ export async function gamePage(root, id) {
 
   function readings(texts) {
     const close = () => { dialog.close(); dialog.remove(); };
-    const press = (text) => make("button", { type: "button", click: () => { close(); move(text); } }, text);
+    const press = (text) => make("button", { type: "button", click: () => { close(); move(text, true); } }, text);
     const dialog = make("dialog", { class: "panel", close: () => dialog.remove() }, make("p", {}, word("choose reading")), make("div", { class: "controls" }, texts.map(press), make("button", { type: "button", click: close }, word("back"))));
     root.append(dialog);
     dialog.showModal();

@@ -43,18 +43,3 @@ WEIGHTS = np.array(
 )
 """The weights, climbed to by hand-made steps and 14 minutes of random ones, on self-play and against a compiled copy of
 RLCard's rule model, on other deals than those that strengths are reported on."""
-
-# Indexes of the weights of a position, all hands open: log-odds that the landlord wins.
-P_BOTH, P_LANDLORD, P_CHEAPER, P_DEARER, P_LOSERS_LANDLORD, P_LOSERS_PEASANTS, P_TEMPO, P_SURE = range(8)
-
-POSITION = np.array(
-    [
-        -0.4,  # of every position
-        *(-0.7, 0.3, 0.1),  # for each trick that the landlord's hand costs, the cheaper and the dearer of the peasants'
-        *(-0.1, 0.2),  # for each loser of the landlord, and of the peasant who has fewest
-        0.5,  # the landlord leads or holds the trick; against it where a peasant does
-        3.2,  # besides, where who leads has at most one loser: a sure win, as long as nobody bombs
-    ],
-    np.float64,
-)
-"""What the features of a position count: logistic regression (``python -m training.tuning.regression``)."""

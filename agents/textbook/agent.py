@@ -21,13 +21,17 @@ from agents.mcts.options import Milliseconds
 from agents.mcts.rollout import list_candidates
 from agents.mcts.search import Position
 from agents.rule_agent.mind import new_mind
+from agents.rule_agent.position import POSITION
 from agents.rule_agent.rules import rules_move
-from agents.rule_agent.weights import POSITION, WEIGHTS
+from agents.rule_agent.weights import WEIGHTS
 from agents.textbook.search import value_moves
 from agents.textbook.space import (
+    BOMBS,
     LIMIT,
     NODES,
+    NOTHING,
     STOPPED,
+    WHOLE_TRICK,
     Settings,
     Space,
     log_odds,
@@ -38,11 +42,11 @@ from agents.worlds.determinize import draw_world
 from agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.agent import Decision
-from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.engine.moves import all_moves
 from ddz_env.options import Options, Range, takes
 
+QUIESCENCE = {"none": NOTHING, "bombs": BOMBS, "trick": WHOLE_TRICK}
 MOST_DEPTH = 40
 """The deepest search that may be asked for."""
 
@@ -56,7 +60,8 @@ class AlphaBetaOptions(Options):
         milliseconds: Thinking time per decision, instead of a depth: the search is repeated ply by ply deeper, and the
             deepest one that was completed decides; results then depend on the machine.
         pruning: Alpha-beta; without it plain minimax, which plays the same moves.
-        quiescence: At the depth limit, search on where somebody can still bomb into an open trick.
+        quiescence: At the depth limit, search on until the ``trick`` is closed, only where somebody can still bomb into
+            it (``bombs``), or not at all (``none``).
         singular: How much better than all others, in win rate, a move must look to be searched a ply deeper; where a
             seat has no choice its move is searched deeper, too. 0 for neither.
         table: Keep what has been searched in a transposition table.
@@ -70,7 +75,7 @@ class AlphaBetaOptions(Options):
     depth: Annotated[int, Range(1, MOST_DEPTH)] = 4
     milliseconds: Milliseconds = None
     pruning: bool = True
-    quiescence: bool = True
+    quiescence: Literal["trick", "bombs", "none"] = "trick"
     singular: Annotated[float, Range(0, 1)] = 0.0
     table: bool = True
     moves: Literal["candidates", "all"] = "candidates"
@@ -81,7 +86,7 @@ class AlphaBetaOptions(Options):
         """The same for the kernels."""
         return Settings(
             pruning=np.bool_(self.pruning),
-            quiescence=np.bool_(self.quiescence),
+            quiescence=QUIESCENCE[self.quiescence],
             singular=np.float64(self.singular),
             table=np.bool_(self.table),
             whole=np.bool_(self.moves == "all"),
@@ -100,13 +105,6 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
     worlds: Annotated[int, Range(1)] = 20
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
-
-
-@kernel
-def draw_worlds(position: Position, pool: Any, state: np.uint64, worlds: npt.NDArray[np.uint64]) -> None:
-    """Draw deals that agree with a view into rows of shape ``[n, 32]``."""
-    for index in range(worlds.shape[0]):
-        state = draw_world(position.row, np.uint64(position.seat), position.rules, pool, state, worlds[index])
 
 
 class DepthLimitedAgent(SearchAgent[Sight]):
@@ -157,7 +155,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             return all_moves(position.row, position.rules)
         mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
         scores = np.zeros(self.options.candidates, np.int64)
-        count = list_candidates(position.row, position.rules, self._mind, mains, kickers, scores)
+        row = position.row.view()
+        row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
+        count = list_candidates(row, position.rules, self._mind, mains, kickers, scores)
         return mains[:count], kickers[:count]
 
     def _memory(self, position: Position) -> Space:
@@ -241,7 +241,9 @@ class ExpectiminimaxAgent(DepthLimitedAgent[View]):
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
         pool = inferred_pool(view, rng, self.options.particles)
         deals = np.empty((self.options.worlds, ROW_WORDS), np.uint64)
-        draw_worlds(position, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), deals)
+        state, seat = np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(position.seat)
+        for deal in deals:
+            state = np.uint64(draw_world(position.row, seat, position.rules, pool, state, deal))
         return deals
 
 

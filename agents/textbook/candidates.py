@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from agents.rule_agent.decomposition import decompose
-from agents.rule_agent.evaluation import appraise, mind_of
 from agents.rule_agent.kickers import choose_kickers, lowest_kickers
 from agents.rule_agent.mind import Mind
+from agents.rule_agent.position import appraise, mind_of
 from agents.rule_agent.prices import body_segment, is_bomb
 from agents.rule_agent.scratch import EMIT, KICKERS, MAINS, PRICES
 from agents.textbook.space import STACK, Space
-from ddz_env.engine.compiling import kernel, pure_kernel
+from ddz_env.engine.compiling import part_kernel, pure_kernel
 from ddz_env.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.engine.legal import legal_mask, nth_legal
 from ddz_env.engine.moves import list_moves
@@ -61,7 +61,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, mind: Mind) -> 
     return stop
 
 
-@pure_kernel
+@part_kernel
 def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; the new end."""
     seat = row[SEAT]
@@ -76,12 +76,12 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     return stop
 
 
-@pure_kernel
+@part_kernel
 def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; the new end."""
     seat = row[SEAT]
     hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    before, _ = appraise(hand, row, seat, space.rules, space.appraiser)
+    before, _, _ = appraise(hand, row, seat, space.rules, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
         bits = space.mask[word]
@@ -91,12 +91,12 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             if main != U0:
                 kickers = choose_kickers(row, hand, main, space.rules, mind)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
-                after, _ = appraise(rest, row, seat, space.rules, space.appraiser)
+                after, _, _ = appraise(rest, row, seat, space.rules, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
     return stop
 
 
-@kernel
+@part_kernel
 def push_moves(space: Space, ply: int, whole: bool) -> int:
     """Push the moves of the position at a ply behind those of the position before.
 
@@ -120,7 +120,7 @@ def push_moves(space: Space, ply: int, whole: bool) -> int:
     return stop
 
 
-@pure_kernel
+@part_kernel
 def look_at(space: Space, ply: int) -> None:
     """Write the legal actions of the position at a ply into ``space.mask``."""
     legal_mask(space.rows[ply], space.rules, space.mask)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from agents.exact.minimax import fold, trick_word
 from agents.mcts.simulate import landlord_won
-from agents.rule_agent.evaluation import evaluate, set_position
+from agents.rule_agent.position import evaluate, set_position
 from agents.rule_agent.prices import is_bomb
 from agents.textbook.candidates import look_at, push_moves, to_front
 from agents.textbook.space import (
@@ -31,8 +31,10 @@ from agents.textbook.space import (
     LOWER,
     MAX_PLIES,
     NODES,
+    NOTHING,
     PLACE,
     QUIET_PLIES,
+    QUIET_REPLIES,
     SECOND,
     SHALLOW,
     SINGULAR_DEPTH,
@@ -41,10 +43,11 @@ from agents.textbook.space import (
     STOPPED,
     SURE,
     UPPER,
+    WHOLE_TRICK,
     Settings,
     Space,
 )
-from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.engine.legal import bombs_in, finishing_action, holds_rocket
 from ddz_env.engine.step import next_seat, pass_turn, play_lightly
@@ -64,7 +67,7 @@ def _code(space: Space, row: np.ndarray) -> tuple[np.uint64, np.uint64]:
     return fold(code, (trick_word(row) << U4) | row[LANDLORD])
 
 
-@pure_kernel
+@part_kernel
 def value_of_position(space: Space, ply: int) -> float:
     """The value of a position without search."""
     odds = evaluate(space.rows[ply], space.rules, space.appraiser, space.weights)
@@ -72,11 +75,15 @@ def value_of_position(space: Space, ply: int) -> float:
     return space.scale[SURE + min(SURE - 1, max(1 - SURE, place))]
 
 
-@pure_kernel
-def is_quiet(row: np.ndarray, rules: np.ndarray) -> bool:
-    """Whether the trick is closed, or nobody who still acts in it can bomb it."""
+@part_kernel
+def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
+    """Whether the trick is closed, or, if only bombs are searched on, nobody who still acts in it can bomb it."""
     target = row[TARGET]
-    if target == U0 or (target != _BOMBS_ONLY and is_bomb(target, rules)):
+    if target == U0 or quiescence == NOTHING:
+        return True
+    if quiescence == WHOLE_TRICK:
+        return False
+    if target != _BOMBS_ONLY and is_bomb(target, rules):
         return True
     seat = row[SEAT]
     while seat != row[OWNER]:
@@ -99,22 +106,22 @@ def _step(space: Space, ply: int, index: int) -> None:
         play_lightly(row, space.mains[index], space.kickers[index], space.rules)
 
 
-@pure_kernel
+@part_kernel
 def _keep_bombs(space: Space, first: int, stop: int) -> int:
-    """Keep what quiescence looks at: pass, bombs and the most promising other reply; the new end."""
+    """Keep what quiescence looks at: pass, bombs and the most promising other replies; the new end."""
     kept, others = first, 0
     for index in range(first, stop):
         main = space.mains[index]
         bomb = main == U0 or is_bomb(main, space.rules)
         if not bomb:
             others += 1
-        if bomb or others == 1:
+        if bomb or others <= QUIET_REPLIES:
             space.mains[kept], space.kickers[kept] = main, space.kickers[index]
             kept += 1
     return kept
 
 
-@pure_kernel
+@part_kernel
 def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
     """Whether the position at a ply needs no search, and its value then.
 
@@ -129,7 +136,7 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
         space.counters[STOPPED] = 1
         return True, space.scale[SURE]
     if depth <= 0 or ply + 2 >= MAX_PLIES:
-        if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or not settings.quiescence or is_quiet(row, space.rules):
+        if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.rules, settings.quiescence):
             return True, value_of_position(space, ply)
     look_at(space, ply)
     if finishing_action(row[HANDS + np.int64(row[SEAT])], space.mask) != U0:
@@ -137,7 +144,7 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
     return False, 0.0
 
 
-@pure_kernel
+@part_kernel
 def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
     """What the table says of a position that is searched to a depth: which bound (0: none), and its value.
 
@@ -150,7 +157,7 @@ def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
     return space.depths[slot] % 4 if space.depths[slot] // 4 == depth else FRESH, space.values[slot]
 
 
-@kernel
+@part_kernel
 def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, settings: Settings) -> tuple[bool, float]:
     """Begin with the position at a ply: whether its value is known already, and the value."""
     known, value = _known_at_once(space, ply, depth, settings)
@@ -174,14 +181,14 @@ def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, setting
     return False, 0.0
 
 
-@inline_kernel
+@part_kernel
 def _begin(space: Space, ply: int) -> None:
     """Stand before the first move of a position."""
     space.plan[ply, CURSOR], space.plan[ply, PLACE] = space.top[ply], space.top[ply]
     space.bounds[ply, BEST], space.bounds[ply, SECOND] = _LEAST, _LEAST
 
 
-@pure_kernel
+@part_kernel
 def _credit(space: Space, ply: int, value: float, settings: Settings) -> None:
     """Count the value of the move that was played last from the position at a ply."""
     plan, bounds = space.plan[ply], space.bounds[ply]
@@ -198,7 +205,7 @@ def _credit(space: Space, ply: int, value: float, settings: Settings) -> None:
             bounds[HIGH] = min(bounds[HIGH], -bounds[BEST])
 
 
-@pure_kernel
+@part_kernel
 def _next_child(space: Space, ply: int, settings: Settings) -> bool:
     """Play the next move from the position at a ply; false if none is left, or none matters."""
     plan, bounds, first = space.plan[ply], space.bounds[ply], space.top[ply]
@@ -215,7 +222,7 @@ def _next_child(space: Space, ply: int, settings: Settings) -> bool:
     return True
 
 
-@inline_kernel
+@part_kernel
 def _window(space: Space, ply: int) -> tuple[int, float, float]:
     """Plies left and window of the child that was played last from the position at a ply."""
     plan, bounds = space.plan[ply], space.bounds[ply]
@@ -225,7 +232,7 @@ def _window(space: Space, ply: int) -> tuple[int, float, float]:
     return plan[DEPTH] - 1 + more, bounds[LOW], bounds[HIGH]
 
 
-@pure_kernel
+@part_kernel
 def _close(space: Space, ply: int, settings: Settings) -> float:
     """The value of a position all of whose moves have been searched, or enough of them."""
     plan, bounds, row = space.plan[ply], space.bounds[ply], space.rows[ply]
@@ -242,7 +249,7 @@ def _close(space: Space, ply: int, settings: Settings) -> float:
     return value
 
 
-@kernel
+@part_kernel
 def search(space: Space, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
     """The value of the position at a ply.
 
@@ -276,7 +283,7 @@ def search(space: Space, root: int, depth: int, alpha: float, beta: float, setti
         ply += 1
 
 
-@kernel
+@pure_kernel
 def value_moves(
     space: Space,
     world: npt.NDArray[np.uint64],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from agents.rule_agent.evaluation import Appraiser, new_appraiser
+from agents.rule_agent.position import Appraiser, new_appraiser
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.engine.tables import MASK_WORDS
 
@@ -15,8 +15,12 @@ MAX_PLIES = 128
 """Positions on one line of play; deeper ones are evaluated."""
 STACK = 1 << 14
 """Legal moves on one line of play, all its positions together; further ones are not searched."""
-QUIET_PLIES = 6
+QUIET_PLIES = 12
 """Plies by which quiescence goes beyond the depth, at most."""
+QUIET_REPLIES = 2
+"""Replies that quiescence looks at, besides pass and the bombs."""
+NOTHING, BOMBS, WHOLE_TRICK = np.int64(0), np.int64(1), np.int64(2)
+"""What quiescence searches on: nothing, open tricks that somebody can bomb, or every open trick."""
 SINGULAR_DEPTH = 3
 """Depth from which a search looks for singular moves."""
 
@@ -34,14 +38,14 @@ class Settings(NamedTuple):
 
     Attributes:
         pruning: Alpha-beta; without it plain minimax.
-        quiescence: Search on where somebody can bomb into an open trick.
+        quiescence: What to search on at the depth limit: ``NOTHING``, ``BOMBS`` or ``WHOLE_TRICK``.
         singular: By how much, in values, a move must be better than all others to be searched a ply deeper; 0 never.
         table: Use the transposition table.
         whole: Search every legal move, with every set of kickers, instead of the candidates.
     """
 
     pruning: np.bool_
-    quiescence: np.bool_
+    quiescence: np.int64
     singular: np.float64
     table: np.bool_
     whole: np.bool_
@@ -70,7 +74,7 @@ class Space(NamedTuple):
         counters: Positions visited, how many may be, and whether there were more, shape ``[3]``, int64.
         rules: The rules array.
         appraiser: Prices of hands.
-        weights: What the features of a position count, shape ``[8]``, float64.
+        weights: What the features of a position count, shape ``[12]``, float64.
         scale: The value of every evaluation from ``-SURE`` to ``SURE``, rising; shape ``[2 * SURE + 1]``, float64.
     """
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.mcts.simulate import landlord_won
-from agents.rule_agent.evaluation import Appraiser, describe, new_appraiser, set_position
 from agents.rule_agent.mind import Mind, new_mind
+from agents.rule_agent.position import POSITION, Appraiser, describe, new_appraiser, set_position
 from agents.rule_agent.rules import rules_move
-from agents.rule_agent.weights import POSITION, WEIGHTS
+from agents.rule_agent.weights import WEIGHTS
 from ddz_env import Rules
 from ddz_env.engine.compiling import kernel
 from ddz_env.engine.deal import new_game
@@ -41,7 +41,7 @@ def gather(
         mind: The rule agent's memory.
         appraiser: The evaluation's memory.
         w: The rule agent's weights.
-        features: Output, shape ``[positions, 8]``, float64.
+        features: Output, shape ``[positions, 12]``, float64.
         won: Output, shape ``[positions]``: 1 where the landlord won.
 
     Returns:

@@ -1,0 +1,136 @@
+"""Tuning weights by games: the three local searches, the race that values weights, and what is reported of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from agents.rule_agent.agent import RulesAgent
+from agents.rule_agent.mind import new_mind
+from agents.rule_agent.weights import WEIGHTS
+from ddz_env import Rules, State
+from training.arena.errors import InvalidExperimentError
+from training.experiments import tuning
+from training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, run_tuning, tuning_table
+from training.tuning import methods
+from training.tuning.games import deals, play_rules
+from training.tuning.methods import METHODS, Point
+from training.tuning.subjects import PEASANTS_ALONE, STEPS, RulesSide, Subject
+
+Floats = npt.NDArray[np.float64]
+PEAK = np.array([0.5, -0.5, 0.25])
+
+
+class Hill(Subject):
+    """Wins a deal where a number of it is below the height of the point: the nearer to the peak the higher."""
+
+    cost = 1
+
+    def __init__(self) -> None:
+        self.start, self.span, self.places = np.zeros(3), np.ones(3), np.arange(3)
+        self.played = 0
+
+    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+        self.played += len(games)
+        return (games / 2.0**64 < 0.8 - np.square(weights - PEAK).sum()).astype(np.float64)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_climbs_and_spends_what_it_may(method: str) -> None:
+    seen: list[float] = []
+
+    def height(point: Point) -> float:
+        assert (np.abs(point) <= 1.0).all()
+        seen.append(float(np.square(PEAK).sum() - np.square(point - PEAK).sum()))
+        return seen[-1]
+
+    METHODS[method](height, 3, 150, np.random.default_rng(1))
+    assert len(seen) == 150
+    assert np.mean(seen[-30:]) > np.mean(seen[:30]) + 0.1
+    assert max(seen) > 0.5  # of 0.56
+    again = list(seen)
+    seen.clear()
+    METHODS[method](height, 3, 150, np.random.default_rng(1))
+    assert seen == again
+
+
+def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    def highest() -> float:
+        seen: list[float] = []
+
+        def height(point: Point) -> float:
+            place = abs(float(point[0]))
+            seen.append(1.0 if place > 0.95 else -0.004 if place > 0.05 else 0.0)
+            return seen[-1]
+
+        METHODS["simulated annealing"](height, 1, 100, np.random.default_rng(0))
+        return max(seen)
+
+    assert highest() == 1.0
+    monkeypatch.setattr(methods, "WARMEST", 1e-9)
+    monkeypatch.setattr(methods, "COLDEST", 1e-10)
+    assert highest() == 0.0
+
+
+def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
+    hill, games = Hill(), deals(0, 0, 400)
+    race = Race(hill, [games[:100], games[100:200], games[200:300], games[300:]])
+    assert race(np.array([-1.0, 1.0, -1.0])) < 0
+    assert race.curve[-1][0] == 100  # clearly worse after the first batch
+    good = race(PEAK)
+    assert race.curve[-1][0] == 500
+    assert good == pytest.approx((hill.play(PEAK, games) - hill.play(hill.start, games)).mean())
+    race(np.zeros(3))
+    _, interval, weights = race.curve[-1]
+    assert interval.mean == good
+    assert (weights == PEAK).all()
+    assert len(race.finalists) == 2  # the peak, and the start
+
+
+def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "SUBJECTS", {"hill": Hill})
+    options = TuningOptions(evaluations=20, deals=400, batch=100, choice=300, fresh=2000, processes=1)
+    saved = run_tuning(options, tmp_path / "tuning.csv")
+    for method in METHODS:
+        lines = [result for result in saved.results if result.method == method]
+        assert [line.stage for line in lines] == ["search"] * POINTS + ["choice", "fresh"]
+        gains = [line.gain for line in lines[:POINTS]]
+        assert gains == sorted(gains)
+        fresh, weights = lines[-1], np.array(lines[-1].weights)
+        height = 100 * (np.square(PEAK).sum() - np.square(weights - PEAK).sum())
+        assert abs(fresh.gain - height) < 2 * fresh.margin
+        assert lines[-1].weights == lines[-2].weights
+    assert len(tuning_table(saved).lines) == 3
+    assert run_tuning(options, tmp_path / "tuning.csv").results == saved.results
+    pytest.importorskip("matplotlib")
+    plot_tuning(saved, tmp_path / "tuning.png")
+    assert (tmp_path / "tuning.png").stat().st_size > 1000
+
+
+def test_subjects_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(InvalidExperimentError, match="peasants"):
+        TUNING.run(TuningOptions(only=("peasant",)), None, lambda done, total: None)
+
+
+@pytest.mark.parametrize("landlord", [True, False])
+def test_the_middle_of_the_box_is_the_rule_agent_of_today(landlord: bool) -> None:
+    side = RulesSide(landlord)
+    assert (side.weights(np.zeros(side.size)) == WEIGHTS).all()
+    low = side.weights(-np.ones(side.size))
+    assert (low[list(STEPS)] >= 1).all()
+    assert (low == np.rint(low)).all()
+    assert (low[list(PEASANTS_ALONE)] == WEIGHTS[list(PEASANTS_ALONE)]).all() == landlord
+
+
+@pytest.mark.long
+def test_batch_games_are_those_that_the_rule_agent_plays() -> None:
+    won, mind, agent = np.zeros(40), new_mind(), RulesAgent()
+    play_rules(deals(5, 0, 40), Rules().words(), mind, WEIGHTS, WEIGHTS, won)
+    for game, landlord in enumerate(won):
+        state = State.new(5, game=game)
+        while not state.is_over:
+            state.step(agent.act(state.view(), np.random.default_rng(0)))
+        assert (state.role(state.winner) == "landlord") == bool(landlord)

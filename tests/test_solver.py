@@ -21,7 +21,15 @@ from ddz_env.engine.layout import LANDLORD
 from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
 from ddz_env.registry import make_agent
 from tests import reference
+from training.arena.results import of_rows, read_results
 from training.cli import app
+from training.experiments.solver_curve import (
+    DEALS,
+    CurveResult,
+    SolverCurveOptions,
+    run_solver_curve,
+    solved_within,
+)
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 
@@ -78,6 +86,24 @@ def test_no_technique_changes_a_verdict(technique: str) -> None:
     for number in range(8):
         state = endgame(rules, rng, 4, 6, narrow=number % 2 == 0)
         assert switched.solve(state).landlord_wins == whole.solve(state).landlord_wins, state
+
+
+@pytest.mark.parametrize(
+    ("text", "turn", "peasants_win"),
+    [
+        ("A4 / 356 / A7", 2, True),  # the partner's A takes over, which the landlord's A, else a quick win, cannot beat
+        ("24 / 356 / A7", 2, False),  # a 2 can
+        ("A / 356 / A", 2, True),
+        ("A / 356 / K", 2, True),  # the partner goes out before the landlord can
+        ("A / 356 / K7", 2, False),
+        ("33A4 / 56 / 7", 1, False),
+        ("36 / 4 / 5555 7", 1, False),  # a bomb, and then the last card
+    ],
+)
+def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: bool) -> None:
+    state = open_position(text, turn=turn)
+    assert landlord_wins(MinimaxSolver(state.rules, epsilon=0), state) != peasants_win
+    assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
 
 
 def reference_wins(game: tuple[Any, ...], rules: Rules, landlord: int, memo: dict[tuple[Any, ...], bool]) -> bool:
@@ -325,3 +351,11 @@ def test_dealt_positions_are_summed_up() -> None:
     assert summed.exit_code == 0, summed.output
     assert json.loads(summed.output)["solved"] == 3
     assert "did you mean 'ahead'" in ddz("solve", "--deal", "4+4", "--without", "ahaed").output
+
+
+def test_the_curve_counts_what_was_solved_in_time(tmp_path: Any) -> None:
+    found = run_solver_curve(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
+    assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
+    results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]
+    assert [solved_within(results, limit) for limit in (0.05, 0.1, 9)] == [25, 50, 75]
+    assert of_rows(CurveResult, read_results(tmp_path / "curve.csv")[1]) == list(found.results)

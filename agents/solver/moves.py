@@ -56,7 +56,7 @@ NOTHING = np.uint64(0x3F1)
 _BOMB_TOP = np.uint64(((int(SEG_BOMB) + 1) << 4) | 12)
 
 _LEADING = np.bool_(True)
-_FOLLOWING = np.bool_(False)
+FOLLOWING = np.bool_(False)
 
 
 # Words of a frame of ``Moves.work``.
@@ -127,7 +127,7 @@ def _kicker_options(
 
 
 @pure_kernel
-def _put_group(
+def put_group(
     moves: Moves,
     found: int,
     hand: np.uint64,
@@ -189,7 +189,7 @@ def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, c
     starts = run(plane, length)
     while starts != U0 and segment < CATEGORY_STOP[category]:
         if allowed(segment, rules):
-            found = _put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
+            found = put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
         starts &= plane >> length
         length += U1
         segment += 1
@@ -251,7 +251,7 @@ def follow_moves(moves: Moves, found: int, hand: np.uint64, code: np.uint64, rul
         segment = segment_of(code)
         starts = reply_starts(hand, code, rules)
         if starts != U0:
-            found = _put_group(moves, found, hand, segment, starts, _FOLLOWING, code & U15, rules)
+            found = put_group(moves, found, hand, segment, starts, FOLLOWING, code & U15, rules)
         if segment == np.uint64(SEG_BOMB):
             trumps = U0
     while trumps != U0:

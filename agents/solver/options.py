@@ -7,17 +7,17 @@ from typing import Annotated, Literal, get_args
 
 import numpy as np
 
-from agents.solver.search import ANY_WIN, Technique
+from agents.solver.memory import ANY_WIN, Technique
 from ddz_env.options import Options, Range
 
 QuickWins = Literal["never", "tricks", "everywhere"]
 _QUICK_WINS = get_args(QuickWins)
 
-TECHNIQUES = ("table", "tighten", "quick_wins", "ranks", "ahead", "order", "history", "killers")
+TECHNIQUES = ("table", "tighten", "quick_wins", "threats", "ranks", "ahead", "order", "history", "killers")
 """Options that switch a technique."""
 
 # How the first move to try is found: points for each thing, the highest first.
-MOVE_POINTS, RANK_POINTS, LEAD_POINTS, PASS_POINTS, MOST_HISTORY = 40, 6, 20, -60, 10
+MOVE_POINTS, CARD_POINTS, RANK_POINTS, LEAD_POINTS, PASS_POINTS, MOST_HISTORY = 80, 25, 4, 20, -200, 10
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,11 @@ class SolverOptions(Options):
         tighten: Raise a target to the highest that lets the same replies through.
         quick_wins: Where a leader that provably keeps or retakes the lead to its end has won: nowhere, where its search
             begins (``tricks``), or also among the moves of the node before (``everywhere``).
+        threats: Drop moves that an opponent beats by a reply that stands and after which it provably runs out.
         ranks: Take ranks that nobody holds any more out of a position before it is looked up.
-        ahead: Look every move's position up before any is searched, and drop those that lose at once.
-        order: Try moves first after which the hand needs the fewest moves.
+        ahead: Look every move's position up before any is searched, and drop those that lose at once;
+            off, because it saves fewer nodes than it costs time.
+        order: Try moves first after which the hand needs the fewest moves, that play many cards or low ones; pass last.
         history: Prefer moves that ended a search elsewhere; off, because it costs time and saves no nodes.
         killers: Prefer the move that last ended a search as deep as this; off, because more nodes follow from it.
     """
@@ -47,8 +49,9 @@ class SolverOptions(Options):
     ways: Literal[1, 2, 4, 8, 16] = 4
     tighten: bool = True
     quick_wins: QuickWins = "tricks"
+    threats: bool = True
     ranks: bool = True
-    ahead: bool = True
+    ahead: bool = False
     order: bool = True
     history: bool = False
     killers: bool = False
@@ -58,7 +61,7 @@ class SolverOptions(Options):
 
         Args:
             landlord: The landlord's seat.
-            goal: What the landlord shall reach (:func:`agents.solver.search.reached`).
+            goal: What the landlord shall reach (:func:`agents.solver.tricks.reached`).
             spring: Whether spring doubles the stake.
         """
         return Technique(
@@ -72,9 +75,11 @@ class SolverOptions(Options):
             goal=np.int64(goal),
             spring=np.bool_(spring),
             landlord=np.int64(landlord),
+            threats=np.bool_(self.threats),
             ranks=np.bool_(self.ranks),
             ahead=np.bool_(self.ahead),
             move_points=np.int64(MOVE_POINTS),
+            card_points=np.int64(CARD_POINTS),
             rank_points=np.int64(RANK_POINTS),
             lead_points=np.int64(LEAD_POINTS),
             pass_points=np.int64(PASS_POINTS),

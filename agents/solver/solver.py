@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.solver.moves import new_moves
-from agents.solver.options import SolverOptions
-from agents.solver.search import (
+from agents.solver.memory import (
     ANY_WIN,
     CONTROL_WORDS,
     DONE,
@@ -19,11 +17,13 @@ from agents.solver.search import (
     MAX_PLIES,
     NO_ROOM,
     NODES,
+    TRUMPS,
     VALUE,
     Search,
-    run,
-    set_root,
 )
+from agents.solver.moves import new_moves
+from agents.solver.options import SolverOptions
+from agents.solver.search import run, set_root
 from agents.solver.table import new_table
 from agents.solver.turns import new_turns, turns
 from ddz_env import Hand, Move, Rules, State
@@ -92,6 +92,7 @@ class OpenSolver:
             turns=new_turns(),
             history=np.zeros((2, NUM_MAIN), np.int64),
             killers=np.zeros(MAX_PLIES, np.int64),
+            threats=np.zeros((TRUMPS + 1, 2), np.int64),
         )
 
     def clear(self) -> None:
@@ -104,7 +105,7 @@ class OpenSolver:
 
         Args:
             state: A position between two moves, of the solver's rules.
-            goal: What the landlord shall reach (:func:`agents.solver.search.reached`): to win, or a stake.
+            goal: What the landlord shall reach (:func:`agents.solver.tricks.reached`): to win, or a stake.
             seconds: A limit of this call, besides the options'.
 
         Raises:

@@ -24,6 +24,7 @@ EXPERIMENTS = {
     "search-gains": "search_gains:SEARCH_GAINS",
     "search-depth": "search_depth:SEARCH_DEPTH",
     "tuning": "tuning:TUNING",
+    "solver-curve": "solver_curve:SOLVER_CURVE",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",

@@ -246,7 +246,7 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
     code, output = ddz("record", "rules", "random", "--deals", "2", "--out", folder, "--processes", "1")
     assert (code, "4 games, " in output) == (0, True), output
     code, output = ddz("replay", folder)
-    assert (code, output) == (0, "4 games replay as they were recorded\n")
+    assert (code, "4 games replay as they were recorded\n" in output) == (0, True), output
     code, output = ddz("replay", folder, "--deal", "1", "--game", "1", "--all")
     assert (code, "the landlord wins" in output or "the peasants win" in output) == (0, True), output
     code, output = ddz("replay", folder, "--deal", "7")

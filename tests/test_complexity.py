@@ -21,7 +21,6 @@ from training.experiments import complexity, tree_size
 from training.experiments.complexity import DEALS, ComplexityOptions, deal_state, eleven_numbers, run_complexity
 from training.experiments.experiment import read_saved
 from training.experiments.full_branching import count_by_suit
-from training.experiments.plotting import can_plot
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, value_error=0.1, depth_error=5.0, processes=1)
@@ -161,7 +160,7 @@ class Killed(Exception):
 def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(complexity, "_PIECE", 200)
+    monkeypatch.setattr(complexity, "_PIECE", 120)
     whole = run_complexity(LOOSE)
 
     def kill(done: int, total: int) -> None:
@@ -185,9 +184,13 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
         run_complexity(replace(LOOSE, difference=0.06), path)
     tables = [table(read_saved(complexity.ChildResult, path)) for table in complexity.COMPLEXITY.tables.values()]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
-    if can_plot():
-        complexity.plot_complexity(found, tmp_path / "figures.png")
-        assert (tmp_path / "figures.png").stat().st_size > 10_000
+
+
+@pytest.mark.long
+def test_the_figures_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    complexity.plot_complexity(run_complexity(LOOSE), tmp_path / "figures.png")
+    assert (tmp_path / "figures.png").stat().st_size > 10_000
 
 
 def test_an_unknown_game_is_refused_before_a_file_is_made(tmp_path: Path) -> None:

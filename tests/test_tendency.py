@@ -99,20 +99,20 @@ def test_shares_and_where_they_settle() -> None:
 
 def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) -> None:
     path, played = tmp_path / "deals.csv", tmp_path / "games.csv"
-    shown = ddz(
-        "tendency", "--top", "rules", "--bottom", "random", "--deals", "40", "--processes", "1", "--out", str(path)
-    )
+    judges = ("--top", "rules", "--bottom", "rules", "--deals", "12")
+    shown = ddz("tendency", *judges, "--processes", "1", "--out", str(path))
     assert shown.exit_code == 0, shown.output
-    assert "peasants" in shown.output
-    numbers = {lean: deals_of_file(path, lean, Rules(), 0) for lean in ("none", None)}
-    assert numbers[None] == list(range(40))
-    assert 30 < len(numbers["none"]) < 40
-    arena = ("arena", "random", "random-staged", "--deals", "39", "--processes", "1", "--no-timing")
-    chosen = ddz(*arena, "--deal-file", str(path), "--tendency", "none", "--out", str(played))
+    assert "landlord" in shown.output
+    numbers = {lean: deals_of_file(path, lean, Rules(), 0) for lean in ("peasants", None)}
+    assert numbers[None] == list(range(12))
+    assert 3 < len(numbers["peasants"]) < 12
+    assert numbers["peasants"] == [one.deal for one in judge_deals(RULES_V_RULES, 12) if one.tendency == "peasants"]
+    arena = ("arena", "random", "random-staged", "--deals", "3", "--processes", "1", "--no-timing")
+    chosen = ddz(*arena, "--deal-file", str(path), "--tendency", "peasants", "--out", str(played))
     assert chosen.exit_code == 0, chosen.output
     _, rows = read_results(played)
-    assert [int(row["deal"]) for row in rows[::2]] == numbers["none"][:39]
-    plain = DealPlayer(Rules(), 0, timing=False).play(numbers["none"][2], ("random", "random-staged"))
+    assert [int(row["deal"]) for row in rows[::2]] == numbers["peasants"][:3] != [0, 1, 2]
+    plain = DealPlayer(Rules(), 0, timing=False).play(numbers["peasants"][2], ("random", "random-staged"))
     assert rows[4]["winner"] == plain[0].winner
 
 
@@ -172,7 +172,8 @@ def test_the_games_needed_are_the_formula_s() -> None:
     assert found.single == pytest.approx(z**2 * wins.mean() * (1 - wins.mean()) / (wins.mean() - 0.5) ** 2)
 
 
-def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many() -> None:
+def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tendency_savings, "_REPLICATES", 100)
     rng = np.random.default_rng(5)
     results = [
         SavingsResult("search 200 v 100", deal, "none", "none", *(2 * [int(rng.random() < 0.7)]))

@@ -141,7 +141,6 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
     tendency: (
         "ddz tendency --out deals.csv",
         "ddz tendency --top policy --top rules --bottom random --deals 500",
-        "ddz arena rollout isuct --deal-file deals.csv --tendency none",
     ),
     version: ("ddz version",),
     web: (

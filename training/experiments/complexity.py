@@ -124,12 +124,13 @@ def deal_state(deal: str) -> State:
     return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
 
 
-def first_moves(game: str) -> list[str]:
+@functools.cache
+def first_moves(game: str) -> tuple[str, ...]:
     """The legal first moves of a game, as text and in their order."""
     if game in DEALS:
-        return [str(move) for move in deal_state(game).legal_moves()]
+        return tuple(str(move) for move in deal_state(game).legal_moves())
     start = load_game(game).new_initial_state()
-    return [start.action_to_string(start.current_player(), action) for action in start.legal_actions()]
+    return tuple(start.action_to_string(start.current_player(), action) for action in start.legal_actions())
 
 
 def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:

@@ -158,7 +158,7 @@ SHOWN = "robbing,doubling=true,showing=true"
 # --- Reconstruction ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8), (SHOWN, 1)])
+@pytest.mark.parametrize(("preset", "seed"), [("standard", 2), ("bidding", 5), ("botzone", 3), ("mini", 8), (SHOWN, 4)])
 def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int) -> None:
     """Oracle: replay the game itself and compare whole rows (all but the dealer's generator)."""
     state, rng = State.new(seed=seed, rules=preset), generator(seed)

@@ -165,6 +165,7 @@ def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
     assert [b for _, b in quick.pairs] == ["random", "rules", "policy-final", "policy-last"]
     assert len(against_field(LOWEST, DEALS["reporting"]).pairs) == 7
     assert len(field_contest(DEALS["reporting"]).pairs) == 21
+    assert len(field_contest(DEALS["choosing"], quick=True).pairs) == 6
 
 
 # --- ratings ---------------------------------------------------------------------------------------------------------
@@ -293,9 +294,9 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     board, cross = (leaderboard.PAGES[name] for name in ("leaderboard", "benchmark-cross"))
     assert "no committed results" in board(tmp_path)
     assert "no committed results" in cross(tmp_path)
-    reporting = DEALS["reporting"]
+    reporting, two = DEALS["reporting"], {name: FIELD[name].agent for name in ("random", "rules")}
     for name, contest in (
-        ("field", field_contest(reporting, ("random", "rules"))),
+        ("field", Contest(two, (("random", "rules"),), reporting)),
         ("me", small("reporting")),
         ("choosing", small(name="not reported")),
     ):
@@ -307,9 +308,11 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     assert cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
 
 
-def test_every_quick_player_has_a_rating() -> None:
+def test_every_player_of_the_field_has_a_rating() -> None:
     ratings = leaderboard.field_ratings().fixed
+    assert ratings.keys() == FIELD.keys()
     assert ratings["rules"] == 0
+    assert ratings["rlcard-rule"] < ratings["isuct"] < 0 < ratings["rollout"]
     assert ratings["random"] < -300 < 0 < ratings["policy-final"] < ratings["policy-last"]
 
 

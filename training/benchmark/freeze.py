@@ -1,7 +1,8 @@
 """How the committed parts of the benchmark were made: ``python -m training.benchmark.freeze PART``.
 
 ``positions`` plays the games of the sample, ``moves`` asks the field in it: both belong to version 1 and are not made
-again.  ``ratings FILE`` fits the field's ratings to the games of ``ddz benchmark --field --out FILE``.
+again.  ``ratings FILE ...`` fits the field's ratings to the games of ``ddz benchmark --field --out FILE``, with
+``--full`` and without.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def main(part: str, *arguments: str) -> None:
 
     Args:
         part: ``positions``, ``moves`` or ``ratings``.
-        *arguments: For the ratings, the file of the field's games.
+        *arguments: For the ratings, the files of the field's games.
     """
     if part == "positions":
         _write(POSITIONS_FILE, _positions())
@@ -79,7 +80,7 @@ def main(part: str, *arguments: str) -> None:
         _write(MOVES_FILE, made := _moves())
         print({name: digest(moves.split()) for name, moves in made.items()})
     elif part == "ratings":
-        write_field_ratings(read_file(Path(arguments[0])))
+        write_field_ratings(*(read_file(Path(argument)) for argument in arguments))
     else:
         raise InvalidBenchmarkRequestError(unknown("part", part, ("positions", "moves", "ratings")))
 

@@ -31,7 +31,7 @@ class FieldRatings:
 
     Attributes:
         elo: By name.
-        deals: How many deals each pair played.
+        deals: How many deals were played, by some of its pairs or by all.
         played: Which deals, in words.
     """
 
@@ -53,13 +53,14 @@ def field_ratings() -> FieldRatings:
     return FieldRatings(elo, document["deals"], document["played"])
 
 
-def write_field_ratings(results: Results) -> None:
-    """Fit the field's ratings to its games and make them the committed ones."""
-    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, results.deals), **rate_field(results.records)}
+def write_field_ratings(*results: Results) -> None:
+    """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
+    games = [record for one in results for record in one.records]
+    elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **rate_field(games)}
     document = {
-        "played": f"the first {results.deals} deals of the list {results.contest.deals.name!r}",
-        "deals": results.deals,
-        "code": list(results.code),
+        "played": " and ".join(_played(one) for one in results),
+        "deals": sum(one.deals for one in results),
+        "code": sorted({code for one in results for code in one.code}),
         "elo": {
             name: [round(end, 1) for end in (elo[name].mean, elo[name].low, elo[name].high)]
             for name in FIELD
@@ -67,6 +68,11 @@ def write_field_ratings(results: Results) -> None:
         },
     }
     RATINGS_FILE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _played(results: Results) -> str:
+    who = "all pairs" if results.contest.agents.keys() >= FIELD.keys() else "the quick players' pairs"
+    return f"the first {results.deals} deals of the list {results.contest.deals.name!r} ({who})"
 
 
 def rate_field(records: Sequence[GameRecord]) -> dict[str, Interval]:
@@ -142,10 +148,8 @@ def _entries(folder: Path) -> Iterator[tuple[float, tuple[str, ...]]]:
     field, others = _field_and_others(folder)
     ratings = field_ratings()
     for results in field:
-        elo = {ANCHOR: Interval(0.0, 0.0, 0.0, results.deals), **rate_field(results.records)}
-        ratings = FieldRatings(elo, results.deals, f"`{FOLDER}/{results.path.name}`" if results.path else "")
         for line in standings(results.records, SCORING):
-            yield elo[line.agent].mean, _entry(line, elo[line.agent], results)
+            yield ratings.elo[line.agent].mean, _entry(line, ratings.elo[line.agent], results)
     for results in others:
         for name in results.contest.agents.keys() - FIELD.keys():
             rating = place(results.records, name, ratings.fixed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,18 +77,24 @@ def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = 
     name = name.strip() or (f"{agent} #2" if agent in FIELD else agent)
     if name in FIELD:
         raise InvalidBenchmarkRequestError(f"{name!r} is a player of the field: give your agent another name")
-    members = {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
+    members = _members(quick)
     return Contest({name: agent, **members}, tuple((name, member) for member in members), deals)
 
 
-def field_contest(deals: DealList, members: Sequence[str] = tuple(FIELD)) -> Contest:
+def field_contest(deals: DealList, *, quick: bool = False) -> Contest:
     """Every player of the field against every other.
 
     Args:
         deals: The list.
-        members: Which of them.
+        quick: Whether only the quick players play.
     """
-    return Contest({name: FIELD[name].agent for name in members}, tuple(itertools.combinations(members, 2)), deals)
+    members = _members(quick)
+    return Contest(members, tuple(itertools.combinations(members, 2)), deals)
+
+
+def _members(quick: bool) -> dict[str, str]:
+    """The field, or its quick players: the specification of each by name."""
+    return {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
 
 
 def play_contest(

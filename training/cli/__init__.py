@@ -54,7 +54,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz benchmark mymodule:MyAgent",
         "ddz benchmark mymodule:MyAgent --full --out mine.json",
         "ddz benchmark --check mine.json",
-        "ddz benchmark --field --out runs/field.json",
+        "ddz benchmark --field --full --out runs/field.json",
     ),
     botzone_bot: ("ddz botzone-bot --agent rules", "ddz botzone-bot --agent isuct:iterations=500 --stay"),
     botzone_bundle: ("ddz botzone-bundle --agent rules --out bot.zip",),

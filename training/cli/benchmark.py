@@ -31,7 +31,8 @@ def benchmark(
         bool, typer.Option("--full", help="The whole field on the deals for reporting; hours on two cores.")
     ] = False,
     field: Annotated[
-        bool, typer.Option("--field", help="Play the field against itself, which gives its ratings; hours.")
+        bool,
+        typer.Option("--field", help="Play the field against itself, which gives its ratings; hours with --full."),
     ] = False,
     check: Annotated[
         Path | None,
@@ -64,11 +65,13 @@ def benchmark(
     if check is not None:
         _check(check, None if every else sample, processes)
         return
-    report = full or field
-    drawn = deal_list("reporting" if report else "choosing")
-    contest = field_contest(drawn) if agent is None else against_field(agent, drawn, name=name, quick=not full)
+    drawn = deal_list("reporting" if full else "choosing")
+    if agent is None:
+        contest = field_contest(drawn, quick=not full)
+    else:
+        contest = against_field(agent, drawn, name=name, quick=not full)
     with other_code(allow_other_code):
-        results = _play(contest, deals or (_FULL_DEALS if report else _QUICK_DEALS), processes, out)
+        results = _play(contest, deals or (_FULL_DEALS if full or field else _QUICK_DEALS), processes, out)
     _report(results)
     faults = fault_lines(results.records)
     for line in faults:

@@ -387,6 +387,12 @@ def test_a_table_needs_a_whole_hand(hand: str) -> None:
         Deal.observed(STANDARD, 0, Hand.parse(hand), Hand.parse("459"))
 
 
+@pytest.mark.parametrize(("rules", "message"), [("perfect", "needs all hands"), ("half-deck", "unknown size")])
+def test_hands_are_made_up_only_where_nobody_sees_them(rules: str, message: str) -> None:
+    with pytest.raises(InvalidDealError, match=message):
+        Deal.observed(Rules.preset(rules), 0, Hand.parse("3334567TJQQKA22BR"), Hand.parse("459"))
+
+
 # --- advice and beliefs -----------------------------------------------------------------------------------------------
 
 

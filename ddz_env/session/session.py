@@ -11,7 +11,7 @@ import numpy as np
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset, sight
 from ddz_env.checks import as_integer, check_integer
-from ddz_env.errors import DouDizhuError, UnknownAgentError, shown
+from ddz_env.errors import DouDizhuError, InvalidDealError, UnknownAgentError, shown
 from ddz_env.generators import agent_generator
 from ddz_env.notation import question, spoken, worded
 from ddz_env.playing import call, play_answer
@@ -173,8 +173,9 @@ class Session:
             HiddenCardsError: If the table is one that another seat observes.
             InvalidDealError: If there is no such seat.
         """
+        seat = check_integer("seat", seat, 0, len(self._players) - 1, InvalidDealError)
         observer = self._deal.observer
-        if observer is not None and as_integer(seat) != observer:
+        if observer not in (None, seat):
             raise HiddenCardsError(f"this table is seen from seat {observer}: nobody knows what seat {seat} holds")
         return self._state.view(seat)
 

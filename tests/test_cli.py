@@ -49,6 +49,7 @@ COMMANDS = (
     "export",
     "watch",
     "version",
+    "web",
 )
 
 

@@ -381,8 +381,9 @@ def _failure(error: DouDizhuError | OSError) -> JSONResponse:
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     """An address that there is not, or a method that it does not know."""
-    known = isinstance(error, HTTPException)
-    return _Answer({"error": error.detail if known else "a fault of the server"}, error.status_code if known else 500)
+    if isinstance(error, HTTPException):
+        return _Answer({"error": error.detail}, error.status_code)
+    return _Answer({"error": "a fault of the server"}, 500)
 
 
 class _Limits:

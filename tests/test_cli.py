@@ -51,6 +51,7 @@ COMMANDS = (
     "export",
     "watch",
     "version",
+    "web",
 )
 
 

@@ -73,7 +73,8 @@ def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
     def stop(_: str) -> None:
         server.should_exit = True
 
-    server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # our own handlers do, see training.cli.signals
+    # Our own handlers answer signals: see training.cli.signals.
+    server.capture_signals = nullcontext  # type: ignore[assignment,method-assign]
     with finishing(stop):
         asyncio.run(server.serve(sockets=[bound]))
 

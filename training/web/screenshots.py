@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-ADVISER = "isuct:iterations=2000"
+ADVISER = "isuct:iterations=500"
 _WAIT = 300_000.0
 _COLORS = 96
 

@@ -8,6 +8,7 @@ import { beliefsElement, curveElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
+const ENOUGH = 8; // decisions without a word of chances, after which an agent is not asked on
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
 /** The chance that a seat's thoughts give the landlord. */
@@ -79,13 +80,15 @@ export async function replayPage(root, id, at) {
     if (asking) { asking = false; return show(); }
     asking = true;
     chances = [];
+    let choices = 0;
     show();
     for (let number = 0; alive && asking && number < game.total; number += 1) {
       try {
         const there = await get(`games/${id}/moves/${number}`);
         const said = await post(`games/${id}/moves/${number}/thoughts`, { agent });
         chances[number] = landlordChance(there, said);
-        if (said.moves[0].chance === null && there.may_choose) {
+        choices += there.may_choose;
+        if (choices >= ENOUGH && !chances.some((chance) => chance !== null)) {
           notify(word("no chance", { name: agent }));
           break;
         }

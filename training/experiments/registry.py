@@ -23,7 +23,6 @@ EXPERIMENTS = {
     "search-options": "search_options:SEARCH_OPTIONS",
     "search-gains": "search_gains:SEARCH_GAINS",
     "search-depth": "search_depth:SEARCH_DEPTH",
-    "tuning": "tuning:TUNING",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",

@@ -72,7 +72,8 @@ def child(state: State, move: Move) -> State:
 
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
 def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    roles, known = set(), {}
+    roles: set[str | None] = set()
+    known: dict[tuple[int, ...], bool] = {}
     for state in endgames(8, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
             if state.is_over or len(state.legal_moves()) == 1:

@@ -30,11 +30,7 @@ P_TEMPO, P_SURE, P_BOMBABLE, P_BOMBS_LANDLORD, P_BOMBS_PEASANTS, P_CONTROLS_LAND
 POSITION = np.array(
     [
         -0.8,  # of every position
-        *(
-            -0.55,
-            0.2,
-            0.1,
-        ),  # for each trick of the landlord's hand, the cheaper and the dearer of the peasants'
+        *(-0.55, 0.2, 0.1),  # for each trick that the landlord's hand costs, the cheaper peasant's and the dearer's
         *(-0.15, 0.3),  # for each loser of the landlord, and of the peasant who has fewest
         0.5,  # the landlord leads or holds the trick; against it where a peasant does
         *(3.7, 1.7),  # besides, where who leads has at most one loser, and no enemy a bomb: a sure win; or one has

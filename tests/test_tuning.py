@@ -69,6 +69,7 @@ def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyP
         METHODS["simulated annealing"](height, 1, 100, np.random.default_rng(0))
         return max(seen)
 
+    monkeypatch.setattr(methods, "STEP", 0.2)
     assert highest() == 1.0
     monkeypatch.setattr(methods, "WARMEST", 1e-9)
     monkeypatch.setattr(methods, "COLDEST", 1e-10)

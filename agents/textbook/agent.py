@@ -46,7 +46,7 @@ from ddz_env.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.engine.moves import all_moves
 from ddz_env.options import Options, Range, takes
 
-QUIESCENCE = {"none": NOTHING, "bombs": BOMBS, "trick": WHOLE_TRICK}
+QUIESCENCE = {"off": NOTHING, "bombs": BOMBS, "trick": WHOLE_TRICK}
 MOST_DEPTH = 40
 """The deepest search that may be asked for."""
 
@@ -61,7 +61,7 @@ class AlphaBetaOptions(Options):
             deepest one that was completed decides; results then depend on the machine.
         pruning: Alpha-beta; without it plain minimax, which plays the same moves.
         quiescence: At the depth limit, search on until the ``trick`` is closed, only where somebody can still bomb into
-            it (``bombs``), or not at all (``none``).
+            it (``bombs``), or not at all (``off``).
         singular: How much better than all others, in win rate, a move must look to be searched a ply deeper; where a
             seat has no choice its move is searched deeper, too. 0 for neither.
         table: Keep what has been searched in a transposition table.
@@ -75,7 +75,7 @@ class AlphaBetaOptions(Options):
     depth: Annotated[int, Range(1, MOST_DEPTH)] = 4
     milliseconds: Milliseconds = None
     pruning: bool = True
-    quiescence: Literal["trick", "bombs", "none"] = "trick"
+    quiescence: Literal["trick", "bombs", "off"] = "trick"
     singular: Annotated[float, Range(0, 1)] = 0.0
     table: bool = True
     moves: Literal["candidates", "all"] = "candidates"
@@ -119,6 +119,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         self.settings = options.settings()
         self._mind = new_mind()
         self._space: Space | None = None
+        self._sure = False  # whether every value of the last search was that of a finished game
         self.depth = 0
         """Plies of the last search that was completed."""
 
@@ -185,7 +186,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
                 break
             means, self.depth = deeper, depth
             before, spent = self.nodes, self.nodes - before
-            if spent == visited:  # nothing lies deeper
+            if spent == visited and self._sure:  # nothing lies deeper
                 break
             visited = spent
         return means
@@ -203,6 +204,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
                 break
         if deals[0, SEAT] != deals[0, LANDLORD]:
             values += space.scale[0] + space.scale[-1]  # what the landlord does not get
+        self._sure = bool(np.isin(values, (space.scale[0], space.scale[-1])).all())
         return np.asarray(values.mean(axis=0))
 
 

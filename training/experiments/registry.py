@@ -23,7 +23,6 @@ EXPERIMENTS = {
     "search-options": "search_options:SEARCH_OPTIONS",
     "search-gains": "search_gains:SEARCH_GAINS",
     "search-depth": "search_depth:SEARCH_DEPTH",
-    "tuning": "tuning:TUNING",
     "solver-curve": "solver_curve:SOLVER_CURVE",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",

@@ -19,7 +19,7 @@ from training.experiments.search_options import DealResult, deal_result, option_
 RULES = "rules"
 VARIANTS: Mapping[str, str] = {
     **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
-    "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=none",
+    "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=off",
     "open hands, depth 4, bombs only": "cheating-alpha-beta:depth=4,quiescence=bombs",
     "open hands, depth 4, singular": "cheating-alpha-beta:depth=4,singular=0.2",
     **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},

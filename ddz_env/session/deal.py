@@ -146,8 +146,8 @@ class Deal:
             raise InvalidDealError(f"of {rules.players} hands all are known, or one")
         if rules.half_deck:
             raise InvalidDealError(f"the {rules.name} rules deal hands of unknown size: a table cannot be set up")
-        if self.endgame or rules.open_hands:
-            raise InvalidDealError("an endgame, or a game with open hands, needs all hands")
+        if self.endgame or rules.open_hands or rules.showing:
+            raise InvalidDealError("an endgame, or a game with open or shown hands, needs all hands")
         [own] = [hand for hand in hands if hand is not None]
         if len(own) != rules.hand_size:
             raise InvalidDealError(f"your hand has {len(own)} cards; {rules.name} deals {rules.hand_size}")

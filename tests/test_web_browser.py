@@ -413,7 +413,7 @@ def test_a_killed_server_goes_on_where_it_was(browser: Any, tmp_path: Path) -> N
         person.page.reload()
         person.page.wait_for_selector(".log li:nth-child(3)")
         assert person.page.inner_text(".log") == log
-        person.choose(person.asked())
+        assert person.asked()
         context.close()
     finally:
         server.send_signal(signal.SIGINT)

@@ -123,7 +123,6 @@ def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
         ("reproduce", "mini-agents", "--out"),
         ("export", "--out"),
         ("train", "imitate", "--out"),
-        ("train", "record", "isuct", "--out"),
         ("train", "sb3-aec", "--out"),
     ],
 )
@@ -137,6 +136,7 @@ def test_every_command_checks_the_file_that_it_will_write(command: tuple[str, ..
     "command",
     [
         ("demo", "--out"),
+        ("record", "isuct", "--out"),
         ("train", "selfplay", "--updates", "1", "--out"),
         ("train", "sb3", "--out"),
         ("train", "curves", "--out"),

@@ -70,7 +70,6 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
         ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
         ("train", "sb3", "--out", "run", "--timesteps", "1"),
         ("train", "imitate", "--out", "file"),
-        ("train", "record", "isuct", "--out", "file"),
     ],
     ids=" ".join,
 )

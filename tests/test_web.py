@@ -331,7 +331,7 @@ _GAME = {
     "to_beat",
     "over",
 }
-_GAME |= {"winner", "result", "may_pass", "may_undo", "words"}
+_GAME |= {"winner", "result", "may_pass", "may_undo", "words", "question"}
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "mini"])

@@ -194,7 +194,7 @@ def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | Non
 
     Example:
         >>> settled_at(["none", "landlord"] * 100, 0.01)
-        51
+        50
     """
     changes = np.abs(np.diff(shares(tendencies), axis=0)).max(axis=1, initial=0.0)
     large = np.flatnonzero(changes >= difference)

@@ -30,7 +30,12 @@ def web(
     agent: Annotated[
         list[str] | None, typer.Option(help="An agent that may play; may be repeated, the first by default.")
     ] = None,
-    adviser: Annotated[str, typer.Option(metavar="AGENT", help="Who gives hints.")] = ADVISER,
+    adviser: Annotated[
+        str,
+        typer.Option(
+            metavar="AGENT", help="Who gives hints; by default a search that thinks half a second.", show_default=False
+        ),
+    ] = ADVISER,
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where games are kept; by default in the user's own data.")
     ] = None,

@@ -59,7 +59,7 @@ def playouts(states: Sequence[State], games: int, seed: int, first: int = 0, cou
     Example:
         >>> games = playouts([State.from_hands(["34", "5", "6"], check_sizes=False)], 100, seed=1)
         >>> int(games.lengths.min()), int(games.choices.min())
-        (3, 6)
+        (2, 4)
     """
     check_choice("counting", counting, COUNTINGS, InvalidExperimentError)
     starts = np.stack([state.row for state in states])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
+import numpy.typing as npt
 
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.rules import rules_move
@@ -13,21 +16,18 @@ from ddz_env.agent import BatchPlayer
 from ddz_env.errors import IllegalMoveError
 
 
-class RulesAgent:
-    """Plays by hand decomposition; no search, microseconds a decision, no randomness.
+class PricedAgent(ABC):
+    """Plays by hand decomposition, at the prices that a subclass names; no search, no randomness."""
 
-    Example:
-        >>> from ddz_env import State
-        >>> state = State.new(seed=1)
-        >>> RulesAgent().act(state.view(), np.random.default_rng(0)) in state.legal_moves()
-        True
-    """
-
-    name = "rules"
+    name: str
     cheats = False
 
     def __init__(self) -> None:
         self._mind = new_mind()
+
+    @abstractmethod
+    def weights(self, view: View) -> npt.NDArray[np.int64]:
+        """The weights of a seat, shape and meaning as :data:`agents.rule_agent.weights.WEIGHTS`."""
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Choose a move by the rules; the generator is not used.
@@ -37,8 +37,25 @@ class RulesAgent:
         """
         if view.acting_seat != view.seat or view.stage == "over":
             raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        main, kickers = rules_move(view.row, view.rule_words, self._mind, WEIGHTS)
+        main, kickers = rules_move(view.row, view.rule_words, self._mind, self.weights(view))
         return Move.from_words(int(main), int(kickers))
+
+
+class RulesAgent(PricedAgent):
+    """The rule agent; microseconds a decision.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1)
+        >>> RulesAgent().act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    name = "rules"
+
+    def weights(self, view: View) -> npt.NDArray[np.int64]:
+        """The same for every seat."""
+        return WEIGHTS
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
         """The same choices in many games, one compiled call for all that wait."""

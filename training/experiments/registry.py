@@ -24,6 +24,7 @@ EXPERIMENTS = {
     "search-gains": "search_gains:SEARCH_GAINS",
     "search-depth": "search_depth:SEARCH_DEPTH",
     "solver-curve": "solver_curve:SOLVER_CURVE",
+    "tuning": "tuning:TUNING",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",

@@ -8,7 +8,6 @@ import typer
 
 from training.cli.help import RULES
 from training.cli.keeping import GoOn, Keep, Lang
-from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from ddz_env import Hand, Rules
@@ -65,17 +64,7 @@ def advise(
     session = Session(record)
     keeper = Keeper(board, "advise", out, chosen=named, resumed=resume)
     board.line("observing", "dim")
-    try:
-        over = _advise_on(board, session, Talk(board, session, agent), keeper)
-        keeper.tell(over)
-        if not over:
-            board.line("goodbye")
-    except KeyboardInterrupt:
-        board.text("")
-        keeper.tell(over=False)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    finally:
-        session.close()
+    keeper.keep_playing(session, lambda: _advise_on(board, session, Talk(board, session, agent), keeper))
 
 
 def _table(board: Board, hand: str | None, bottom: str | None, role: str | None, opener: int, rules: str) -> Record:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from training.cli.outputs import output_file
+from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from ddz_env.session import Record, Session
@@ -68,6 +70,28 @@ class Keeper:
             if not self._failed:
                 self._board.line("not kept", "red", reason=f"{self.path}: {error.strerror or error}")
             self._saved, self._failed = False, True
+
+    def keep_playing(self, session: Session, play: Callable[[], bool]) -> None:
+        """Let a game be played, and say in the end, after Ctrl-C too, how it goes on; the session is closed.
+
+        Args:
+            session: The game.
+            play: Plays it; False if the person leaves before the end.
+
+        Raises:
+            Exit: After Ctrl-C.
+        """
+        try:
+            over = play()
+            self.tell(over)
+            if not over:
+                self._board.line("goodbye")
+        except KeyboardInterrupt:
+            self._board.text("")
+            self.tell(over=False)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        finally:
+            session.close()
 
     def tell(self, over: bool) -> None:
         """Say where the game is, and what to do with it."""

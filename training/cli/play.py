@@ -8,7 +8,6 @@ import typer
 
 from training.cli.help import RULES
 from training.cli.keeping import GoOn, Keep, Lang
-from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,17 +66,7 @@ def play(
     talk = Talk(board, session, hints or (_PUZZLE_OPPONENT if open_hands else _HINTS))
     keeper = Keeper(board, "play", out, chosen=named, resumed=resume)
     _greet(board, record, resumed=resume)
-    try:
-        over = _play_out(board, session, talk, keeper.save)
-        keeper.tell(over)
-        if not over:
-            board.line("goodbye")
-    except KeyboardInterrupt:
-        board.text("")
-        keeper.tell(over=False)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    finally:
-        session.close()
+    keeper.keep_playing(session, lambda: _play_out(board, session, talk, keeper.save))
 
 
 def _new_game(agents: str, seat: int | None, role: str | None, rules: str, seed: int | None) -> Record:

@@ -9,7 +9,6 @@ import typer
 
 from training.cli.help import RULES
 from training.cli.keeping import GoOn, Keep, Lang
-from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from ddz_env.session import Record, Session
@@ -52,15 +51,7 @@ def watch(
     session = Session(record)
     keeper = Keeper(board, "watch", out, chosen=named, resumed=resume)
     board.line("seed", seed=record.deal.seed)
-    try:
-        _look_on(board, session, keeper, seat, thoughts, boards, pause)
-        keeper.tell(over=True)
-    except KeyboardInterrupt:
-        board.text("")
-        keeper.tell(over=False)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    finally:
-        session.close()
+    keeper.keep_playing(session, lambda: _look_on(board, session, keeper, seat, thoughts, boards, pause))
 
 
 def _new_game(agents: list[str], rules: str, seed: int | None) -> Record:
@@ -79,8 +70,8 @@ def _new_game(agents: list[str], rules: str, seed: int | None) -> Record:
 
 def _look_on(
     board: Board, session: Session, keeper: Keeper, viewer: int | None, thoughts: bool, boards: bool, pause: float
-) -> None:
-    """Show every move, and the table at the beginning and at the end."""
+) -> bool:
+    """Show every move, and the table at the beginning and at the end; nobody leaves before it."""
     board.position(session.position(viewer), viewer)
     board.screen.print()
     while not session.is_over:
@@ -95,3 +86,4 @@ def _look_on(
         time.sleep(pause)
     board.position(session.position(viewer), viewer)
     board.line("returns", returns=" ".join(f"{value:+g}" for value in session.returns()))
+    return True

@@ -83,7 +83,7 @@ def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("agent", ["neural-ismcts", "policy"])
 def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> None:
-    page = (REPOSITORY / "docs" / "neural-search.md").read_text(encoding="utf-8").partition(f"table: agent-{agent}")[2]
+    page = (REPOSITORY / "docs" / "explanations" / "neural-search.md").read_text(encoding="utf-8").partition(f"table: agent-{agent}")[2]
     told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page.partition("<!-- end")[0], re.MULTILINE))
     assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
 
@@ -92,7 +92,7 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
 def test_the_inputs_of_the_networks_are_those_of_their_page(table: str) -> None:
     """A table each, rows in order."""
     rows = getattr(pytest.importorskip("agents.neural.columns"), table).rows()
-    page = (REPOSITORY / "docs" / "learning.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "guides" / "training.md").read_text(encoding="utf-8")
     assert "".join(f"| {' | '.join(row)} |\n" for row in (("input", "columns", "what"), ("---",) * 3, *rows)) in page
 
 

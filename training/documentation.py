@@ -2,8 +2,8 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
-the results that lie beside the page, in ``results/``; the README and the model card, which lies beside the shipped
-weights, have those of the checkout's ``docs/``.
+the results in the checkout's ``docs/results/``, also those of the README and of the model card, which lies beside the
+shipped weights.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ README = Path("README.md")
 
 def generated_pages(root: Path) -> list[Path]:
     """All pages of a checkout that may have generated blocks."""
-    pages = (root / README, *sorted((root / "docs").glob("*.md")), root / MODEL_CARD)
+    pages = (root / README, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
     return [page for page in pages if page.is_file()]
 
 

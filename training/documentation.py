@@ -8,11 +8,15 @@ shipped weights.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +36,7 @@ from ddz_env.infos import INFOS
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
-from ddz_env.registry import agent_options
+from ddz_env.registry import GROUP, agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
 from training import integrations
 from training.bench import page as bench_page
@@ -122,6 +126,34 @@ def agent_table(name: str) -> str:
     return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
 
 
+def agents_table() -> str:
+    """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
+    agents = sorted((entry.name, _paragraph(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    return markdown_table(("agent", "what it is"), _safe((f"`{name}`", about) for name, about in agents))
+
+
+def _paragraph(module: str, name: str) -> str:
+    """The first paragraph of the docstring of a module's class or function, read from the source."""
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        raise StaleDocsError(f"the package does not have the module {module}")
+    source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    kinds = ast.ClassDef | ast.FunctionDef
+    [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
+    return " ".join((ast.get_docstring(defined) or "").partition("\n\n")[0].split())
+
+
+def commands_table() -> str:
+    """What each command does, with an example."""
+    from training.cli import COMMANDS
+
+    rows = []
+    for command, examples in sorted(COMMANDS.items(), key=lambda item: item[0].__name__):
+        name, about = command.__name__.replace("_", "-"), (inspect.getdoc(command) or "").partition("\n\n")[0]
+        rows.append((f"`ddz {name}`", " ".join(about.split()), f"`{examples[0]}`"))
+    return markdown_table(("command", "what it does", "for example"), _safe(rows))
+
+
 def config_table(config: type[Any]) -> str:
     """The settings of a training, those of a part of them behind its name."""
     return markdown_table(("setting", "default", "meaning"), _safe(_settings(config)))
@@ -155,6 +187,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "infos": info_table,
     "presets": preset_table,
     "options": option_table,
+    "agents": agents_table,
+    "commands": commands_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }

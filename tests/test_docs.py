@@ -93,7 +93,7 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
     page = (
         (REPOSITORY / "docs" / "reference" / "agents.md")
         .read_text(encoding="utf-8")
-        .partition(f"table: agent-{agent}")[2]
+        .partition(f"table: agent-{agent} -->")[2]
     )
     told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page.partition("<!-- end")[0], re.MULTILINE))
     assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}

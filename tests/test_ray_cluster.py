@@ -267,7 +267,8 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
         with workers(make, 2) as share:
             assert list(share(range(40))) == list(range(0, 80, 2))
             assert sorted(share(range(20), in_order=False)) == list(range(0, 40, 2))
-        assert len([note for note in tmp_path.iterdir() if note.name.startswith("closed")]) == 2
+        # Who takes a dead worker's place may still be starting when the last task is done: it has nothing to release.
+        assert len([note for note in tmp_path.iterdir() if note.name.startswith("closed")]) in (1, 2)
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             list(ordered_map(make, [1, -1, 2], 2))
         with pytest.raises(OtherCodeError, match="told as it is"):

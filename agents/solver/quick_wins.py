@@ -242,7 +242,7 @@ def _trump_answers(search: Search, ply: int, top: int, technique: Technique, rul
     return False
 
 
-@pure_kernel
+@inline_kernel
 def threatened(
     search: Search,
     ply: int,

@@ -63,7 +63,7 @@ def _sort_in(moves: Moves, place: int, end: int) -> None:
         moves.mains[place], moves.kickers[place], moves.rests[place], moves.scores[place] = main, kickers, rest, score
 
 
-@pure_kernel
+@inline_kernel
 def child_of(search: Search, ply: int, index: int, technique: Technique, rules: np.ndarray) -> int:
     """Make a move: its value if the game is over, else -1 with the child on the stack."""
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
@@ -92,7 +92,7 @@ def child_of(search: Search, ply: int, index: int, technique: Technique, rules: 
     return -1
 
 
-@pure_kernel
+@inline_kernel
 def _look_ahead(search: Search, ply: int, index: int, technique: Technique, rules: np.ndarray) -> int:
     """What is known of a move's position without a search, -1 for nothing; the move's score for who leads then."""
     seat, moves = search.frames[ply, F_SEAT], search.moves
@@ -136,7 +136,7 @@ def _wins_at_once(search: Search, ply: int, technique: Technique, rules: np.ndar
     return False
 
 
-@pure_kernel
+@inline_kernel
 def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
     frame, moves = search.frames[ply], search.moves
@@ -163,7 +163,7 @@ def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> 
     return -1 if kept > frame[F_FIRST] else 1 - wins
 
 
-@pure_kernel
+@inline_kernel
 def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> None:
     """Score the node's moves, the most promising highest."""
     frame, moves = search.frames[ply], search.moves
@@ -189,7 +189,7 @@ def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) ->
         moves.scores[index] += score
 
 
-@pure_kernel
+@inline_kernel
 def _enter(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
     """Open a node: its value if it is known at once, else -1 with its moves on the stack; -2 if the stack is full."""
     frame, control, moves = search.frames[ply], search.control, search.moves
@@ -269,11 +269,12 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
     stop = control[NODES] + budget
     ply = control[PLY]
     value = np.int64(-1)
-    if control[STATUS] == FRESH:
-        ply = np.int64(0)
-        value = _enter(search, ply, technique, rules)
-        control[STATUS] = RUNNING
+    entering = control[STATUS] == FRESH
+    control[STATUS] = RUNNING
     while True:
+        if entering:  # the one place that opens nodes: it is compiled into this loop
+            value = _enter(search, ply, technique, rules)
+            entering = False
         if value == -2:
             control[STATUS] = NO_ROOM
             return NO_ROOM
@@ -319,4 +320,4 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
             value = np.int64(-1)
             continue
         ply += 1
-        value = _enter(search, ply, technique, rules)
+        entering = True

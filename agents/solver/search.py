@@ -107,7 +107,9 @@ def _look_ahead(search: Search, ply: int, index: int, technique: Technique, rule
         value = look_up(search.table, technique.ways, search.codes[ply + 1, C_BUCKET], search.codes[ply + 1, C_NAME])
     if leads:
         if value < 0 and technique.runs == 2 and technique.goal == ANY_WIN:
-            if quick_win(search, search.frames[ply, F_END], search.hands[ply + 1], acting, np.int64(0), technique, rules):
+            if quick_win(
+                search, search.frames[ply, F_END], search.hands[ply + 1], acting, np.int64(0), technique, rules
+            ):
                 value = np.int64(1 if acting == technique.landlord else 0)
         keeps = (acting == technique.landlord) == landlord
         moves.scores[index] += technique.lead_points if keeps else -technique.lead_points

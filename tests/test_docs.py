@@ -32,8 +32,8 @@ from training.experiments.registry import EXPERIMENTS, load_experiment
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = generated_pages(REPOSITORY)
-PEERS = ("douzero", "pyspiel", "rlcard")
-"""Other projects, which pages show beside this one."""
+OPTIONAL = ("douzero", "pyspiel", "rlcard", "sb3_contrib", "stable_baselines3", "torch")
+"""What pages show beside this package; an example is skipped where it is not installed."""
 
 
 def name(page: Path) -> str:
@@ -151,7 +151,7 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
             try:
                 runpy.run_path(str(script))
             except ModuleNotFoundError as error:
-                if error.name not in PEERS:
+                if error.name not in OPTIONAL:
                     raise
                 pytest.skip(f"{error.name} is not installed")
     assert doctest.testfile(str(page), module_relative=False).failed == 0

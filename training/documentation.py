@@ -128,11 +128,16 @@ def agent_table(name: str) -> str:
 
 def agents_table() -> str:
     """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
-    agents = sorted((entry.name, _paragraph(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
     return markdown_table(("agent", "what it is"), _safe((f"`{name}`", about) for name, about in agents))
 
 
-def _paragraph(module: str, name: str) -> str:
+def _opening(text: str | None) -> str:
+    """The first paragraph of a text, on one line."""
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+def _summary(module: str, name: str) -> str:
     """The first paragraph of the docstring of a module's class or function, read from the source."""
     found = find_spec(module)
     if found is None or found.origin is None:
@@ -140,18 +145,25 @@ def _paragraph(module: str, name: str) -> str:
     source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
     kinds = ast.ClassDef | ast.FunctionDef
     [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
-    return " ".join((ast.get_docstring(defined) or "").partition("\n\n")[0].split())
+    return _opening(ast.get_docstring(defined))
 
 
 def commands_table() -> str:
     """What each command does, with an example."""
-    from training.cli import COMMANDS
+    cli, rows = importlib.import_module("training.cli"), []  # by name: it writes these pages itself
+    for group, known in (("", cli.app), ("train ", cli.train)):
+        for command in known.registered_commands:
+            run = command.callback
+            [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
+            name = f"`ddz {group}{command.name or run.__name__.replace('_', '-')}`"
+            rows.append((name, _opening(inspect.getdoc(run)), f"`{example}`"))
+    return markdown_table(("command", "what it does", "for example"), _safe(sorted(rows)))
 
-    rows = []
-    for command, examples in sorted(COMMANDS.items(), key=lambda item: item[0].__name__):
-        name, about = command.__name__.replace("_", "-"), (inspect.getdoc(command) or "").partition("\n\n")[0]
-        rows.append((f"`ddz {name}`", " ".join(about.split()), f"`{examples[0]}`"))
-    return markdown_table(("command", "what it does", "for example"), _safe(rows))
+
+def experiment_table() -> str:
+    """What each experiment repeats or measures."""
+    rows = ((f"`{one.name}`", one.source, _opening(one.about)) for one in load_experiments())
+    return markdown_table(("experiment", "source", "what"), _safe(rows))
 
 
 def config_table(config: type[Any]) -> str:
@@ -189,6 +201,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "options": option_table,
     "agents": agents_table,
     "commands": commands_table,
+    "experiments": experiment_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }

@@ -214,14 +214,15 @@ def test_a_worker_with_other_code_plays_nothing() -> None:
 def test_whatever_shares_work_takes_ray() -> None:
     group: Any = typer.main.get_command(app)
     known = {
-        name: group.commands[name] for name in ("arena", "bench", "benchmark", "exploit", "rate", "record", "solve")
+        name: group.commands[name]
+        for name in ("arena", "bench", "benchmark", "equivalent", "exploit", "rate", "record", "solve", "tendency")
     }
     with click.Context(group) as context:
         reproduce = group.commands["reproduce"]
         known |= {name: reproduce.get_command(context, name) for name in ("iterations", "holdem", "win-rate")}
     options = {name: {text for option in command.params for text in option.opts} for name, command in known.items()}
     share = {name for name, texts in options.items() if "--processes" in texts}
-    assert {"arena", "rate", "record", "iterations"} <= share < set(known)
+    assert {"arena", "equivalent", "rate", "record", "tendency", "iterations"} <= share < set(known)
     assert share == {name for name, texts in options.items() if "--ray" in texts}
 
 

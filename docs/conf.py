@@ -6,6 +6,8 @@ import re
 from importlib.util import find_spec
 from typing import Any
 
+from sphinx.search.en import SearchEnglish
+
 from ddz_env import __version__
 
 project = "ddz-env"
@@ -56,6 +58,17 @@ def _lead_outside(app: Any, page: str, source: list[str]) -> None:
     source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
 
 
+class Search(SearchEnglish):
+    """English, and Chinese by all parts of up to four characters, since there are no blanks between the words."""
+
+    def split(self, input: str) -> list[str]:
+        """The words that the index holds of a text."""
+        runs = re.findall(r"[\u4e00-\u9fff]+", input)
+        parts = {run[at : at + size] for run in runs for size in range(1, 5) for at in range(len(run) - size + 1)}
+        return super().split(input) + sorted(parts)
+
+
 def setup(app: Any) -> None:
-    """Let Sphinx know of it."""
+    """Let Sphinx know of both."""
+    app.add_search_language(Search)
     app.connect("source-read", _lead_outside)

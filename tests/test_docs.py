@@ -17,6 +17,7 @@ from ddz_env.options import Options, Range
 from ddz_env.registry import agent_options
 from training.arena.results import read_results
 from training.documentation import (
+    COMMANDS,
     MODEL_CARD,
     TABLES,
     StaleDocsError,
@@ -48,7 +49,7 @@ def test_generated_tables_are_current(page: Path) -> None:
 
 def test_every_table_stands_in_some_page() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    for table in (*TABLES, *experiment_tables()):
+    for table in (*TABLES, *COMMANDS, *experiment_tables()):
         assert f"<!-- table: {table} -->" in text
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
-import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -132,7 +131,7 @@ def agents_table() -> str:
     return markdown_table(("agent", "what it is"), _safe((f"`{name}`", about) for name, about in agents))
 
 
-def _opening(text: str | None) -> str:
+def opening(text: str | None) -> str:
     """The first paragraph of a text, on one line."""
     return " ".join((text or "").partition("\n\n")[0].split())
 
@@ -145,24 +144,12 @@ def _summary(module: str, name: str) -> str:
     source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
     kinds = ast.ClassDef | ast.FunctionDef
     [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
-    return _opening(ast.get_docstring(defined))
-
-
-def commands_table() -> str:
-    """What each command does, with an example."""
-    cli, rows = importlib.import_module("training.cli"), []  # by name: it writes these pages itself
-    for group, known in (("", cli.app), ("train ", cli.train)):
-        for command in known.registered_commands:
-            run = command.callback
-            [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
-            name = f"`ddz {group}{command.name or run.__name__.replace('_', '-')}`"
-            rows.append((name, _opening(inspect.getdoc(run)), f"`{example}`"))
-    return markdown_table(("command", "what it does", "for example"), _safe(sorted(rows)))
+    return opening(ast.get_docstring(defined))
 
 
 def experiment_table() -> str:
     """What each experiment repeats or measures."""
-    rows = ((f"`{one.name}`", one.source, _opening(one.about)) for one in load_experiments())
+    rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
     return markdown_table(("experiment", "source", "what"), _safe(rows))
 
 
@@ -200,12 +187,14 @@ TABLES: dict[str, Callable[[], str]] = {
     "presets": preset_table,
     "options": option_table,
     "agents": agents_table,
-    "commands": commands_table,
     "experiments": experiment_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }
 """Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
+
+COMMANDS = {"commands": "training.cli.reference:commands_table"}
+"""The table of the command line, of which ``ddz docs`` is a part."""
 
 CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3": "training.sb3.config:Sb3Config"}
 """Tables of the settings of trainings, which need PyTorch."""
@@ -233,6 +222,12 @@ def experiment_tables(results: Path = Path("docs/results")) -> list[str]:
     return [*every, *_PAGES, *integrations.pages(results)]
 
 
+def _named(place: str) -> Any:
+    """What ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
 def block(name: str, results: Path) -> str:
     """A generated block of a page.
 
@@ -245,9 +240,10 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
+    if name in COMMANDS:
+        return str(_named(COMMANDS[name])())
     if name in CONFIGS:
-        module, _, config = CONFIGS[name].partition(":")
-        return config_table(getattr(importlib.import_module(module), config))
+        return config_table(_named(CONFIGS[name]))
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -262,7 +258,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 

@@ -22,7 +22,7 @@ exclude_patterns = ["results"]
 myst_heading_anchors = 4
 
 # The reference: what a module documents, in the order of its source, with the names that are defined there.
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
 
+from tests.web_page import FAILING  # noqa: E402
 from training.web.browser import chromium  # noqa: E402
-from training.web.routes import Server, make_app  # noqa: E402
+from training.web.serving import serving  # noqa: E402
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-FAILING = "tests.test_web:Failing"
 ADVISER = "isuct:iterations=100"
 PHONE = {"width": 390, "height": 800}
 
@@ -32,15 +31,8 @@ PHONE = {"width": 390, "height": 800}
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    bound = socket.create_server(("127.0.0.1", 0))
-    agents = ["rules", "random", ADVISER, FAILING]
-    app = make_app(Server(tmp_path_factory.mktemp("games"), agents, ADVISER), ["localhost"])
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    yield f"http://localhost:{bound.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(10)
+    with serving(tmp_path_factory.mktemp("games"), ["rules", "random", ADVISER, FAILING], ADVISER) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

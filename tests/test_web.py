@@ -210,7 +210,7 @@ def test_what_is_measured_is_what_the_command_offers() -> None:
     from training.bench import web as measured
     from training.cli import web as command
 
-    assert (measured.POLICY, measured.SEARCH) == (command.OFFERED[0], command.ADVISER)
+    assert (command.OFFERED[0], command.ADVISER) == (measured.POLICY, measured.SEARCH)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ search.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import tempfile
 from pathlib import Path

@@ -113,7 +113,14 @@ def test_the_model_card_has_a_head_that_hugging_face_reads() -> None:
     assert (head["license"], head["pipeline_tag"]) == ("mit", "reinforcement-learning")
     results = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
     assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in results.items())
-    for section in ("Model details", "Uses", "Bias, risks and limitations", "Training details", "Evaluation", "Citation"):
+    for section in (
+        "Model details",
+        "Uses",
+        "Bias, risks and limitations",
+        "Training details",
+        "Evaluation",
+        "Citation",
+    ):
         assert f"\n## {section}\n" in text
 
 

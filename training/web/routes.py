@@ -47,7 +47,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from agents.solver.position import open_position
 from agents.solver.puzzles import Puzzle, shipped_puzzles
 from ddz_env import Hand, Move, Rules
 from ddz_env.errors import DouDizhuError
@@ -263,9 +262,7 @@ class Server:
     def _puzzle(self, number: int) -> Record:
         if not 1 <= number <= len(self._puzzles):
             raise RequestError(f"puzzles are numbered from 1 to {len(self._puzzles)}")
-        state = open_position(self._puzzles[number - 1].hands)
-        hands = tuple(state.hand(seat) for seat in range(state.rules.players))
-        return Record(Deal(state.rules, hands=hands, bottom=Hand.parse(""), endgame=True), (PERSON, SOLVER))
+        return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
 class _FailedError(DouDizhuError):

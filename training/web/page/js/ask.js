@@ -42,8 +42,10 @@ export async function askPage(root) {
   const played = () => offered.find(({ name }) => name === rules.value) ?? offered[0];
 
   function roles() {
+    const names = played().roles;
     const chosen = role.value || before.role;
-    role.replaceChildren(...choice("", played().roles.map((name) => [name, word(name)]), chosen).children);
+    role.replaceChildren(...choice("", names.map((name) => [name, word(name)])).children);
+    role.value = names.includes(chosen) ? chosen : names[0];
     bottomField.hidden = bottom.disabled = !played().landlord_cards;
   }
 

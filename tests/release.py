@@ -50,6 +50,7 @@ PROMISES: dict[str, str] = {
     "web": "import tempfile, pathlib; from training.web.routes import Server, make_app; "
     "make_app(Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
     "browser": "import playwright.sync_api, training.web.screenshots",
+    "docs": "import sphinx, myst_parser, furo",
     "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
     "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
     "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, pygame, tensorboard",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -210,7 +211,8 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
 
 def test_what_is_measured_is_what_the_command_offers() -> None:
     from training.bench import web as measured
-    from training.cli import web as command
+
+    command = importlib.import_module("training.cli.web")
 
     assert (command.OFFERED[0], command.ADVISER) == (measured.POLICY, measured.SEARCH)
 

@@ -83,6 +83,18 @@ def test_what_is_compiled_is_told(page: Page) -> None:
     assert page.get("compiling") == {"compiling": False}
 
 
+def test_agents_are_asked_when_the_server_starts(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def answer(agent: str, deal: Deal) -> int:
+        asked.append((agent, deal.endgame))
+        return len(asked)
+
+    monkeypatch.setattr("training.web.routes._answer", answer)
+    page.server.warm()
+    assert asked == [("rules", False), ("rules", False), ("solver", True)]  # one answer of one move is no search
+
+
 def test_agents_alone_are_watched(page: Page) -> None:
     name = page.begin(None, "random")
     start = page.get(f"games/{name}/moves/0")

@@ -66,8 +66,8 @@ SOLVER = "solver"
 RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
-_SEARCHED = 1
-"""A seed whose first decision the default adviser searches."""
+_TRIED = 20
+"""First moves that an agent is asked for when the server starts, until it compares several."""
 _BARE = re.compile("[0-9TJQKABR]+")
 """Cards that do not say which of them are kickers."""
 _THINKING = max(2, os.cpu_count() or 1)
@@ -96,12 +96,10 @@ class Server:
 
         What fails here is told to the person who asks for it.
         """
-        dealt = Deal(Rules(), seed=_SEARCHED)
-        for agent, deal in ((self._agents[0], dealt), (self._adviser, dealt), (SOLVER, self._puzzle(1).deal)):
-            with contextlib.suppress(DouDizhuError):
-                session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=deal.endgame)
-                _thoughts(session, agent, session.seat, open_hands=deal.endgame)
-                session.close()
+        for agent in dict.fromkeys((self._agents[0], self._adviser)):
+            # A search may be sure of a first move without searching.
+            any(_answer(agent, Deal(Rules(), seed)) > 1 for seed in range(_TRIED))
+        _answer(SOLVER, self._puzzle(1).deal)
 
     # --- choices ---
 
@@ -287,6 +285,17 @@ def _roles(rules: Rules) -> list[str]:
         return []
     names = [role.replace("_", " ") for role in ROLES]
     return names if rules.players == len(names) else ["landlord", "peasant"]
+
+
+def _answer(agent: str, deal: Deal) -> int:
+    """How many moves an agent compares at the beginning of a game; 0 if it fails."""
+    with contextlib.suppress(DouDizhuError):
+        session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=deal.endgame)
+        try:
+            return len(_thoughts(session, agent, session.seat, open_hands=deal.endgame)["moves"])
+        finally:
+            session.close()
+    return 0
 
 
 def _is_observable(rules: Rules) -> bool:

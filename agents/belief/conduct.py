@@ -6,10 +6,13 @@ one to an enemy's: who never passes there is no good peasant, and a pass says le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from agents.worlds.story import S_MAIN, S_SEAT
+from ddz_env import Move
+from ddz_env.actions import BID_BASE
 from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_CARDS
@@ -69,21 +72,22 @@ def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, land
 def _tally(moves: np.ndarray, landlord: int, tallies: np.ndarray) -> None:
     trick = np.zeros(3, np.int32)
     for index in range(moves.shape[0]):
-        note_move(tallies, trick, np.int64(moves[index, S_SEAT]), np.int64(moves[index, S_MAIN]), landlord)
+        note_move(tallies, trick, moves[index, 0], moves[index, 1], landlord)
 
 
-def tallies_of(moves: npt.NDArray[np.uint64], landlord: int) -> npt.NDArray[np.int32]:
+def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
     """How each seat of three has played.
 
     Args:
-        moves: Every move of the play, as in :class:`agents.worlds.story.Story`, shape ``[moves, 3]``, uint64.
+        history: Every move of the deal with its seat; bids and answers to doubling are left out.
         landlord: The landlord's seat.
 
     Returns:
         Shape ``[3, len(TALLIES)]``, int32.
     """
     tallies = np.zeros((3, len(TALLIES)), np.int32)
-    _tally(moves, landlord, tallies)
+    moves = [(seat, move.main) for seat, move in history if move.main < BID_BASE]
+    _tally(np.array(moves, np.int64).reshape(-1, 2), landlord, tallies)
     return tallies
 
 

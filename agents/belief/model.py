@@ -13,11 +13,10 @@ from agents.belief.stored import StoredBelief, read_belief
 from agents.neural.compiled_network import new_desk
 from agents.neural.shipped import shipped_belief_path
 from agents.worlds.determinize import WorldPool, uniform
-from agents.worlds.story import InconsistentHistoryError, read_story
 from ddz_env import View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
+from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, MOVES
 from ddz_env.engine.words import U1, add_hand, remove_hand, spread
 from ddz_env.observation import OBSERVATION_WORDS, write_observation
 
@@ -80,15 +79,11 @@ class BeliefModel:
     def _ask(
         self, view: View, draws: npt.NDArray[np.float64], hands: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64] | None:
-        if view.landlord is None or view.rules.players != _PLAYERS:
-            return None
-        try:
-            moves = read_story(view).moves
-        except InconsistentHistoryError:  # a bare row: there is nothing to infer from
-            return None
+        if view.landlord is None or view.rules.players != _PLAYERS or len(view.history) != int(view.row[MOVES]):
+            return None  # the last is a bare row: there is no conduct to go by
         observation = np.empty(OBSERVATION_WORDS, np.uint64)
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), observation)
-        logs, tallies = np.empty(len(hands)), tallies_of(moves, view.landlord)
+        logs, tallies = np.empty(len(hands)), tallies_of(view.history, view.landlord)
         seen = observation.view(np.int8), tallies, view.seat
         need = believe(*seen, self._layers, self._desk, self._head, draws, hands, logs)
         return None if need < 0 else logs

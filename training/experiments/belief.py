@@ -64,7 +64,7 @@ _ROUNDS = 2
 
 FloatArray = npt.NDArray[np.float64]
 _Nats = Annotated[float, ".5f"]
-_Sums = tuple[Annotated[float, ".4g"], ...]
+_Sums = tuple[Annotated[float, "g"], ...]
 """For each bin of predicted probabilities: predictions, their sum, and how many came true."""
 
 
@@ -257,7 +257,7 @@ def calibration(truth: npt.NDArray[np.int64], view: View, known: Particles) -> t
     sums = (
         np.bincount(places, weights, BINS) for weights in (None, chances[asked], (truth[following] > 0)[asked] * 1.0)
     )
-    return tuple(round(float(value), 4) for part in sums for value in part)
+    return tuple(round(float(value), 3) for part in sums for value in part)
 
 
 def gained(results: Sequence[BeliefResult], more: str, less: str = "plain") -> Interval:

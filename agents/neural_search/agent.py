@@ -98,7 +98,7 @@ class SearchOptions(Options):
     batch: Annotated[int, Range(1, 256)] = 16
     root: Literal["halving", "puct", "rollouts"] = "halving"
     candidates: Annotated[int, Range(2)] = 5
-    tau: Annotated[float, Range(0)] = 0.05
+    tau: Annotated[float, Range(0)] = 0.01
     prior_weight: Annotated[float, Range(0)] = 0.3
     exploration: Annotated[float, Range(0)] = 1.0
     temperature: Annotated[float, Range(0.01)] = 1.0

@@ -210,9 +210,13 @@ def watch(
     logs = network.log_probabilities(view, following[None])
     assert logs is not None, "a game of three seats after the auction"
     bits = [-hand / log(2) for hand in (plain_hand(truth, state.seat), float(logs[0]))]
-    numbers = [round(value, 5) for value in (log_probability(truth, plain), *found, *bits, *spent)]
     ranks = int((truth.sum(axis=0) > 0).sum())
-    return BeliefResult(player, game, state.seat, len(state.history), ranks, *numbers, *bins)
+    about = player, game, state.seat, len(state.history), ranks
+    nats = log_probability(truth, plain), *found
+    # As a file holds them, so that a run and its file say the same.
+    plain_nats, particles, drawn, *others = (round(value, 5) for value in (*nats, *bits, *spent))
+    plain_bits, network_bits, particles_ms, network_ms = others
+    return BeliefResult(*about, plain_nats, particles, drawn, plain_bits, network_bits, particles_ms, network_ms, *bins)
 
 
 def as_particles(pool: WorldPool) -> Particles:
@@ -323,7 +327,8 @@ def calibration_table(saved: Saved[BeliefResult]) -> Table:
 
 
 def _bin_sums(results: Sequence[BeliefResult], source: str) -> FloatArray:
-    return np.sum([getattr(result, f"{source}_bins") for result in results], axis=0).reshape(3, BINS)
+    sums: FloatArray = np.sum([getattr(result, f"{source}_bins") for result in results], axis=0).reshape(3, BINS)
+    return sums
 
 
 def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:

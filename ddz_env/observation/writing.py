@@ -62,7 +62,8 @@ _NOWHERE = np.uint64(255)
 @inline_kernel
 def byte_lanes(bits: np.uint64) -> np.uint64:
     """Spread eight bits over eight bytes: byte ``i`` is bit ``i``."""
-    return _LANES[bits]
+    lanes: np.uint64 = _LANES[bits]
+    return lanes
 
 
 @inline_kernel

@@ -214,14 +214,15 @@ def test_a_worker_with_other_code_plays_nothing() -> None:
 def test_whatever_shares_work_takes_ray() -> None:
     group: Any = typer.main.get_command(app)
     known = {
-        name: group.commands[name] for name in ("arena", "bench", "benchmark", "exploit", "rate", "record", "solve")
+        name: group.commands[name]
+        for name in ("arena", "bench", "benchmark", "equivalent", "exploit", "rate", "record", "solve", "tendency")
     }
     with click.Context(group) as context:
         reproduce = group.commands["reproduce"]
         known |= {name: reproduce.get_command(context, name) for name in ("iterations", "holdem", "win-rate")}
     options = {name: {text for option in command.params for text in option.opts} for name, command in known.items()}
     share = {name for name, texts in options.items() if "--processes" in texts}
-    assert {"arena", "rate", "record", "iterations"} <= share < set(known)
+    assert {"arena", "equivalent", "rate", "record", "tendency", "iterations"} <= share < set(known)
     assert share == {name for name, texts in options.items() if "--ray" in texts}
 
 
@@ -267,7 +268,8 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
         with workers(make, 2) as share:
             assert list(share(range(40))) == list(range(0, 80, 2))
             assert sorted(share(range(20), in_order=False)) == list(range(0, 40, 2))
-        assert len([note for note in tmp_path.iterdir() if note.name.startswith("closed")]) == 2
+        # Who takes a dead worker's place may still be starting when the last task is done: it has nothing to release.
+        assert len([note for note in tmp_path.iterdir() if note.name.startswith("closed")]) in (1, 2)
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             list(ordered_map(make, [1, -1, 2], 2))
         with pytest.raises(OtherCodeError, match="told as it is"):

@@ -180,6 +180,7 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
         state = dealt_position([6, 6, 6], rng)
         won = solver.solve(state).landlord_wins
         values = solver.move_values(state)
+        assert values == solver.move_values(state, threads=2)
         assert [move for move, _ in values] == state.legal_moves()
         assert any(value for _, value in values) == won  # the landlord leads
         line = solver.line(state)
@@ -187,6 +188,14 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
             assert state.seat == seat
             state.step(move)
         assert (state.winner == 0) == won
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_that_a_limit_stopped_are_unknown(threads: int) -> None:
+    state = dealt_position([13, 13, 14], np.random.default_rng(3))
+    values = OpenSolver(state.rules, megabytes=1, nodes=2).move_values(state, threads=threads)
+    assert [move for move, _ in values] == state.legal_moves()
+    assert None in [value for _, value in values]
 
 
 def test_the_example_of_the_manual() -> None:

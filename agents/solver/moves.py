@@ -277,15 +277,20 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
 
 
 @pure_kernel
+def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The target code of a move of which the engine itself must say how DouZero reads it."""
+    row[at.SEAT] = U0
+    row[at.HANDS] = ~U0
+    play_lightly(row, main, kickers, rules)
+    return code_of_target(row[at.TARGET], row[at.KEY], rules)
+
+
+@inline_kernel
 def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
     """The target code once a move, not a pass, lies on the table."""
     segment = MAIN_SEGMENT[main]
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
-        row = moves.row  # the engine itself reads the cards as DouZero does
-        row[at.SEAT] = U0
-        row[at.HANDS] = ~U0
-        play_lightly(row, main, kickers, rules)
-        return code_of_target(row[at.TARGET], row[at.KEY], rules)
+        return _read_by_engine(moves.row, main, kickers, rules)
     return code_of_target(main, main - SEGMENT_BASE[segment], rules)
 
 

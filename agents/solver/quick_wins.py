@@ -32,7 +32,7 @@ from agents.solver.moves import (
 )
 from agents.solver.tricks import stands
 from agents.solver.turns import turns
-from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.engine.legal import bombs_in, holds_rocket
 from ddz_env.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
 from ddz_env.engine.words import FOUR_PLANES, JOKERS, PLANE, U0, U1, U4, U15, lowest, popcount, remove
@@ -52,7 +52,7 @@ def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules
     return np.int64(-1) if stands(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
-@pure_kernel
+@part_kernel
 def runs_out(
     search: Search, top: int, hands: np.ndarray, owner: int, spent: int, technique: Technique, rules: np.ndarray
 ) -> bool:
@@ -194,7 +194,7 @@ def _answers(
     return quick_win(search, top, after, owner, np.int64(1), technique, rules)
 
 
-@pure_kernel
+@part_kernel
 def _highest_answer(
     search: Search, ply: int, top: int, code: np.uint64, technique: Technique, rules: np.ndarray
 ) -> int:
@@ -220,7 +220,7 @@ def _highest_answer(
     return best
 
 
-@pure_kernel
+@part_kernel
 def _trump_answers(search: Search, ply: int, top: int, technique: Technique, rules: np.ndarray) -> bool:
     """Whether a bomb or the rocket of an opponent wins at once."""
     hands, seat = search.hands[ply], search.frames[ply, F_SEAT]
@@ -242,7 +242,7 @@ def _trump_answers(search: Search, ply: int, top: int, technique: Technique, rul
     return False
 
 
-@pure_kernel
+@part_kernel
 def threatened(
     search: Search,
     ply: int,

@@ -67,7 +67,7 @@ def _close_up(
     return a, b, c, start
 
 
-@pure_kernel
+@inline_kernel
 def place(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> None:
     """Write a node's two hashes.  Positions that differ only in ranks that nothing separates have the same.
 

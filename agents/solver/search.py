@@ -40,7 +40,7 @@ from agents.solver.table import ABSENT, look_up, store
 from agents.solver.tricks import ends, explodes, plays_after, settle
 from agents.solver.turns import turns
 from ddz_env.engine import layout as at
-from ddz_env.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
 from ddz_env.engine.words import BYTE, U0, popcount
 from ddz_env.rules import R_PLAYERS
@@ -49,7 +49,7 @@ KNOWN = 4
 """Marks a value that stood in the table."""
 
 
-@inline_kernel
+@part_kernel
 def _sort_in(moves: Moves, place: int, end: int) -> None:
     """Bring the best of the remaining moves to a place."""
     best = place
@@ -63,7 +63,7 @@ def _sort_in(moves: Moves, place: int, end: int) -> None:
         moves.mains[place], moves.kickers[place], moves.rests[place], moves.scores[place] = main, kickers, rest, score
 
 
-@pure_kernel
+@inline_kernel
 def child_of(search: Search, ply: int, index: int, technique: Technique, rules: np.ndarray) -> int:
     """Make a move: its value if the game is over, else -1 with the child on the stack."""
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
@@ -107,14 +107,16 @@ def _look_ahead(search: Search, ply: int, index: int, technique: Technique, rule
         value = look_up(search.table, technique.ways, search.codes[ply + 1, C_BUCKET], search.codes[ply + 1, C_NAME])
     if leads:
         if value < 0 and technique.runs == 2 and technique.goal == ANY_WIN:
-            if quick_win(search, search.frames[ply, F_END], search.hands[ply + 1], acting, 0, technique, rules):
+            if quick_win(
+                search, search.frames[ply, F_END], search.hands[ply + 1], acting, np.int64(0), technique, rules
+            ):
                 value = np.int64(1 if acting == technique.landlord else 0)
         keeps = (acting == technique.landlord) == landlord
         moves.scores[index] += technique.lead_points if keeps else -technique.lead_points
     return value
 
 
-@inline_kernel
+@part_kernel
 def _keep(moves: Moves, index: int, place: int) -> None:
     """Move a move down to a place."""
     if index != place:
@@ -122,7 +124,7 @@ def _keep(moves: Moves, index: int, place: int) -> None:
         moves.rests[place], moves.scores[place] = moves.rests[index], moves.scores[index]
 
 
-@inline_kernel
+@part_kernel
 def _wins_at_once(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> bool:
     """Whether one of the node's moves ends the game as its mover wants."""
     frame, moves = search.frames[ply], search.moves
@@ -136,7 +138,7 @@ def _wins_at_once(search: Search, ply: int, technique: Technique, rules: np.ndar
     return False
 
 
-@pure_kernel
+@part_kernel
 def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
     frame, moves = search.frames[ply], search.moves
@@ -163,7 +165,7 @@ def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> 
     return -1 if kept > frame[F_FIRST] else 1 - wins
 
 
-@pure_kernel
+@part_kernel
 def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> None:
     """Score the node's moves, the most promising highest."""
     frame, moves = search.frames[ply], search.moves
@@ -189,7 +191,7 @@ def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) ->
         moves.scores[index] += score
 
 
-@pure_kernel
+@part_kernel
 def _enter(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
     """Open a node: its value if it is known at once, else -1 with its moves on the stack; -2 if the stack is full."""
     frame, control, moves = search.frames[ply], search.control, search.moves
@@ -207,7 +209,7 @@ def _enter(search: Search, ply: int, technique: Technique, rules: np.ndarray) ->
     first = frame[F_FIRST]
     if code == LEAD:
         if technique.runs > 0 and technique.goal == ANY_WIN:
-            if quick_win(search, first, search.hands[ply], seat, 0, technique, rules):
+            if quick_win(search, first, search.hands[ply], seat, np.int64(0), technique, rules):
                 return wins
         end = lead_moves(moves, first, search.hands[ply, seat], rules)
     else:
@@ -269,11 +271,12 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
     stop = control[NODES] + budget
     ply = control[PLY]
     value = np.int64(-1)
-    if control[STATUS] == FRESH:
-        ply = np.int64(0)
-        value = _enter(search, ply, technique, rules)
-        control[STATUS] = RUNNING
+    entering = control[STATUS] == FRESH
+    control[STATUS] = RUNNING
     while True:
+        if entering:  # the one place that opens nodes: it is compiled into this loop
+            value = _enter(search, ply, technique, rules)
+            entering = False
         if value == -2:
             control[STATUS] = NO_ROOM
             return NO_ROOM
@@ -319,4 +322,4 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
             value = np.int64(-1)
             continue
         ply += 1
-        value = _enter(search, ply, technique, rules)
+        entering = True

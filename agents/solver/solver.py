@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,9 +117,13 @@ class OpenSolver:
         return self.solve_row(state.row, goal, seconds)
 
     def solve_row(
-        self, row: npt.NDArray[np.uint64], goal: int = int(ANY_WIN), seconds: float | None = None
+        self,
+        row: npt.NDArray[np.uint64],
+        goal: int = int(ANY_WIN),
+        seconds: float | None = None,
+        halted: threading.Event | None = None,
     ) -> Solution:
-        """The same for a row of the engine, unchecked; a finished game takes no search."""
+        """The same for a row of the engine, unchecked; a finished game takes no search.  ``halted`` interrupts it."""
         if int(row[at.STAGE]) == at.STAGE_OVER:
             return Solution(int(row[at.WINNER]) == int(row[at.LANDLORD]) + 1, "", 0, 0.0)
         technique = self.options.technique(int(row[at.LANDLORD]), goal, spring=self.rules.spring)
@@ -137,6 +143,8 @@ class OpenSolver:
             reason = ""
             if status == NO_ROOM:
                 reason = "memory"
+            elif halted is not None and halted.is_set():
+                reason = "interrupted"
             elif nodes is not None and int(control[NODES]) >= nodes:
                 reason = "nodes"
             elif limits and taken >= min(limits):
@@ -144,12 +152,15 @@ class OpenSolver:
             if reason:
                 return Solution(None, reason, int(control[NODES]), taken)
 
-    def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
-        """Every legal move and whether it wins for its mover; None where a limit came first.
+    def move_values(
+        self, state: State, seconds: float | None = None, threads: int = 1
+    ) -> list[tuple[Move, bool | None]]:
+        """Every legal move and whether it wins for its mover; None where a limit or Ctrl-C came first.
 
         Args:
             state: A position between two moves.
             seconds: Time for all of them together.
+            threads: Moves that are searched at the same time, each with a table of its own.
 
         Raises:
             UnsolvablePositionError: If it is no such position.
@@ -157,14 +168,31 @@ class OpenSolver:
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
         stop = None if seconds is None else time.perf_counter() + seconds
-        values: list[tuple[Move, bool | None]] = []
-        for move in whole_moves(state.row, self._words):
-            after = state.copy()
+        solvers = [self, *(OpenSolver(self.rules, self.options) for _ in range(threads - 1))]
+        free, halted = list(solvers), threading.Event()
+
+        def value(move: Move) -> bool | None:
+            if halted.is_set():
+                return None
+            after, solver = state.copy(), free.pop()
             after.step(move)
             left = None if stop is None else max(1e-6, stop - time.perf_counter())
-            won = self.solve_row(after.row, seconds=left).landlord_wins
-            values.append((move, None if won is None else won == landlord))
-        return values
+            found = solver.solve_row(after.row, seconds=left, halted=halted)
+            free.append(solver)
+            if found.reason == "interrupted":
+                halted.set()
+            return None if found.landlord_wins is None else found.landlord_wins == landlord
+
+        moves = whole_moves(state.row, self._words)
+        if threads == 1:
+            return [(move, value(move)) for move in moves]
+        with ThreadPoolExecutor(threads) as pool:
+            values = [pool.submit(value, move) for move in moves]
+            try:
+                wait(values)
+            except KeyboardInterrupt:  # comes to the main thread alone
+                halted.set()
+        return [(move, found.result()) for move, found in zip(moves, values, strict=True)]
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
         """Moves to the end of the game: the winner's that win, and the first of the loser's that are no pass.

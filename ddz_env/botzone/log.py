@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ddz_env import Move, State, View
@@ -140,6 +141,22 @@ class BotzoneLog:
         deal = {"allocation": self.deal.allocation, "publiccard": self.deal.publiccard}
         first = self.outputs[0].get("initdata", deal)
         return [judge(self.game, self.entries[:place], first) for place in range(0, len(self.entries), 2)]
+
+
+def read_logs(path: Path) -> list[BotzoneLog]:
+    """The matches of a file, which holds one, or one a line.
+
+    Raises:
+        BotzoneLogError: If it cannot be read or holds something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BotzoneLogError(f"{path} cannot be read: {error}") from error
+    try:
+        return [read_log(text)]
+    except BotzoneLogError:
+        return [read_log(line) for line in text.splitlines() if line.strip()]
 
 
 def read_log(text: str) -> BotzoneLog:

@@ -69,9 +69,10 @@ def botzone_log(
     ] = None,
 ) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move."""
-    from training.data.botzone_logs import keep_matches, read_matches
+    from ddz_env.botzone.log import read_logs
+    from training.data.botzone_logs import keep_matches
 
-    matches = read_matches(log)
+    matches = read_logs(log)
     if out is None:
         for each in matches:
             console().print(each.record(), markup=False, soft_wrap=True)

@@ -9,6 +9,7 @@ import typer
 from training.cli.console import counting_bar
 from training.cli.experiment import OtherCode, Out, show
 from training.cli.help import RULES
+from training.cli.options import OnRay
 
 if TYPE_CHECKING:
     from training.equivalent.playing import Ladder
@@ -43,6 +44,7 @@ def equivalent(
     most: Annotated[int, typer.Option(min=1, help="The most iterations that are tried.")] = 1_000_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    ray: OnRay = False,
     out: Out = None,
     allow_other_code: OtherCode = False,
 ) -> None:

@@ -97,7 +97,7 @@ def read_game(file: Path) -> Record:
         RecordError: If it is neither.
         BotzoneLogError: If it is a log whose game cannot be played.
     """
-    from ddz_env.botzone.log import read_log
+    from ddz_env.botzone.log import read_logs
     from ddz_env.session import Deal, Record, RecordError
 
     try:
@@ -106,7 +106,7 @@ def read_game(file: Path) -> Record:
         raise RecordError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if text.lstrip()[:1] not in ("{", "["):
         return Record.load(file)
-    log = read_log(text.splitlines()[0] if text.lstrip().startswith("{") else text)
+    log = read_logs(file)[0]
     start = log.deal.state(log.game)
     _, decisions = log.replay()
     hands = [start.hand(seat) for seat in range(3)]

@@ -49,6 +49,7 @@ def solve(
     nodes: Annotated[int | None, typer.Option(min=1, help="Stop a search after so many positions.")] = None,
     seconds: Annotated[float | None, typer.Option(min=0.001, help="Stop a position after so many seconds.")] = None,
     megabytes: Annotated[float, typer.Option(min=0.01, max=65536, help="Size of the transposition table.")] = 64,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="Moves of --all searched at the same time.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a position.")] = False,
 ) -> None:
     """Say who wins with all hands known, and by which line."""
@@ -73,7 +74,7 @@ def solve(
             solvers[state.rules] = OpenSolver(state.rules, nodes=nodes, megabytes=megabytes)
         solver = solvers[state.rules]
         solution = solver.solve(state, seconds=seconds)
-        found = _answer(solver, state, solution, every, stake, seconds)
+        found = _answer(solver, state, solution, threads if every else 0, stake, seconds)
         if as_json:
             typer.echo(json.dumps(found, ensure_ascii=False))
         else:
@@ -148,9 +149,9 @@ def _lines(file: Path | None) -> list[str]:
 
 
 def _answer(
-    solver: OpenSolver, state: State, solution: Solution, every: bool, stake: bool, seconds: float | None
+    solver: OpenSolver, state: State, solution: Solution, threads: int, stake: bool, seconds: float | None
 ) -> dict[str, Any]:
-    """What is printed, as JSON has it."""
+    """What is printed, as JSON has it; the value of every move if there are threads for them."""
     line = solver.line(state, seconds) if solution.landlord_wins is not None else []
     found: dict[str, Any] = {
         "winner": _winner(state, solution.landlord_wins),
@@ -161,8 +162,8 @@ def _answer(
     }
     if solution.reason:
         found["reason"] = solution.reason
-    if every:
-        found["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds)}
+    if threads:
+        found["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds, threads)}
     if stake:
         found["stake"] = solver.stake(state, seconds)
     return found

@@ -9,6 +9,7 @@ import typer
 
 from training.cli.experiment import OtherCode, show, with_bar
 from training.cli.help import RULES
+from training.cli.options import OnRay
 from training.cli.outputs import results_file
 
 
@@ -22,6 +23,7 @@ def tendency(
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals and agents.")] = 0,
     processes: Annotated[int, typer.Option(min=1, help="Worker processes; the results do not depend on them.")] = 2,
+    ray: OnRay = False,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ddz_env import __version__
 from ddz_env.botzone.games import SEATS, BotzoneGame
-from ddz_env.botzone.log import BotzoneLog, BotzoneLogError, read_log
+from ddz_env.botzone.log import BotzoneLog
 from training.arena.results import ResultStore
 from training.arena.rules_settings import rules_settings
 from training.data.dataset import DataSet, write_data_set
@@ -17,22 +17,6 @@ from training.data.table import check_tables
 
 AGENTS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
 """Who played: a log does not tell the bots' names."""
-
-
-def read_matches(path: Path) -> list[BotzoneLog]:
-    """The matches of a file, which holds one, or one a line.
-
-    Raises:
-        BotzoneLogError: If it cannot be read or holds something else.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BotzoneLogError(f"{path} cannot be read: {error}") from error
-    try:
-        return [read_log(text)]
-    except BotzoneLogError:
-        return [read_log(line) for line in text.splitlines() if line.strip()]
 
 
 def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:

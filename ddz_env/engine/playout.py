@@ -10,6 +10,7 @@ from ddz_env.engine.kickers import body_of, kicker_options
 from ddz_env.engine.layout import (
     HANDS,
     KEY,
+    NO_GAME,
     ROW_WORDS,
     SEAT,
     STAGE,
@@ -84,7 +85,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
         rules: The rules array.
 
     Returns:
-        The number of decisions, and wins by seat, shape ``[3]``.
+        The number of decisions, and wins by seat, shape ``[3]``; nobody wins where all declined.
     """
     row = np.empty(ROW_WORDS, np.uint64)
     mask = np.empty(MASK_WORDS, np.uint64)
@@ -97,5 +98,6 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
             action, state = random_action(row, rules, mask, state)
             apply_action(row, action, rules)
             decisions += 1
-        wins[np.int64(row[WINNER]) - 1] += 1
+        if row[WINNER] != NO_GAME:
+            wins[np.int64(row[WINNER]) - 1] += 1
     return decisions, wins

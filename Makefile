@@ -2,7 +2,7 @@
 #
 #   PYTHON   the interpreter that .venv is made from            (default: python3)
 #   JOBS     worker processes of the test run                   (default: 2)
-#   ARGS     passed on by test, test-long, test-integrations, sabotage, demo and bench (default: none)
+#   ARGS     passed on by test, test-long, test-integrations, sabotage, demo, bench and release-check (default: none)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -14,14 +14,14 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
 
 # What is installed, each with a stamp: `make demo` learns and draws; the rest needs everything.
-EXTRAS := dev,data,onnx,peers,plot,render,train,web
+EXTRAS := dev,data,notebooks,onnx,peers,plot,render,train,web
 SHOW := plot,train
 DEMO := $(VENV)/.demo-installed
 FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-long test-integrations sabotage bench docs site lint format dist clean screenshots
+.PHONY: help setup demo test check test-long test-integrations sabotage bench docs site lint format dist release-check clean screenshots notebooks
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,9 @@ screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images 
 	@$(PIP_INSTALL) --editable ".[browser]"
 	$(BIN)/python -m training.web.screenshots
 
+notebooks: $(FULL)  ## run the notebooks and keep what they print
+	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
+
 docs: $(FULL)  ## write the generated tables of docs/ anew
 	$(BIN)/ddz docs
 
@@ -70,6 +73,9 @@ format: $(FULL)  ## let ruff repair and format the code
 
 dist: $(FULL)  ## build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
+
+release-check: $(FULL)  ## both archives in clean environments: every Python at hand, every extra (half an hour)
+	$(BIN)/python -m tests.release $(ARGS)
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache

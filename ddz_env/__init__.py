@@ -12,7 +12,7 @@ from ddz_env.rules import PRESETS, Rules
 from ddz_env.state import State
 from ddz_env.view import View
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["PRESETS", "Hand", "Move", "Rules", "State", "View", "__version__"]
 

@@ -22,7 +22,7 @@ exclude_patterns = ["results"]
 myst_heading_anchors = 4
 
 # The reference: what a module documents, in the order of its source, with the names that are defined there.
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -48,13 +48,13 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 
-_OUTSIDE = re.compile(r"\]\((?=(?:\.\./)+(?:agents|results)/)")
+_OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results)/[^)#]*)(?:#[^)]*)?\)")
 _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 
 
 def _lead_outside(app: Any, page: str, source: list[str]) -> None:
     """Links to files that are no pages, which a code host shows, become downloads, or the page that includes them."""
-    text = _OUTSIDE.sub("](path:", source[0])
+    text = _OUTSIDE.sub(r"](path:\1)", source[0])
     source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
 
 

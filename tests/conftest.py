@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 # Before anything imports pygame: draw without a display.
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -13,6 +16,9 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.web_page import Page
 
 # derandomize: the same examples in every run; no deadline: the first call of a kernel compiles it.
 settings.register_profile("ddz", derandomize=True, deadline=None)
@@ -28,6 +34,23 @@ def _games_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DDZ_GAMES_DIR", str(tmp_path_factory.mktemp("games")))
         yield
+
+
+@pytest.fixture(scope="session")
+def installed() -> Callable[[], Any]:
+    """The entry points of all installed agents, looked for once: that takes longer than a request."""
+    from ddz_env import registry
+
+    return functools.cache(registry._entry_points)
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[], Any]) -> Page:
+    """A page that talks to ``ddz web``."""
+    from tests.web_page import Page
+
+    monkeypatch.setattr("ddz_env.registry._entry_points", installed)
+    return Page(tmp_path / "games")
 
 
 _TOPICS = {

@@ -254,7 +254,9 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
     card = (tmp_path / "games" / CARD).read_text(encoding="utf-8")
     assert "| `rules` | 6 | " in card
     yaml = pytest.importorskip("yaml")
-    assert yaml.safe_load(card.split("---")[1])["configs"][0]["data_files"][0]["path"] == "decisions/*.parquet"
+    front = yaml.safe_load(card.split("---")[1])
+    assert front["configs"][0]["data_files"][0]["path"] == "decisions/*.parquet"
+    assert front["size_categories"] == ["n<1K"]
 
 
 @needs_tables

@@ -118,6 +118,24 @@ def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
     assert f"{told} (critic)" in (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
 
 
+def test_the_model_card_has_a_head_that_hugging_face_reads() -> None:
+    yaml = pytest.importorskip("yaml")
+    text = (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert (head["license"], head["pipeline_tag"]) == ("mit", "reinforcement-learning")
+    results = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
+    assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in results.items())
+    for section in (
+        "Model details",
+        "Uses",
+        "Bias, risks and limitations",
+        "Training details",
+        "Evaluation",
+        "Citation",
+    ):
+        assert f"\n## {section}\n" in text
+
+
 def test_the_strength_in_the_docs_is_that_of_the_weights_that_ship() -> None:
     results = REPOSITORY / "docs" / "results" / "policy_strength.csv"
     if results.exists():

@@ -292,6 +292,7 @@ def test_cards_that_are_given_read_back_too() -> None:
 
 
 GOOD = str(Record(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
+OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord cards: 359\n"
 
 
 @pytest.mark.parametrize(
@@ -308,6 +309,11 @@ GOOD = str(Record(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
         (GOOD + "1 3\n", "line 12: 3 is not legal"),
         (GOOD + "pass\n", "line 12: a move is a seat and its move"),
         (GOOD + "1 zebra\n", "line 12: cannot read 'Z'"),
+        (GOOD.replace("seed: 7", f"seed: {'9' * 5000}"), "seed is a whole number below 2**64"),
+        (GOOD.replace("seed: 7", "seed: ٣"), "seed is a whole number below 2**64"),
+        (GOOD + "9" * 5000 + " 3\n", "line 12: a move is a seat and its move"),
+        ("Dou Dizhu game 1\ncards: given\n", "of 3 hands all are known, or one"),
+        (OBSERVED + "7 3\n", "move 1, 3 of seat 7: there is no such seat"),
     ],
 )
 def test_what_is_no_record_is_refused_with_its_line(text: str, message: str) -> None:
@@ -315,6 +321,21 @@ def test_what_is_no_record_is_refused_with_its_line(text: str, message: str) -> 
     with pytest.raises(RecordError) as refused:
         Record.parse(text)
     assert message in str(refused.value)
+
+
+def test_whatever_is_changed_in_a_record_it_is_read_or_refused_by_name() -> None:
+    rng = np.random.default_rng(0)
+    pieces = ("9" * 30, ":", "?", "\n", "seat 1: 3\n", "endgame: yes\n", "2 pass\n", "bid 3", "-1", "")
+    refused = 0
+    for text in (GOOD, OBSERVED + "0 3\n1 4\n"):
+        for _ in range(100):
+            start = int(rng.integers(len("Dou Dizhu game 1\n"), len(text)))
+            end = start + int(rng.integers(0, 12))
+            try:
+                Record.parse(text[:start] + pieces[int(rng.integers(len(pieces)))] + text[end:])
+            except RecordError:
+                refused += 1
+    assert refused > 100
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:

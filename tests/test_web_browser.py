@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +18,12 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
 
+from tests.web_page import FAILING  # noqa: E402
 from training.web.browser import chromium  # noqa: E402
-from training.web.routes import Server, make_app  # noqa: E402
+from training.web.serving import serving  # noqa: E402
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-FAILING = "tests.test_web:Failing"
 ADVISER = "isuct:iterations=100"
 PHONE = {"width": 390, "height": 800}
 
@@ -32,15 +31,8 @@ PHONE = {"width": 390, "height": 800}
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    bound = socket.create_server(("127.0.0.1", 0))
-    agents = ["rules", "random", ADVISER, FAILING]
-    app = make_app(Server(tmp_path_factory.mktemp("games"), agents, ADVISER), ["localhost"])
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    yield f"http://localhost:{bound.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(10)
+    with serving(tmp_path_factory.mktemp("games"), ["rules", "random", ADVISER, FAILING], ADVISER) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +183,26 @@ def test_a_question(person: Person) -> None:
     assert "line 1" in page.inner_text("#notice")
 
 
+def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
+    person.visit("#/ask")
+    page = person.page
+    page.select_option("#rules", "mini")
+    assert page.is_hidden("#bottom")
+    page.select_option("#role", "peasant")
+    page.click("#own")
+    for rank in "3334566":
+        page.click(f".ranks button:text-is('{rank}')")
+    page.click(".ranks button:text-is('Delete')")
+    page.click(".ranks button:text-is('B')")
+    assert page.input_value("#own") == "333456B"
+    assert len(page.query_selector_all(".panel .cards .card")) == 7
+    page.click("#moves")
+    page.click(".ranks button:text-is('4')")
+    page.select_option("#agent", "rules")
+    page.click("#question")
+    page.wait_for_selector(".thoughts .entry")
+
+
 def test_a_puzzle(person: Person) -> None:
     person.visit("#/puzzle")
     person.page.click(".controls button >> nth=0")
@@ -273,6 +285,17 @@ def test_keys_alone_play_a_game(person: Person) -> None:
     page.wait_for_selector("#play")
 
 
+def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None:
+    page = person.page
+    page.route("**/api/compiling", lambda route: route.fulfill(json={"compiling": True}))
+    page.route("**/hint", lambda route: page.wait_for_selector("#compiling:not(:empty)") and route.continue_())
+    person.deal("0")
+    page.click("#hint")
+    page.wait_for_selector("#compiling:has-text('the first time only')")
+    page.wait_for_selector(".page[aria-busy=false] .thoughts")
+    assert not page.inner_text("#compiling")
+
+
 def test_the_focus_stays_with_the_hand(person: Person) -> None:
     person.deal("0")
     page = person.page
@@ -351,6 +374,13 @@ def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:
         page.click("#save")
     assert "your hand" in Path(seen.value.path()).read_text()
     assert "server keeps" in page.inner_text("#notice")
+    running, address = tmp_path / "running.txt", page.url
+    seen.value.save_as(running)
+    person.visit("#/open")
+    page.set_input_files("#file", running)
+    page.click("#load")
+    page.wait_for_selector(".hand button")
+    assert page.url == address
     person.play_to_the_end()
     with page.expect_download() as whole:
         page.click("#save")

@@ -46,7 +46,8 @@ from training.experiments import training_curves
 from training.experiments.registry import load_experiments
 from training.markdown import markdown_table
 
-_BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
+"""In the head of a model card, which is YAML, the markers stand behind ``# ``."""
 
 
 class StaleDocsError(DouDizhuError):

@@ -18,8 +18,11 @@ from agents.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.engine.layout import HANDS
 from ddz_env.engine.step import play_move
+from ddz_env.session import Deal
 
 SHIPPED = Path(__file__).with_name("puzzles.txt")
+OPEN = "standard,players=2,open_hands=true"
+"""The rules of a puzzle that is played."""
 _LEAST_MOVES = 6
 """Legal first moves of a puzzle at least."""
 
@@ -40,6 +43,11 @@ class Puzzle:
 
     def __str__(self) -> str:
         return f"{self.hands} | {self.move} | {self.grade}"
+
+    def deal(self) -> Deal:
+        """The cards of a game that begins here: with open hands, so that the solver may play and give hints."""
+        hands = tuple(Hand.parse(part) for part in self.hands.split("/"))
+        return Deal(Rules.preset(OPEN), hands=hands, bottom=Hand.parse(""), endgame=True)
 
     @classmethod
     def parse(cls, line: str) -> Puzzle:

@@ -168,7 +168,9 @@ class Deal:
         if self.bottom is None:
             raise SessionError("the landlord cards have been turned up: tell them before the next move")
         needed = [list(_NOTHING) for _ in range(self.rules.players)]
-        for seat, move in moves:
+        for number, (seat, move) in enumerate(moves, 1):
+            if not 0 <= seat < len(needed):
+                raise IllegalMoveError(f"move {number}, {move} of seat {seat}: there is no such seat")
             needed[seat] = [a + b for a, b in zip(needed[seat], move.cards.counts, strict=True)]
         needed[landlord] = [max(0, a - b) for a, b in zip(needed[landlord], self.bottom.counts, strict=True)]
         try:

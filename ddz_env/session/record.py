@@ -22,6 +22,7 @@ its hands are compared with those written down, so that a record replays exactly
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ PERSON = "person"
 _FIRST = "Dou Dizhu game 1"
 _UNKNOWN = "?"
 _MOST_CHARACTERS = 1_000_000
+_WHOLE = re.compile("[0-9]{1,20}")
+"""As many digits as a seed may have: Python refuses to read thousands."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,8 @@ def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
 
 
 def _number(name: str, text: str) -> int:
-    if not text.isdecimal():
-        raise RecordError(f"{name} is a whole number, not {shown(text)}")
+    if not _WHOLE.fullmatch(text):
+        raise RecordError(f"{name} is a whole number below 2**64, not {shown(text)}")
     return int(text)
 
 
@@ -180,7 +183,7 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
     for number, line in lines:
         seat, _, text = line.partition(" ")
         try:
-            if not seat.isdecimal():
+            if not _WHOLE.fullmatch(seat):
                 raise RecordError(f"a move is a seat and its move, as '0 34567', not {shown(line)}")
             moves.append((int(seat), Move.parse(text, deal.rules)))
             if deal.observer is None:

@@ -56,7 +56,7 @@ def target_text(target: float | None, unit: str, *, is_peer: bool) -> str:
     """
     if not target:
         return ""
-    return f"≥ {target:g} ×" if is_peer else f"{'≤' if unit in ('s', 'MB') else '≥'} {short_number(target)}"
+    return f"≥ {target:g} ×" if is_peer else f"{'≤' if unit in ('s', 'ms', 'kB', 'MB') else '≥'} {short_number(target)}"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from training.markdown import markdown_table
 
 FILE = "speeds.json"
 DOUZERO_FILE = "douzero_speed.json"
+WEB_FILE = "web_speed.json"
 
 
 def _read(results: Path, file: str = FILE) -> tuple[dict[str, Any], list[Measurement]]:
@@ -50,6 +51,22 @@ def _douzero(results: Path) -> str:
         if row.median
     ]
     table = markdown_table(("contender", "ms a decision", "ours ÷ peer"), lines)
+    return "\n\n".join([table, *machine_lines(machine), f"Load at the start: {machine['load']}."])
+
+
+def _web(results: Path) -> str:
+    """What a person at the page waits for, beside the targets."""
+    machine, measured = _read(results, WEB_FILE)
+    lines = [
+        (
+            row.name,
+            f"{short_number(row.median)} {row.unit}" if row.median is not None else row.note,
+            f"{short_number(min(row.values))}–{short_number(max(row.values))}" if row.values else "",
+            f"{target_text(row.target, row.unit, is_peer=False)} {row.unit}",
+        )
+        for row in measured
+    ]
+    table = markdown_table(("what", "median", "range", "target"), lines)
     return "\n\n".join([table, *machine_lines(machine), f"Load at the start: {machine['load']}."])
 
 
@@ -91,5 +108,6 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "speed-ratios": _beside_peers,
     "speed-targets": _targets,
     "douzero-speed": _douzero,
+    "web-speed": _web,
 }
 """Generated blocks by name."""

@@ -31,6 +31,7 @@ _EXTRAS = {
     "douzero": "peers",
     "starlette": "web",
     "uvicorn": "web",
+    "playwright": "browser",
 }
 """The extra that installs an optional package."""
 

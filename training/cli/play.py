@@ -87,16 +87,13 @@ def _puzzle(board: Board, number: int) -> Record:
     """An endgame puzzle as a game with open hands."""
     from agents.solver.position import InvalidPositionError
     from agents.solver.puzzles import shipped_puzzles
-    from ddz_env import Hand, Rules
-    from ddz_env.session import PERSON, Deal, Record
+    from ddz_env.session import PERSON, Record
 
     known = shipped_puzzles()
     if number > len(known):
         raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
     board.line("puzzle", "bold", number=number)
-    hands = tuple(Hand.parse(part) for part in known[number - 1].hands.split("/"))
-    rules = Rules.preset("standard,players=2,open_hands=true")
-    return Record(Deal(rules, hands=hands, bottom=Hand.parse(""), endgame=True), (PERSON, _PUZZLE_OPPONENT))
+    return Record(known[number - 1].deal(), (PERSON, _PUZZLE_OPPONENT))
 
 
 def _own_seat(rules: Rules, seat: int | None, role: str | None) -> int:

@@ -61,10 +61,11 @@ def web(
         raise WebOptionError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
     number = bound.getsockname()[1]
     hosts = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host, *(known_as or ())}
-    app = make_app(Server(folder or _own_folder(), offered, adviser), sorted(hosts))
+    server = Server(folder or _own_folder(), offered, adviser)
+    app = make_app(server, sorted(hosts))
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{number}/"
     console().print(f"{address}  (Ctrl-C ends; games are kept)", markup=False)
-    threading.Thread(target=_warm, args=(offered[0], adviser), daemon=True).start()
+    threading.Thread(target=server.warm, daemon=True).start()
     if open_page:
         webbrowser.open(address)
     _serve(uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)), bound)
@@ -90,14 +91,3 @@ def _own_folder() -> Path:
 
     data = os.environ.get("XDG_DATA_HOME")
     return (Path(data) if data else Path.home() / ".local" / "share") / "ddz-env" / "games"
-
-
-def _warm(*agents: str) -> None:
-    """Let agents play a move, so that they are compiled before the first player waits."""
-    from ddz_env import Rules
-    from ddz_env.session import PERSON, Deal, Record, Session
-
-    for agent in agents:
-        session = Session(Record(Deal(Rules(), seed=1), (PERSON,) * 3))
-        session.hint(agent)
-        session.close()

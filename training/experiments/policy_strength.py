@@ -241,6 +241,21 @@ def _rates(folder: Path) -> str:
     return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
 
 
+def _model_index(folder: Path) -> str:
+    """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
+    saved = read_saved(StrengthResult, folder / "policy_strength.csv")
+    opponents = dict.fromkeys(result.opponent for result in saved.results if result.agent == POLICY)
+    lines = ["model-index:", "- name: ddz-env policy", "  results:"]
+    for opponent in opponents:
+        own = [result for result in saved.results if (result.agent, result.opponent) == (POLICY, opponent)]
+        lines += [
+            "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
+            f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",
+            f"    metrics: [{{type: win_rate, name: win rate of both sides, value: {win_interval(own).mean:.3f}}}]",
+        ]
+    return "\n".join(lines)
+
+
 POLICY_STRENGTH = Experiment(
     name="policy-strength",
     source="own",
@@ -254,5 +269,5 @@ POLICY_STRENGTH = Experiment(
     run=run_policy_strength,
     tables={"policy-strength": strength_table},
     file="policy_strength",
-    pages={"policy-rates": _rates},
+    pages={"policy-rates": _rates, "policy-model-index": _model_index},
 )

@@ -16,6 +16,7 @@
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
 ``GET api/puzzles``                         how many puzzles there are, with their grades
+``GET api/compiling``                       whether the server is compiling, so that agents answer late
 ==========================================  ==================================================================
 
 Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  Whatever goes
@@ -24,6 +25,7 @@ wrong is a status of 4xx or 5xx with ``{"error": text}``.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -45,7 +47,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from agents.solver.position import open_position
 from agents.solver.puzzles import Puzzle, shipped_puzzles
 from ddz_env import Hand, Move, Rules
 from ddz_env.errors import DouDizhuError
@@ -53,6 +54,7 @@ from ddz_env.playing import AgentFaultError
 from ddz_env.rules import PRESETS
 from ddz_env.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.view import ROLES
+from training.web.compiling import is_compiling, watch
 from training.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError
 from training.web.games import Game, Games
 from training.web.guard import Guard, TooLargeError
@@ -64,6 +66,8 @@ SOLVER = "solver"
 RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
+_TRIED = 20
+"""First moves that an agent is asked for when the server starts, until it compares several."""
 _BARE = re.compile("[0-9TJQKABR]+")
 """Cards that do not say which of them are kickers."""
 _THINKING = max(2, os.cpu_count() or 1)
@@ -85,15 +89,38 @@ class Server:
         self._agents, self._adviser = tuple(agents), adviser
         self.games = Games(folder, (*agents, adviser, SOLVER))
         self._puzzles: list[Puzzle] = shipped_puzzles()
+        watch()
+
+    def warm(self) -> None:
+        """Ask the first agent, the adviser and the solver once, so that they are compiled before a person waits.
+
+        What fails here is told to the person who asks for it.
+        """
+        for agent in dict.fromkeys((self._agents[0], self._adviser)):
+            # A search may be sure of a first move without searching.
+            any(_answer(agent, Deal(Rules(), seed)) > 1 for seed in range(_TRIED))
+        _answer(SOLVER, self._puzzle(1).deal)
 
     # --- choices ---
+
+    def compiling(self, body: Json) -> Json:
+        """Whether agents answer late because kernels are being compiled."""
+        return {"compiling": is_compiling()}
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
         presets = [Rules.preset(name) for name in RULES]
-        rules = [{"name": preset.name, "players": preset.players, "roles": _roles(preset)} for preset in presets]
-        agents = {"agents": list(self._agents), "agent": self._agents[0], "adviser": self._adviser}
-        return {"rules": rules, **agents, "roles": _roles(Rules())}
+        rules = [
+            {
+                "name": preset.name,
+                "players": preset.players,
+                "roles": _roles(preset),
+                "landlord_cards": preset.bottom,
+                "observable": _is_observable(preset),
+            }
+            for preset in presets
+        ]
+        return {"rules": rules, "agents": list(self._agents), "agent": self._agents[0], "adviser": self._adviser}
 
     def puzzles(self, body: Json) -> Json:
         """The grades of all puzzles."""
@@ -104,7 +131,7 @@ class Server:
     def begin(self, body: Json) -> Json:
         """A new game."""
         if "record" in body:
-            record = _parsed(_text(body, "record"))
+            record = Record.parse(_text(body, "record"))
         elif "puzzle" in body:
             record = self._puzzle(_number(body, "puzzle"))
         else:
@@ -196,13 +223,13 @@ class Server:
 
     def ask(self, body: Json) -> Json:
         """What an agent would do at a table that the person describes."""
-        rules = Rules()
+        rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
         seat = _roles(rules).index(_one_of(body, "role", _roles(rules)))
-        bottom = Hand.parse(_text(body, "landlord_cards"))
+        bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
         hand = Hand.parse(_text(body, "hand"))
-        if seat == 0 and len(hand) == rules.hand_size + rules.bottom:
+        if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
-                raise RequestError("the landlord's 20 cards have the landlord cards among them")
+                raise RequestError(f"the landlord's {len(hand)} cards have the landlord cards among them")
             hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
         session = Session(Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players))
         for number, line in enumerate(_texts(body, "moves"), start=1):
@@ -233,9 +260,7 @@ class Server:
     def _puzzle(self, number: int) -> Record:
         if not 1 <= number <= len(self._puzzles):
             raise RequestError(f"puzzles are numbered from 1 to {len(self._puzzles)}")
-        state = open_position(self._puzzles[number - 1].hands)
-        hands = tuple(state.hand(seat) for seat in range(state.rules.players))
-        return Record(Deal(state.rules, hands=hands, bottom=Hand.parse(""), endgame=True), (PERSON, SOLVER))
+        return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
 class _FailedError(DouDizhuError):
@@ -262,6 +287,22 @@ def _roles(rules: Rules) -> list[str]:
     return names if rules.players == len(names) else ["landlord", "peasant"]
 
 
+def _answer(agent: str, deal: Deal) -> int:
+    """How many moves an agent compares at the beginning of a game; 0 if it fails."""
+    with contextlib.suppress(DouDizhuError):
+        session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=deal.endgame)
+        try:
+            return len(_thoughts(session, agent, session.seat, open_hands=deal.endgame)["moves"])
+        finally:
+            session.close()
+    return 0
+
+
+def _is_observable(rules: Rules) -> bool:
+    """Whether a person can describe a table: roles and sizes are known, the other hands are not."""
+    return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
+
+
 def _thoughts(session: Session, agent: str, seat: int, *, open_hands: bool = False) -> Json:
     advice = session.hint(agent, seat)
     return thoughts_shape(agent, advice, None if open_hands else session.belief(agent, seat), len(session.players))
@@ -279,27 +320,17 @@ def _replay(game: Game, body: Json) -> Replay:
 
 
 def _seen(game: Game) -> str:
-    """What a person has seen of a running game, as text that nothing hidden is in."""
+    """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
     lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]
-    lines += [f"# landlord cards: {view.landlord_cards}"]
+    lines += [f"# landlord cards: {view.landlord_cards}", f"# game: {game.name}"]
     return "\n".join([*lines, *(f"{seat} {move}" for seat, move in view.history), ""])
 
 
 def _check_fresh(game: Game, body: Json) -> None:
     if _number(body, "moves") != len(game.session.moves):
         raise StaleGameError("the game has gone on: this page shows it now")
-
-
-def _parsed(text: str) -> Record:
-    """A record; whatever is wrong with the text, it is the text's fault."""
-    try:
-        return Record.parse(text)
-    except DouDizhuError:
-        raise
-    except (ValueError, LookupError, OverflowError) as error:  # a number of thousands of digits, no hands
-        raise RequestError("the record cannot be read") from error
 
 
 def _text(body: Json, name: str) -> str:
@@ -432,6 +463,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     routes = [
         route("GET", "choices", server.choices),
         route("GET", "puzzles", server.puzzles),
+        route("GET", "compiling", server.compiling),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
         of_game("GET", "", server.look),

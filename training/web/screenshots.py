@@ -7,39 +7,20 @@ search.
 from __future__ import annotations
 
 import io
-import socket
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import uvicorn
-
 from training.web.browser import chromium
-from training.web.routes import Server, make_app
+from training.web.serving import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-ADVISER = "isuct:iterations=500"
+AGENTS, ADVISER = ("policy", "rules"), "isuct:iterations=500"
 _WAIT = 300_000.0
 _COLORS = 96
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """The address of a server in a thread of this process."""
-    bound = socket.create_server(("127.0.0.1", 0))
-    app = make_app(Server(folder, ["policy", "rules"], ADVISER), ["localhost"])
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    yield f"http://localhost:{bound.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
 
 
 def deal(page: Page, address: str, seat: str, seed: int) -> None:
@@ -100,7 +81,11 @@ def main() -> None:
     """Make all pictures."""
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as address, sync_playwright() as driver:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder), AGENTS, ADVISER) as address,
+        sync_playwright() as driver,
+    ):
         browser = chromium(driver)
         page = browser.new_page(viewport={"width": 1200, "height": 760}, locale="en-US")
         page.set_default_timeout(_WAIT)

@@ -10,6 +10,8 @@ export function openPage(root) {
 
   async function submit(event) {
     event.preventDefault();
+    const kept = /^# game: ([\w-]{22})$/m.exec(text.value); // saved while it ran: the server has the game itself
+    if (kept) return void (location.hash = `#/game/${kept[1]}`);
     try {
       const { id, open } = await post("games", { record: text.value });
       location.hash = open ? `#/replay/${id}` : `#/game/${id}`;

@@ -1,0 +1,156 @@
+"""``python -m tests.release``: both archives in clean environments, under every Python at hand, with every extra.
+
+An environment is made for each pair, with pip and nothing else; it gets the built archive from outside the checkout and
+must do what it is for.  Versions are held by ``constraints.txt``.  This takes some minutes, and gigabytes for ``all``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+SECONDS = 1200
+"""After which a step is ended."""
+
+CORE = """
+import importlib.metadata, pathlib, sys, ddz_env
+assert pathlib.Path(ddz_env.__file__).is_relative_to(sys.prefix), ddz_env.__file__
+assert importlib.metadata.version("ddz-env") == ddz_env.__version__
+"""
+COMMANDS = ("--help", "arena random random-staged --deals 2", "watch random --seed 1 --no-thoughts")
+
+PROMISES: dict[str, str] = {
+    "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
+    "env.reset(seed=1); assert env.render().ndim == 3",
+    "train": "import torch, stable_baselines3, sb3_contrib, training.ppo.selfplay",
+    "onnx": "import onnx, onnxscript, onnxruntime, pathlib, agents.neural.shipped as shipped; "
+    "onnxruntime.InferenceSession(str(pathlib.Path(shipped.__file__).with_name('standalone.onnx')))",
+    "tensorboard": "import tensorboard",
+    "peers": "import rlcard, pyspiel, douzero; from ddz_env.registry import make_agent; make_agent('rlcard-rule')",
+    "holdem": "from pettingzoo.classic import texas_holdem_no_limit_v6 as game; game.env().reset(seed=1)",
+    "plot": "from training.experiments.plotting import new_axes; new_axes(3.0)",
+    "data": "import pyarrow.parquet, training.data.table",
+    "ray": "import ray",
+    "web": "import tempfile, pathlib; from training.web.routes import Server, make_app; "
+    "make_app(Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
+    "browser": "import playwright.sync_api, training.web.screenshots",
+    "docs": "import sphinx, myst_parser, furo",
+    "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
+    "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",
+    "all": "import torch, onnxruntime, rlcard, matplotlib, pyarrow, ray, starlette, pygame, tensorboard",
+}
+"""What an extra is for, as a program that fails without it."""
+
+
+class FailedError(Exception):
+    """An environment does not do what it should."""
+
+
+def extras() -> tuple[str, ...]:
+    """The extras that the package declares."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tuple(tomllib.load(file)["project"]["optional-dependencies"])
+
+
+def pythons() -> Iterator[str]:
+    """The interpreters at hand, one a version: on the path, or in pyenv's folder."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in PYTHONS:
+        kept = sorted(versions.glob(f"{version}.*/bin/python"))
+        found = str(kept[-1]) if kept else shutil.which(f"python{version}")
+        if found:
+            yield found
+
+
+def _run(*command: object, cwd: Path, seconds: float = SECONDS) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment |= {
+        "DDZ_CACHE_DIR": str(cwd / "cache"),
+        "DDZ_GAMES_DIR": str(cwd / "games"),
+        "SDL_VIDEODRIVER": "dummy",
+    }
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )
+    if done.returncode:
+        last = (done.stdout + done.stderr).strip().splitlines()[-6:]
+        raise FailedError("\n".join([f"{' '.join(map(str, command))[:200]}: exit status {done.returncode}", *last]))
+    return done.stdout
+
+
+def check(python: str, archive: Path, extra: str = "") -> str:
+    """Install an archive in a fresh environment, with an extra or none, and use it.
+
+    Args:
+        python: The interpreter.
+        archive: The wheel or the source distribution.
+        extra: The extra; without one the commands of the core are run.
+
+    Returns:
+        The Python's version and what was installed.
+
+    Raises:
+        FailedError: If a step fails.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _run(python, "-m", "venv", folder / "venv", cwd=folder)
+        binaries = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        wanted = f"ddz-env[{extra}] @ {archive.as_uri()}" if extra else archive
+        pip = (binaries / "python", "-m", "pip")
+        quiet = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+        _run(*pip, "install", *quiet, wanted, cwd=folder)
+        _run(*pip, "check", cwd=folder)
+        _run(binaries / "python", "-c", CORE + PROMISES.get(extra, ""), cwd=folder)
+        for command in () if extra else COMMANDS:
+            _run(binaries / "ddz", *command.split(), cwd=folder)
+        version = _run(binaries / "python", "--version", cwd=folder).split()[1]
+        listed = _run(*pip, "list", "--disable-pip-version-check", cwd=folder)
+    return f"Python {version}, {len(listed.splitlines()) - 2} packages"
+
+
+def main(
+    python: Annotated[list[str] | None, typer.Option(help="An interpreter; all that are found by default.")] = None,
+    extra: Annotated[list[str] | None, typer.Option(help="An extra; all by default, none with --no-extras.")] = None,
+    no_extras: Annotated[bool, typer.Option("--no-extras", help="The core alone.")] = False,
+) -> None:
+    """Build both archives and check them; the exit code is 1 if one fails."""
+    chosen = python or list(pythons())
+    names = () if no_extras else extra or extras()
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
+        (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+        plan = [(one, wheel, "") for one in chosen] + [(chosen[-1], sdist, "")]
+        plan += [(chosen[-1], wheel, one) for one in names]
+        for interpreter, archive, one in plan:
+            start = time.monotonic()
+            try:
+                told = check(interpreter, archive, one)
+            except (FailedError, subprocess.TimeoutExpired) as error:
+                told, failed = f"FAILED\n{error}", failed + 1
+            what = "wheel" if archive.suffix == ".whl" else "sdist"
+            print(f"{what}{f'[{one}]' if one else '':14} {told} ({time.monotonic() - start:.0f} s)", flush=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

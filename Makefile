@@ -21,7 +21,7 @@ FULL := $(VENV)/.full-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check test-long test-integrations sabotage bench docs lint format dist clean screenshots
+.PHONY: help setup demo test check test-long test-integrations sabotage bench docs site lint format dist clean screenshots
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s  %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,10 @@ screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images 
 docs: $(FULL)  ## write the generated tables of docs/ anew
 	$(BIN)/ddz docs
 
+site: $(FULL)  ## build the documentation into site/, ready for a static host; a warning or a broken link fails
+	@$(PIP_INSTALL) --editable ".[docs]"
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+
 lint: $(FULL)  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -68,7 +72,7 @@ dist: $(FULL)  ## build the wheel and the source distribution into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
 clean:  ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find ddz_env agents training tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing that venv creates: where it is missing, the environment is, too, or was cut short.

@@ -33,7 +33,7 @@ from training.ppo.distillation import Distillation  # noqa: E402
 from training.ppo.errors import CheckpointMismatchError  # noqa: E402
 from training.ppo.imitation import ImitationConfig  # noqa: E402
 
-LEARNING = Path(__file__).resolve().parent.parent / "docs" / "learning.md"
+LEARNING = Path(__file__).resolve().parent.parent / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
 ALONE = """
 import sys

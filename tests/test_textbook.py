@@ -25,7 +25,7 @@ from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.registry import make_agent
 
 RNG = np.random.default_rng(0)
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "textbook.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanations" / "textbook.md"
 
 
 def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "standard") -> Iterator[State]:

@@ -2,17 +2,20 @@
 
 A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
 block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
-the results that lie beside the page, in ``results/``; the README and the model card, which lies beside the shipped
-weights, have those of the checkout's ``docs/``.
+the results in the checkout's ``docs/results/``, also those of the README and of the model card, which lies beside the
+shipped weights.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import json
 import re
 from collections.abc import Callable, Iterable
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ from ddz_env.infos import INFOS
 from ddz_env.observation import OBSERVATION, STATE, Layout
 from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
-from ddz_env.registry import agent_options
+from ddz_env.registry import GROUP, agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
 from training import integrations
 from training.bench import page as bench_page
@@ -122,6 +125,34 @@ def agent_table(name: str) -> str:
     return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
 
 
+def agents_table() -> str:
+    """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
+    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    return markdown_table(("agent", "what it is"), _safe((f"`{name}`", about) for name, about in agents))
+
+
+def opening(text: str | None) -> str:
+    """The first paragraph of a text, on one line."""
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+def _summary(module: str, name: str) -> str:
+    """The first paragraph of the docstring of a module's class or function, read from the source."""
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        raise StaleDocsError(f"the package does not have the module {module}")
+    source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    kinds = ast.ClassDef | ast.FunctionDef
+    [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
+    return opening(ast.get_docstring(defined))
+
+
+def experiment_table() -> str:
+    """What each experiment repeats or measures."""
+    rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
+    return markdown_table(("experiment", "source", "what"), _safe(rows))
+
+
 def config_table(config: type[Any]) -> str:
     """The settings of a training, those of a part of them behind its name."""
     return markdown_table(("setting", "default", "meaning"), _safe(_settings(config)))
@@ -155,10 +186,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "infos": info_table,
     "presets": preset_table,
     "options": option_table,
+    "agents": agents_table,
+    "experiments": experiment_table,
     "data-columns": columns_table,
     "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
 }
 """Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
+
+COMMANDS = {"commands": "training.cli.reference:commands_table"}
+"""The table of the command line, of which ``ddz docs`` is a part."""
 
 CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3": "training.sb3.config:Sb3Config"}
 """Tables of the settings of trainings, which need PyTorch."""
@@ -186,6 +222,12 @@ def experiment_tables(results: Path = Path("docs/results")) -> list[str]:
     return [*every, *_PAGES, *integrations.pages(results)]
 
 
+def _named(place: str) -> Any:
+    """What ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
 def block(name: str, results: Path) -> str:
     """A generated block of a page.
 
@@ -198,9 +240,10 @@ def block(name: str, results: Path) -> str:
     """
     if name in TABLES:
         return TABLES[name]()
+    if name in COMMANDS:
+        return str(_named(COMMANDS[name])())
     if name in CONFIGS:
-        module, _, config = CONFIGS[name].partition(":")
-        return config_table(getattr(importlib.import_module(module), config))
+        return config_table(_named(CONFIGS[name]))
     if name.startswith("agent-"):
         try:
             return agent_table(name.removeprefix("agent-"))
@@ -215,7 +258,7 @@ def block(name: str, results: Path) -> str:
     except FileNotFoundError as error:
         path = Path(error.filename)
         return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
-    known = ", ".join((*TABLES, *CONFIGS, "agent-NAME", *experiment_tables(results)))
+    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, "agent-NAME", *experiment_tables(results)))
     raise StaleDocsError(f"no table is called {name!r}; there are {known}")
 
 
@@ -239,7 +282,7 @@ README = Path("README.md")
 
 def generated_pages(root: Path) -> list[Path]:
     """All pages of a checkout that may have generated blocks."""
-    pages = (root / README, *sorted((root / "docs").glob("*.md")), root / MODEL_CARD)
+    pages = (root / README, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
     return [page for page in pages if page.is_file()]
 
 

@@ -1,11 +1,9 @@
 """The exact agents of Whitehouse, Powley and Cowling (2011): for Mini Dou Dizhu and small endgames.
 
-==============================  ========================================================================================
-:class:`CheatingMinimaxAgent`   minimax on the true state, ties broken by equation (1) (section III.A)
-:class:`DeterminizedMinimaxAgent`  minimax on every state of the information set; each state votes for its move with its
-                                probability (section III.C)
-:class:`InformationSetExpectimaxAgent`  the tree of information sets (section III.E)
-==============================  ========================================================================================
+* :class:`CheatingMinimaxAgent`: minimax on the true state, ties broken by equation (1) (section III.A).
+* :class:`DeterminizedMinimaxAgent`: minimax on every state of the information set; each state votes for its move with
+  its probability (section III.C).
+* :class:`InformationSetExpectimaxAgent`: the tree of information sets (section III.E).
 
 The last two infer nothing from the opponents' moves (``inference=None``), or apply Bayes' rule (section III.G) to a
 model by its name, to the one that fits the opponent (``"correct"``) or to another, still sensible one (``"incorrect"``:

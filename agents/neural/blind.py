@@ -33,7 +33,7 @@ class BlindOptions(PolicyFile):
     """The policy, and what it does not see.
 
     Attributes:
-        input: The input that is switched off (`docs/learning.md` has the table of inputs; ``rest`` and
+        input: The input that is switched off (`docs/reference/network-inputs.md` has the table of inputs; ``rest`` and
             ``rest-prospects`` are those of the hand that an action leaves).
     """
 

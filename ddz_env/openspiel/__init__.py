@@ -1,6 +1,6 @@
 """Dou Dizhu as a game of OpenSpiel: importing this package registers ``python_ddz``.
 
-``pyspiel`` is an optional dependency (extra ``peers``).  The page ``docs/openspiel.md`` shows its algorithms at work.
+``pyspiel`` is an optional dependency (extra ``peers``).  The page ``docs/guides/openspiel.md`` shows its algorithms.
 
 Example:
     >>> import pyspiel

@@ -1,4 +1,4 @@
 """The saboteur: kills, fuzzed values, hostile files and agents, full disks, other users.
 
-``python -m tests.sabotage`` tries everything and prints the counts; ``docs/trust.md`` says what is promised.
+``python -m tests.sabotage`` tries everything and prints the counts; ``docs/reference/trust.md`` says what is promised.
 """

@@ -161,7 +161,7 @@ def _entries(folder: Path) -> Iterator[tuple[float, tuple[str, ...]]]:
 def _entry(line: AgentResult, elo: Interval, results: Results) -> tuple[str, ...]:
     times = [one.ms_per_decision for one in results.summary() if one.agent == line.agent]
     ms = f"{sum(times) / len(times):.3g}"
-    file = f"[{results.path.name}](results/{FOLDER}/{results.path.name})" if results.path else ""
+    file = f"[{results.path.name}](../results/{FOLDER}/{results.path.name})" if results.path else ""
     return (f"`{line.agent}`", elo.elo(), *_cells(line), ms, str(results.deals), results.code[-1], file)
 
 

@@ -19,7 +19,7 @@ def docs(
 
     chosen = pages or generated_pages(Path())
     if not chosen:
-        raise StaleDocsError("there are no docs/*.md here: run this in a checkout, or name the pages")
+        raise StaleDocsError("there are no docs/**/*.md here: run this in a checkout, or name the pages")
     missing = [str(page) for page in chosen if not page.is_file()]
     if missing:
         raise StaleDocsError(f"no such page: {', '.join(missing)}")

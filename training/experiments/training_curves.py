@@ -179,7 +179,7 @@ def _picture(results: Path) -> str:
     path = results.parent / "images" / "training_curves.png"
     if not path.exists():
         return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
-    return f"![Win rates during training]({path.parent.name}/{path.name})"
+    return f"![Win rates during training](../{path.parent.name}/{path.name})"
 
 
 PAGES = {"training-stages": _stages, "training-plot": _picture}

@@ -1,0 +1,74 @@
+"""How Sphinx makes the site from these pages: ``make site``."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from typing import Any
+
+from sphinx.search.en import SearchEnglish
+
+from ddz_env import __version__
+
+project = "ddz-env"
+author = "The ddz-env authors"
+copyright = author
+release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.githubpages"]
+exclude_patterns = ["results"]
+
+# Links to headings, by the names that a code host gives them.
+myst_heading_anchors = 4
+
+# The reference: what a module documents, in the order of its source, with the names that are defined there.
+autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+_OPTIONAL = (
+    "datasets",
+    "onnxruntime",
+    "pyarrow",
+    "pyspiel",
+    "ray",
+    "rlcard",
+    "sb3_contrib",
+    "stable_baselines3",
+    "torch",
+)
+autodoc_mock_imports = [name for name in _OPTIONAL if find_spec(name) is None]
+napoleon_use_ivar = True
+napoleon_numpy_docstring = False
+
+html_theme = "furo"
+html_title = f"ddz-env {release}"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+
+_OUTSIDE = re.compile(r"\]\((?=(?:\.\./)+(?:agents|results)/)")
+_PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
+
+
+def _lead_outside(app: Any, page: str, source: list[str]) -> None:
+    """Links to files that are no pages, which a code host shows, become downloads, or the page that includes them."""
+    text = _OUTSIDE.sub("](path:", source[0])
+    source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
+
+
+class Search(SearchEnglish):
+    """English, and Chinese by all parts of up to four characters, since there are no blanks between the words."""
+
+    def split(self, input: str) -> list[str]:
+        """The words that the index holds of a text."""
+        runs = re.findall(r"[\u4e00-\u9fff]+", input)
+        parts = {run[at : at + size] for run in runs for size in range(1, 5) for at in range(len(run) - size + 1)}
+        return super().split(input) + sorted(parts)
+
+
+def setup(app: Any) -> None:
+    """Let Sphinx know of both."""
+    app.add_search_language(Search)
+    app.connect("source-read", _lead_outside)

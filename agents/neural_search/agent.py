@@ -88,7 +88,7 @@ class SearchOptions(Options):
         final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
             halving, this decides only between kickers.
         endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
-            all that fit if they are fewer.
+            all that fit if they are fewer; `sure`: the same only where one move wins them all.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
@@ -111,7 +111,7 @@ class SearchOptions(Options):
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
     final: Literal["visits", "value"] = "visits"
-    endgame: Literal["search", "solver"] = "search"
+    endgame: Literal["search", "solver", "sure"] = "search"
 
 
 @dataclass(frozen=True)

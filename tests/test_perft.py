@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_env.engine.deal import new_game
+from ddz_env.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.engine.legal import count_legal, legal_mask
+from ddz_env.engine.playout import random_games
+from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
 from ddz_env.notation import Move
 from ddz_env.rules import PRESETS
@@ -95,3 +99,21 @@ def test_the_recorded_returns(line: str) -> None:
         state.step(played.split("  ")[-1])
     scoring, *returns = line.split()
     assert state.returns(scoring) == pytest.approx(tuple(map(float, returns)))
+
+
+@pytest.mark.parametrize("preset", ["standard", "openspiel"])
+def test_random_games_draw_from_the_legal_actions_in_ascending_order(preset: str) -> None:
+    words, seed, row = PRESETS[preset].words(), np.uint64(5), np.zeros(ROW_WORDS, np.uint64)
+    decisions, wins = 0, [0, 0, 0]
+    for game in range(12):
+        state = np.uint64(key(seed, np.uint64(game)))
+        new_game(row, state, words)
+        while row[STAGE] != STAGE_OVER:
+            legal, state = legal_ids(row, words), np.uint64(advance(state))
+            action = legal[int(below(np.uint64(mix(state)), np.uint64(len(legal))))]
+            apply_action(row, np.uint64(action), words)
+            decisions += 1
+        if row[WINNER] != NO_GAME:
+            wins[int(row[WINNER]) - 1] += 1
+    drawn, won = random_games(12, seed, words)
+    assert (drawn, won.tolist()) == (decisions, wins)

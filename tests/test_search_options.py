@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -151,6 +152,18 @@ def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
     one, *more = [thought(kind(150, trees=4, threads=threads, **options), state) for threads in (1, 2, 4)]
     assert sum(one.visits.values()) == 600
     assert all(decision == one for decision in more)
+
+
+def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
+    grow = agent._grow
+
+    def together(*arguments: Any) -> None:
+        both.wait(60)  # raises where the other tree waits for this one
+        grow(*arguments)
+
+    monkeypatch.setattr(agent, "_grow", together)
+    assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 
 def test_threads_change_nothing_where_trees_are_kept() -> None:

@@ -304,6 +304,22 @@ def test_searches_hand_their_endgames_over(spec: str) -> None:
     assert decision == solved.decision()
 
 
+def test_a_sure_win_is_played_and_a_doubtful_position_left_to_the_search() -> None:
+    rng = np.random.default_rng(6)
+    solver = EndgameSolver(54, 10_000, 10_000, sure=True)
+    safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
+    sure, every = solver.decision(safe.view(), rng), EndgameSolver(54, 10_000, 10_000).solve(safe.view(), rng)
+    assert sure is not None
+    assert every is not None
+    assert every.proven
+    assert every.wins[every.moves.index(sure.move)] == every.weight
+    doubtful = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
+    solved = EndgameSolver(54, 10_000, 10_000).solve(doubtful.view(), rng)
+    assert solved is not None
+    assert 0 < solved.wins.max() < solved.weight
+    assert solver.decision(doubtful.view(), rng) is None
+
+
 def test_the_determinized_solver_plays_legal_moves_and_proves() -> None:
     rng, agent = np.random.default_rng(6), DeterminizedSolverAgent(worlds=8, nodes=2000)
     state = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")

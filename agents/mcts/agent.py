@@ -110,11 +110,14 @@ class TreeSearchAgent(SearchAgent[Sight]):
             root, state = self._root(position, np.uint64(key(seed, np.uint64(index))))
             self._grow(index, root, worlds, state, threads)
 
-        for index in range(self.options.trees if threads == 1 else 1):  # the first compiles, where nothing is compiled
-            grow(index)
-        if threads > 1:
+        if threads == 1:
+            for index in range(self.options.trees):
+                grow(index)
+        else:
+            root, state = self._root(position, seed)
+            search(self._trees[0], root, 0, self.settings, worlds, self._plans[0], self._policy, state)  # compiles
             with ThreadPoolExecutor(threads) as workers:
-                list(workers.map(grow, range(1, self.options.trees)))
+                list(workers.map(grow, range(self.options.trees)))
         return choose(self._trees, position.row, position.rules, self.options.final == "value")
 
     def candidates(self, view: Sight) -> list[Candidate]:

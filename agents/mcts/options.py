@@ -139,14 +139,14 @@ class IsUctOptions(TreeOptions):
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds.
         endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched,
-            and all that fit if they are fewer.
+            and all that fit if they are fewer; ``sure``: the same only where one move wins them all.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
     trees: Annotated[int, Range(1)] = 1
     reuse: bool = False
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
-    endgame: Literal["search", "solver"] = "search"
+    endgame: Literal["search", "solver", "sure"] = "search"
 
 
 def plain(exploration: float = 1.0, *, fixed: bool = False) -> TreeSettings:

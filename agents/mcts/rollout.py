@@ -224,7 +224,7 @@ class RolloutOptions(Options):
         caution: How far another candidate must beat the rule agent's move: this many times the square root of its
             number of rollouts is added to the rule agent's wins.
         endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of played out,
-            and all that fit if they are fewer.
+            and all that fit if they are fewer; ``sure``: the same only where one move wins them all.
     """
 
     iterations: Annotated[int, Range(1)] = 1000
@@ -233,7 +233,7 @@ class RolloutOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
     caution: Annotated[float, Range(0)] = 0.5
-    endgame: Literal["search", "solver"] = "search"
+    endgame: Literal["search", "solver", "sure"] = "search"
 
 
 @takes(RolloutOptions)

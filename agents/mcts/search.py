@@ -22,7 +22,7 @@ from agents.mcts.select import best_child, select, take_tried
 from agents.mcts.simulate import reward_of, simulate_random
 from agents.mcts.simulate_planned import Plan, set_plan_prices, simulate_planned
 from agents.mcts.simulate_rules import guided_action, simulate_rules
-from agents.mcts.tree import FULL, ROOT, Tree, add_child, grown, has_room
+from agents.mcts.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, grown, has_room
 from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env import State, View
 from ddz_env.engine.compiling import inline_kernel, kernel
@@ -73,6 +73,7 @@ class Line(NamedTuple):
         usable: Children that are legal in this determinization, int32.
         nodes: The records on the path, the root first; shape ``[MAX_DEPTH]``, int32.
         movers: Who chose each of them, shape ``[MAX_DEPTH]``, uint64.
+        values: Scratch for the selection values of a node's children, float32.
     """
 
     row: npt.NDArray[np.uint64]
@@ -80,6 +81,7 @@ class Line(NamedTuple):
     usable: npt.NDArray[np.int32]
     nodes: npt.NDArray[np.int32]
     movers: npt.NDArray[np.uint64]
+    values: npt.NDArray[np.float32]
 
 
 @kernel
@@ -91,6 +93,7 @@ def new_line() -> Line:
         np.empty(512, np.int32),
         np.empty(MAX_DEPTH, np.int32),
         np.empty(MAX_DEPTH, np.uint64),
+        np.empty(1 << (SIZE_CLASSES - 1), np.float32),
     )
 
 
@@ -166,7 +169,7 @@ def _select_and_expand(
         mover = row[SEAT]
         log_parent = math.log(float(max(tree.visits[node], 1)))
         if tree.settled[node]:
-            node = best_child(tree, node, log_parent, settings.exploration)
+            node = best_child(tree, node, log_parent, settings.exploration, line.values)
         else:
             legal_mask(row, rules, mask)
             found = take_tried(tree, node, mask, line.usable)

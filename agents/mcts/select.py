@@ -26,15 +26,17 @@ _U63 = np.uint64(63)
 
 @inline_kernel
 def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
-    """List the children that the determinization allows and strike their actions from the mask."""
+    """List the children that the determinization allows and strike their actions from the mask.
+
+    Nothing branches on whether a child is legal, which no processor can foresee.
+    """
     first, found = np.int64(tree.first[node]), 0
     for record in range(first, first + np.int64(tree.used[node])):
         action = np.uint64(tree.action[record])
-        bit = U1 << (action & _U63)
-        if mask[action >> _U6] & bit:
-            mask[action >> _U6] ^= bit
-            usable[found] = record
-            found += 1
+        word, place = action >> _U6, action & _U63
+        usable[found] = record
+        found += np.int64((mask[word] >> place) & U1)
+        mask[word] &= ~(U1 << place)
     return found
 
 
@@ -96,15 +98,19 @@ def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, explo
 
 
 @inline_kernel
-def best_child(tree: Tree, node: int, log_parent: float, exploration: float) -> int:
-    """The child that figure 2 selects among all."""
-    first = np.int64(tree.first[node])
-    best, best_value = first, np.float32(-1.0)
-    for record in range(first, first + np.int64(tree.used[node])):
-        value = ucb(tree, record, log_parent, exploration)
-        if value > best_value:
-            best, best_value = np.int64(record), value
-    return best
+def best_child(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
+    """The child that figure 2 selects among all; ``values`` is scratch, as long as there are children, float32.
+
+    The values are computed apart from their comparison, so that the compiler makes eight of them at once.
+    """
+    first, number = np.int64(tree.first[node]), np.int64(tree.used[node])
+    for child in range(number):
+        values[child] = ucb(tree, first + child, log_parent, exploration)
+    best = 0
+    for child in range(1, number):
+        if values[child] > values[best]:
+            best = child
+    return first + best
 
 
 @inline_kernel

@@ -46,7 +46,8 @@ class Architecture(Options):
     history: Annotated[int, Range(0, HISTORY)] = 15
 
 
-def _layer(name: str, outputs: int, inputs: int) -> Shapes:
+def layer_shapes(name: str, outputs: int, inputs: int) -> Shapes:
+    """A linear layer."""
     return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
 
 
@@ -54,11 +55,11 @@ def _norm(name: str, width: int) -> Shapes:
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
 
-def _trunk(columns: int, width: int, blocks: int) -> Shapes:
+def trunk_shapes(columns: int, width: int, blocks: int) -> Shapes:
     """The layers 0 (linear), 2 and on (blocks), then a normalization, with rectifiers in the places between."""
-    shapes = _layer("trunk.0", width, columns)
+    shapes = layer_shapes("trunk.0", width, columns)
     for block in range(blocks):
-        shapes |= _norm(f"trunk.{2 + block}.norm", width) | _layer(f"trunk.{2 + block}.linear", width, width)
+        shapes |= _norm(f"trunk.{2 + block}.norm", width) | layer_shapes(f"trunk.{2 + block}.linear", width, width)
     return shapes | _norm(f"trunk.{2 + blocks}", width)
 
 
@@ -66,16 +67,16 @@ def policy_shapes(architecture: Architecture) -> Shapes:
     """The weights of :class:`agents.neural.network.PolicyNetwork`."""
     width, rest, features = architecture.width, architecture.rest_width, architecture.rest_features
     return {
-        **_trunk(observation_columns(architecture.history), width, architecture.blocks),
-        **_layer("logits", NUM_ACTIONS, width),
-        **_layer("value", 1, width),
-        **_layer("rest.0", rest, REST_COLUMNS),
-        **_layer("rest.2", features, rest),
-        **_layer("weigh", features, width),
+        **trunk_shapes(observation_columns(architecture.history), width, architecture.blocks),
+        **layer_shapes("logits", NUM_ACTIONS, width),
+        **layer_shapes("value", 1, width),
+        **layer_shapes("rest.0", rest, REST_COLUMNS),
+        **layer_shapes("rest.2", features, rest),
+        **layer_shapes("weigh", features, width),
     }
 
 
 def critic_shapes(architecture: Architecture) -> Shapes:
     """The weights of :class:`agents.neural.network.Critic`."""
     width = architecture.critic_width
-    return {**_trunk(GAME_COLUMNS, width, architecture.critic_blocks), **_layer("value", 1, width)}
+    return {**trunk_shapes(GAME_COLUMNS, width, architecture.critic_blocks), **layer_shapes("value", 1, width)}

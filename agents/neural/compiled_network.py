@@ -183,7 +183,7 @@ def _add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, ou
 
 
 @pure_kernel
-def _affine(values: np.ndarray, weights: np.ndarray, bias: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+def affine(values: np.ndarray, weights: np.ndarray, bias: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
     """Write ``values @ weights + bias``."""
     for unit in range(out.size):
         out[unit] = bias[unit]
@@ -191,7 +191,7 @@ def _affine(values: np.ndarray, weights: np.ndarray, bias: np.ndarray, places: n
 
 
 @pure_kernel
-def _dot(one: np.ndarray, other: np.ndarray) -> np.float32:
+def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
     """The sum of products, eight partial sums side by side."""
     a = b = c = d = e = f = g = h = _ZERO
     whole = one.size - one.size % 8
@@ -233,15 +233,15 @@ def _rectify(values: np.ndarray) -> None:
 
 
 @pure_kernel
-def _run_trunk(trunk: Trunk, desk: Desk) -> None:
+def run_trunk(trunk: Trunk, desk: Desk) -> None:
     """Make the state of the columns on the desk."""
     state, normal, added = desk.state, desk.normal, desk.added
-    _affine(desk.columns, trunk.first, trunk.first_bias, desk.places, state)
+    affine(desk.columns, trunk.first, trunk.first_bias, desk.places, state)
     _rectify(state)
     last = trunk.blocks.shape[0]
     for block in range(last):
         _normalize(state, trunk.gains[block], trunk.shifts[block], normal)
-        _affine(normal, trunk.blocks[block], trunk.biases[block], desk.places, added)
+        affine(normal, trunk.blocks[block], trunk.biases[block], desk.places, added)
         for unit in range(state.size):
             state[unit] += max(added[unit], _ZERO)
     _normalize(state, trunk.gains[last], trunk.shifts[last], state)
@@ -282,16 +282,16 @@ def run_policy(
         The policy's own value.
     """
     describe_observation(values, history, READING_RULES, desk.mind, desk.hand, desk.columns)
-    _run_trunk(policy.trunk, desk)
+    run_trunk(policy.trunk, desk)
     features, scales, seen = desk.features, desk.scales, desk.seen
-    _affine(desk.state, policy.weigh, policy.weigh_bias, desk.places, features)
+    affine(desk.state, policy.weigh, policy.weigh_bias, desk.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
     for index in range(features.size):
         features[index] *= scale
     for unit in range(scales.size):
         scales[unit] = _ZERO
     _add_product(features, policy.features, desk.places, scales)
-    shift = _dot(features, policy.features_bias)
+    shift = dot(features, policy.features_bias)
     for action in range(NUM_ACTIONS):
         if mask[action] == 0:
             logs[action] = -np.float32(np.inf)
@@ -299,12 +299,12 @@ def run_policy(
         leave(values, action, desk.hand)
         sure, price = appraise(hand_word(desk.hand, 0), READING_RULES, desk.mind)
         put_leaving(desk.hand, sure, price, desk.rest)
-        _affine(desk.rest, policy.rest, policy.rest_bias, desk.places, seen)
+        affine(desk.rest, policy.rest, policy.rest_bias, desk.places, seen)
         _rectify(seen)
-        own = _dot(desk.state, policy.logits[action]) + policy.logits_bias[action]
-        logs[action] = own + (_dot(seen, scales) + shift)
+        own = dot(desk.state, policy.logits[action]) + policy.logits_bias[action]
+        logs[action] = own + (dot(seen, scales) + shift)
     _log_softmax(logs, mask)
-    return _dot(desk.state, policy.value) + policy.value_bias[0]
+    return dot(desk.state, policy.value) + policy.value_bias[0]
 
 
 @pure_kernel
@@ -321,5 +321,5 @@ def run_critic(values: np.ndarray, hidden: np.ndarray, critic: CriticLayers, des
         The value for that seat.
     """
     describe_game(values, hidden, READING_RULES, desk.mind, desk.hand, desk.columns)
-    _run_trunk(critic.trunk, desk)
-    return _dot(desk.state, critic.value) + critic.value_bias[0]
+    run_trunk(critic.trunk, desk)
+    return dot(desk.state, critic.value) + critic.value_bias[0]

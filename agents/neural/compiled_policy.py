@@ -124,13 +124,13 @@ def _run_critic(
         values[index] = run_critic(observations[index], concealed[index], critic, desk)
 
 
-def _trunk(arrays: Arrays, blocks: int) -> Trunk:
+def trunk_layers(arrays: Arrays, blocks: int) -> Trunk:
     """The layers of a trunk; weights with the inputs first, so that what an input adds lies side by side."""
     width = arrays["trunk.0.bias"].size
     between = [f"trunk.{2 + block}" for block in range(blocks)]
     norms = [*(f"{name}.norm" for name in between), f"trunk.{2 + blocks}"]
     return Trunk(
-        _turned(arrays["trunk.0.weight"]),
+        turned(arrays["trunk.0.weight"]),
         arrays["trunk.0.bias"],
         np.array([arrays[f"{name}.linear.weight"].T for name in between], np.float32).reshape(-1, width, width),
         np.array([arrays[f"{name}.linear.bias"] for name in between], np.float32).reshape(-1, width),
@@ -139,26 +139,27 @@ def _trunk(arrays: Arrays, blocks: int) -> Trunk:
     )
 
 
-def _turned(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def turned(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Weights with the inputs first."""
     return np.ascontiguousarray(weights.T)
 
 
 def _policy_layers(arrays: Arrays, architecture: Architecture) -> PolicyLayers:
     return PolicyLayers(
-        _trunk(arrays, architecture.blocks),
+        trunk_layers(arrays, architecture.blocks),
         np.ascontiguousarray(arrays["logits.weight"]),
         arrays["logits.bias"],
         np.ascontiguousarray(arrays["value.weight"][0]),
         arrays["value.bias"],
-        _turned(arrays["rest.0.weight"]),
+        turned(arrays["rest.0.weight"]),
         arrays["rest.0.bias"],
         np.ascontiguousarray(arrays["rest.2.weight"]),
         arrays["rest.2.bias"],
-        _turned(arrays["weigh.weight"]),
+        turned(arrays["weigh.weight"]),
         arrays["weigh.bias"],
     )
 
 
 def _critic_layers(arrays: Arrays, architecture: Architecture) -> CriticLayers:
-    trunk = _trunk(arrays, architecture.critic_blocks)
+    trunk = trunk_layers(arrays, architecture.critic_blocks)
     return CriticLayers(trunk, np.ascontiguousarray(arrays["value.weight"][0]), arrays["value.bias"])

@@ -43,7 +43,8 @@ class Block(nn.Module):
         return x + torch.relu(self.linear(self.norm(x)))
 
 
-def _trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
+def new_trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
+    """The layers below the outputs."""
     layers = [nn.Linear(columns, width), nn.ReLU(), *(Block(width) for _ in range(blocks))]
     return nn.Sequential(*layers, nn.LayerNorm(width), nn.ReLU())
 
@@ -84,7 +85,7 @@ class PolicyNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture = architecture
-        self.trunk = _trunk(
+        self.trunk = new_trunk(
             columns or observation_columns(architecture.history), architecture.width, architecture.blocks
         )
         self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
@@ -151,7 +152,7 @@ class Critic(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.architecture = architecture
-        self.trunk = _trunk(GAME_COLUMNS, architecture.critic_width, architecture.critic_blocks)
+        self.trunk = new_trunk(GAME_COLUMNS, architecture.critic_width, architecture.critic_blocks)
         self.value = _quiet(nn.Linear(architecture.critic_width, 1), 0.01)
 
     def forward(self, columns: Tensor) -> Tensor:

@@ -11,18 +11,22 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from agents.belief.model import load_belief
 from agents.mcts.candidates import candidates_of
 from agents.mcts.choice import choose, finishing_move, only_move
 from agents.mcts.options import SIMULATIONS
 from agents.neural.agent import PolicyFile
 from agents.neural.model import Floats, PolicyModel
+from agents.neural.shipped import shipped_belief_path
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
+from agents.neural_search.rollouts import Rollouts, likely_moves
 from agents.solver.endgame import endgame_solver
 from agents.worlds.belief import belief_of
 from agents.worlds.consistency import check_turn, check_view
@@ -40,6 +44,8 @@ from ddz_env.thoughts import Belief, Candidate
 
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
+_TO_THE_END = 10**9
+"""Decisions of a rollout whose result nobody is asked for."""
 _FIRST_PRICE = 0.05
 """Milliseconds that a move of the past costs a particle, before any has been timed."""
 
@@ -57,7 +63,11 @@ class SearchOptions(Options):
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
         batch: Descents in flight per tree.
         root: How the root's moves share the descents: sequential halving, or PUCT as in the rest of the tree.
-        candidates: How many root moves halving compares: those that the policy likes best.
+            `rollouts` grows no tree: whole moves are played on by the policy in the same worlds, for `ahead` decisions,
+            and an auction is searched by halving.
+        candidates: How many root moves halving and rollouts compare: those that the policy likes best.
+        tau: How much the policy's preference counts in the final choice after rollouts: the move with the largest
+            probability times exp(chance / tau).
         prior_weight: Weight of the policy's preference against the values found (halving only).
         exploration: PUCT's constant, on rewards from 0 (loss) to 1 (win).
         temperature: Temperature of the prior; above 1 it is flatter than the policy.
@@ -70,13 +80,15 @@ class SearchOptions(Options):
         value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either.
+            `belief` draws the worlds from a network that has learned from games of many kinds of players.
+        belief: The belief network: a file of `ddz train belief`; none for the shipped one.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
-            hidden seats' moves; 0 draws uniform worlds. Inference takes at most about half of `milliseconds`, with
-            fewer particles if necessary.
+            hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
+            half of `milliseconds`, with fewer particles if necessary.
         final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
             halving, this decides only between kickers.
         endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
-            all that fit if they are fewer.
+            all that fit if they are fewer; `sure`: the same only where one move wins them all.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
@@ -84,8 +96,9 @@ class SearchOptions(Options):
     milliseconds: Annotated[float, Range(0.1)] | None = None
     trees: Annotated[int, Range(1, 64)] = 4
     batch: Annotated[int, Range(1, 256)] = 16
-    root: Literal["halving", "puct"] = "halving"
+    root: Literal["halving", "puct", "rollouts"] = "halving"
     candidates: Annotated[int, Range(2)] = 5
+    tau: Annotated[float, Range(0)] = 0.01
     prior_weight: Annotated[float, Range(0)] = 0.3
     exploration: Annotated[float, Range(0)] = 1.0
     temperature: Annotated[float, Range(0.01)] = 1.0
@@ -94,15 +107,21 @@ class SearchOptions(Options):
     value_share: Annotated[float, Range(0, 1)] = 1.0
     simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
-    inference: Literal["mixed", "policy", "rules"] = "mixed"
+    inference: Literal["mixed", "policy", "rules", "belief"] = "mixed"
+    belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
     final: Literal["visits", "value"] = "visits"
-    endgame: Literal["search", "solver"] = "search"
+    endgame: Literal["search", "solver", "sure"] = "search"
 
 
 @dataclass(frozen=True)
 class NeuralSearchOptions(SearchOptions, PolicyFile):
     """The policy of ``neural-ismcts``, and how it is searched with."""
+
+    def files(self) -> tuple[Path, ...]:
+        """The policy's file, and the belief network's if it is asked."""
+        own = shipped_belief_path() if self.belief is None else Path(self.belief)
+        return (*super().files(), own) if self.inference == "belief" else super().files()
 
 
 def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
@@ -145,13 +164,18 @@ class ModelSearchAgent:
         self.model = model
         self.leaf = leaf_kind(model, options.leaf)
         share = options.value_share if self.leaf != "simulation" else 0.0
-        self._believed = believed_players(model, options.inference)
+        self._network = load_belief(options.belief) if options.inference == "belief" else None
+        self._believed = believed_players(model, options.inference) if self._network is None else ()
         self._price = _FIRST_PRICE
         self._endgame = endgame_solver(options.endgame, 0)
+        evaluator = Evaluator(model, self.leaf if share else "simulation", options.temperature, options.ahead)
+        to_the_end = Evaluator(model, "value", options.temperature, _TO_THE_END)
+        self._rollouts = Rollouts(evaluator if share else to_the_end, options.trees * options.batch, options.tau)
+        self._rolled = False
         self._forest = Forest(
             options.trees,
             options.batch,
-            Evaluator(model, self.leaf if share else "simulation", options.temperature, options.ahead),
+            evaluator,
             exploration=options.exploration,
             value_share=share,
             simulation=SIMULATIONS.index(options.simulation),
@@ -185,6 +209,9 @@ class ModelSearchAgent:
             return solved
         began = time.perf_counter()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+        self._rolled = self.options.root == "rollouts" and view.landlord is not None
+        if self._rolled:
+            return self._roll_out(view, rng, seed, began)
         trees = range(self.options.trees)
         priors, own = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in trees])
         move = self._settled_move(own)
@@ -195,11 +222,21 @@ class ModelSearchAgent:
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
+        if self._rolled:
+            return self._rollouts.candidates()
         return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
         return belief_of(view, self._worlds(view, rng))
+
+    def _roll_out(self, view: View, rng: np.random.Generator, seed: np.uint64, began: float) -> Decision:
+        """Let the policy play its likeliest whole moves on, unless it is all but sure of one."""
+        options, lines = self.options, likely_moves(self.model, view, self.options.candidates)
+        if len(lines) == 1 or (options.settled < 1 and lines[0].log_prior >= math.log(options.settled)):
+            return self._rollouts.settle(lines[0])
+        clock = Clock(options.iterations, options.milliseconds, began)
+        return self._rollouts.search(view, self._worlds(view, rng), lines, clock, seed)
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
@@ -216,6 +253,8 @@ class ModelSearchAgent:
         and where it pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
         moves, particles = max(1, len(view.history)), self.options.particles
+        if self._network is not None:
+            return self._network.worlds(view, rng, particles)
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:

@@ -100,17 +100,18 @@ class Descents(NamedTuple):
         return Descents._make(array[chosen] for array in self)
 
     def copied(self, chosen: npt.NDArray[np.intp]) -> Descents:
-        """Copies of some of them."""
-        return Descents._make(array[chosen] for array in self)
+        """Copies of some of them, without the paths that led there."""
+        bare = self._replace(path=self.path[:, :0], movers=self.movers[:, :0])
+        return Descents._make(array[chosen] for array in bare)
 
 
-def new_descents(count: int) -> Descents:
-    """Room for so many descents."""
+def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
+    """Room for so many descents, with paths of at most that depth: 0 for games that no tree leads to."""
     return Descents(
         np.zeros((count, ROW_WORDS), np.uint64),
         np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
-        np.zeros((count, MAX_DEPTH), np.int16),
-        np.zeros((count, MAX_DEPTH), np.int8),
+        np.zeros((count, depth), np.int16),
+        np.zeros((count, depth), np.int8),
         np.zeros(count, np.int64),
         np.zeros(count, np.int8),
         np.zeros((count, OBSERVATION_WORDS), np.uint64),

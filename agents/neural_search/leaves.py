@@ -174,7 +174,7 @@ def play_on(
             log_probabilities, _ = ask(model, descents)
         _play_actions(descents, log_probabilities.argmax(axis=1), rules)
         found = np.empty(len(places), np.float32)
-        _write_results(descents, seats[places], found)
+        write_results(descents, seats[places], found)
         over = descents.waits == 0
         values[places[over]] = found[over]
         left = np.flatnonzero(~over)
@@ -187,7 +187,7 @@ def play_on(
 
 
 @inline_kernel
-def _skip_forced(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> bool:
+def skip_forced(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> bool:
     """Play what is forced; whether anybody is left to decide."""
     while row[STAGE] != STAGE_OVER:
         legal_mask(row, rules, mask)
@@ -212,13 +212,13 @@ def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray) ->
             continue
         row, ring = descents.rows[index], descents.rings[index]
         apply_and_record(row, ring, np.uint64(actions[index]), rules)
-        descents.waits[index] = _skip_forced(row, ring, rules, mask)
+        descents.waits[index] = skip_forced(row, ring, rules, mask)
         if descents.waits[index]:
             describe_leaf(row, ring, rules, mask, descents, index)
 
 
 @kernel
-def _write_results(descents: Descents, seats: np.ndarray, values: np.ndarray) -> None:
+def write_results(descents: Descents, seats: np.ndarray, values: np.ndarray) -> None:
     """Write what finished games brought: 1, -1, or 0 where all declined to be landlord.
 
     Args:

@@ -76,10 +76,11 @@ class EndgameSolver:
         worlds: Worlds a decision, at most.
         nodes: Positions that the search of one move in one world may open.
         particles: Determinizations from which worlds are drawn by what they make of the play; 0 draws them uniformly.
+        sure: Decide only where a move wins every world; leave the others to the search.
     """
 
-    def __init__(self, cards: int, worlds: int, nodes: int, particles: int = 0) -> None:
-        self.cards, self.worlds, self.nodes, self.particles = cards, worlds, nodes, particles
+    def __init__(self, cards: int, worlds: int, nodes: int, particles: int = 0, sure: bool = False) -> None:
+        self.cards, self.worlds, self.nodes, self.particles, self.sure = cards, worlds, nodes, particles, sure
         self._solvers: dict[Rules, OpenSolver] = {}
 
     def applies(self, view: View) -> bool:
@@ -94,8 +95,28 @@ class EndgameSolver:
             view: What a seat that is to act knows.
             rng: The only source of randomness.
         """
-        solved = self.solve(view, rng) if self.applies(view) else None
+        if not self.applies(view):
+            return None
+        if self.sure:
+            return self._sure_decision(view, rng)
+        solved = self.solve(view, rng)
         return None if solved is None else solved.decision()
+
+    def _sure_decision(self, view: View, rng: np.random.Generator) -> Decision | None:
+        """The longest move that wins every world; None as soon as no move is left that may.
+
+        A move that wins most worlds only may win fewer when played: the solver finds the best reply in each world, but
+        a player does not know in which it is (strategy fusion).  There the search decides.
+        """
+        rows, _, _ = self._worlds_of(view, rng)
+        moves = whole_moves(view.row, view.rule_words)
+        for row in rows:
+            won = self._won(row, moves, view.rules)
+            if won is None or not won.any():
+                return None
+            moves = [move for move, wins in zip(moves, won.tolist(), strict=True) if wins]
+        best = max(moves, key=lambda move: len(move.cards))
+        return Decision(best, {}, {move.main: 1.0 for move in moves}, best.actions)
 
     def solve(self, view: View, rng: np.random.Generator) -> Endgame | None:
         """Solve the worlds of a view; None if more were left unsolved than solved.
@@ -172,10 +193,12 @@ def endgame_solver(option: str, particles: int) -> EndgameSolver | None:
     """What the option ``endgame`` of a search stands for: None for ``search``.
 
     Args:
-        option: ``search`` or ``solver``.
+        option: ``search``, ``solver`` or ``sure``.
         particles: Determinizations from which the search draws its worlds.
     """
-    return EndgameSolver(_CARDS, _WORLDS, _NODES, particles) if option == "solver" else None
+    if option == "search":
+        return None
+    return EndgameSolver(_CARDS, _WORLDS, _NODES, particles, sure=option == "sure")
 
 
 def cards_left(row: npt.NDArray[np.uint64], seat: int) -> int:

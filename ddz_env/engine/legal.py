@@ -17,7 +17,6 @@ from ddz_env.engine.tables import (
     BOMB_ID,
     CATEGORY_FIRST,
     CATEGORY_STOP,
-    COPIES_STOP,
     DOUBLE_ID,
     FINISHING,
     KICKER_ID,
@@ -32,6 +31,10 @@ from ddz_env.engine.tables import (
     SEGMENT_KICKER_COUNT,
     SEGMENT_KICKER_SIZE,
     SEGMENT_LENGTH,
+    SHAPE_COPIES,
+    SHAPE_LENGTH,
+    SHAPE_LENGTHS,
+    SHAPE_STOP,
 )
 from ddz_env.engine.words import (
     CHAIN_PLANE,
@@ -97,6 +100,14 @@ def _with_kickers(
 
 
 @inline_kernel
+def _chains(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Keep the starts at which a chain without kickers may begin."""
+    if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_COPIES[segment] < U4:
+        starts &= ~(hand >> U48)
+    return starts
+
+
+@inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the lowest ranks at which the hand can play a segment, whatever it must beat.
 
@@ -111,8 +122,8 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
     plane = (hand >> (U16 * (copies - U1))) & PLANE
     if length > U1:
         plane = run(plane & CHAIN_PLANE, length)
-        if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_KICKER_COUNT[segment] == U0 and copies < U4:
-            plane &= ~(hand >> U48)
+        if SEGMENT_KICKER_COUNT[segment] == U0:
+            plane = _chains(hand, plane, segment, rules)
     if plane != U0 and SEGMENT_KICKER_COUNT[segment] > U0:
         plane = _with_kickers(hand, plane, segment, on_lead, key, rules)
     return plane
@@ -140,28 +151,29 @@ def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
 
 
 @inline_kernel
-def _put_category(mask: np.ndarray, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> None:
-    """Put what a hand can lead of a category (an index into ``CATEGORY_FIRST``): all chain lengths, if it has them.
+def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
+    """Put what a hand can lead of the categories whose bodies have a shape: all chain lengths, if they have them.
 
     Each start mask follows from the one of the next shorter chains, until none is left.
     """
-    segment = CATEGORY_FIRST[category]
-    length = SEGMENT_LENGTH[segment]
-    blocked = U0
+    length = SHAPE_LENGTH[shape]
     if length > U1:
         plane &= CHAIN_PLANE
-        if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_KICKER_COUNT[segment] == U0 and SEGMENT_COPIES[segment] < U4:
-            blocked = hand >> U48
     starts = run(plane, length)
-    while starts != U0 and segment < CATEGORY_STOP[category]:
-        if allowed(segment, rules):
-            bits = starts & ~blocked
-            if SEGMENT_KICKER_COUNT[segment] > U0:
-                bits = _with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
-            put(mask, SEGMENT_BASE[segment], bits)
+    longer = 0
+    while starts != U0 and longer < SHAPE_LENGTHS[shape]:
+        for category in range(SHAPE_STOP[shape], SHAPE_STOP[shape + 1]):
+            segment = CATEGORY_FIRST[category] + longer
+            if segment < CATEGORY_STOP[category] and allowed(segment, rules):
+                bits = starts
+                if SEGMENT_KICKER_COUNT[segment] > U0:
+                    bits = _with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
+                elif length > U1:
+                    bits = _chains(hand, bits, np.uint64(segment), rules)
+                put(mask, SEGMENT_BASE[segment], bits)
         starts &= plane >> length
         length += U1
-        segment += 1
+        longer += 1
 
 
 @inline_kernel
@@ -169,12 +181,11 @@ def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     """Or every main group that the hand can lead into a zeroed mask of shape ``[MASK_WORDS]``."""
     if holds_rocket(hand, rules):
         put(mask, ROCKET_ID, U1)
-    for copies in range(4):
-        plane = (hand >> (U16 * np.uint64(copies))) & PLANE
+    for shape in range(SHAPE_COPIES.size):
+        plane = (hand >> (U16 * (SHAPE_COPIES[shape] - U1))) & PLANE
         if plane == U0:
             return
-        for category in range(COPIES_STOP[copies], COPIES_STOP[copies + 1]):
-            _put_category(mask, hand, plane, category, rules)
+        _put_shape(mask, hand, plane, shape, rules)
 
 
 @inline_kernel

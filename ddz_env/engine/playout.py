@@ -7,12 +7,41 @@ import numpy as np
 from ddz_env.engine.compiling import inline_kernel, kernel
 from ddz_env.engine.deal import new_game
 from ddz_env.engine.kickers import body_of, kicker_options
-from ddz_env.engine.layout import ROW_WORDS, STAGE, STAGE_OVER, WINNER
-from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.engine.layout import (
+    HANDS,
+    KEY,
+    NO_GAME,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_KICKER,
+    STAGE_OVER,
+    STAGE_PLAY,
+    TARGET,
+    WINNER,
+)
+from ddz_env.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
 from ddz_env.engine.random import advance, below, key, mix
 from ddz_env.engine.step import apply_action
-from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import U0, U1, add, popcount, select
+from ddz_env.engine.tables import BOMB_ID, KICKER_ID, MASK_WORDS, ROCKET_ID
+from ddz_env.engine.words import U0, U1, U16, U32, add, popcount, select
+
+_BEHIND = np.uint64(33)
+"""Where replies with greater ids than the bombs and the rocket begin in the word of replies."""
+
+
+@inline_kernel
+def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
+    """The reply to the target (or pass) that 64 random bits choose; all are in one word, in the order of their ids."""
+    hand = row[HANDS + np.int64(row[SEAT])]
+    base, starts, bombs, rocket = replies(hand, row[TARGET], row[KEY], rules)
+    word = U1 | (starts << (_BEHIND if base > ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
+    place = select(word, below(bits, popcount(word)))
+    if place < U16:
+        return base + place - U1 if place > U0 else U0
+    if place < U32:
+        return BOMB_ID + place - U16
+    return ROCKET_ID if place == U32 else base + place - _BEHIND
 
 
 @inline_kernel
@@ -20,8 +49,13 @@ def random_action(
     row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """A uniform legal action of the seat to act, and the generator's new state; ``mask`` is scratch."""
-    legal_mask(row, rules, mask)
     state = advance(state)
+    if row[STAGE] == STAGE_PLAY and row[TARGET] != U0:
+        return _random_reply(row, rules, mix(state)), state
+    if row[STAGE] == STAGE_KICKER:
+        options = pending_options(row, rules)
+        return KICKER_ID + select(options, below(mix(state), popcount(options))), state
+    legal_mask(row, rules, mask)
     return nth_legal(mask, below(mix(state), count_legal(mask))), state
 
 
@@ -51,7 +85,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
         rules: The rules array.
 
     Returns:
-        The number of decisions, and wins by seat, shape ``[3]``.
+        The number of decisions, and wins by seat, shape ``[3]``; nobody wins where all declined.
     """
     row = np.empty(ROW_WORDS, np.uint64)
     mask = np.empty(MASK_WORDS, np.uint64)
@@ -64,5 +98,6 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
             action, state = random_action(row, rules, mask, state)
             apply_action(row, action, rules)
             decisions += 1
-        wins[np.int64(row[WINNER]) - 1] += 1
+        if row[WINNER] != NO_GAME:
+            wins[np.int64(row[WINNER]) - 1] += 1
     return decisions, wins

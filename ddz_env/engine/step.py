@@ -10,15 +10,15 @@ from ddz_env.engine.deal import deal_again, stage_after_showing, stage_with_land
 from ddz_env.engine.kickers import is_plane_with_solos
 from ddz_env.engine.tables import (
     BID_ID,
+    BODY_COPIES,
     DOUBLE_ID,
     KICKER_ID,
+    MAIN_CARDS,
     MAIN_SEGMENT,
     PLANES_OF_FOUR,
-    ROCKET_ID,
     SEG_BOMB,
     SEG_ROCKET,
     SEGMENT_BASE,
-    SEGMENT_COPIES,
     SEGMENT_KICKER_COUNT,
     SEGMENT_KICKER_SIZE,
     SEGMENT_LENGTH,
@@ -26,7 +26,7 @@ from ddz_env.engine.tables import (
 )
 from ddz_env.engine.words import (
     CHAIN_PLANE,
-    JOKERS,
+    PLANE,
     U0,
     U1,
     U2,
@@ -44,7 +44,6 @@ from ddz_env.engine.words import (
     exactly,
     remove,
     remove_hand,
-    spread,
 )
 from ddz_env.rules import (
     BIDDING_ONCE,
@@ -70,10 +69,7 @@ def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
 @inline_kernel
 def main_cards(main: np.uint64) -> np.uint64:
     """The body of a main group as a hand."""
-    if main == ROCKET_ID:
-        return JOKERS
-    segment = MAIN_SEGMENT[main]
-    return spread(body_mask(main - SEGMENT_BASE[segment], SEGMENT_LENGTH[segment]), SEGMENT_COPIES[segment])
+    return MAIN_CARDS[main]
 
 
 @inline_kernel
@@ -143,12 +139,12 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
     """Play a whole move and keep the books that observations, views and scores read."""
     seat = row[at.SEAT]
     segment = MAIN_SEGMENT[main]
-    cards = main_cards(main)
-    if kickers != U0:
-        cards = add_hand(cards, kickers)
-    row[at.PLAYED + np.int64(seat)] = add_hand(row[at.PLAYED + np.int64(seat)], cards)
+    body, copies = main_cards(main) & PLANE, BODY_COPIES[segment]
+    played = add(row[at.PLAYED + np.int64(seat)], body, copies)
+    row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else add_hand(played, kickers)
     if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
-        row[at.KNOWN] = remove_hand(row[at.KNOWN], cards)
+        known = remove(row[at.KNOWN], body, copies)
+        row[at.KNOWN] = known if kickers == U0 else remove_hand(known, kickers)
     row[at.PLAYS] += U1 << (U8 * seat)
     row[at.WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
     row[at.MOVES] += U1
@@ -175,13 +171,9 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
     seat = row[at.SEAT]
     segment = MAIN_SEGMENT[main]
     start = main - SEGMENT_BASE[segment]
-    if segment == SEG_ROCKET:
-        hand = row[at.HANDS + np.int64(seat)] & ~JOKERS
-    else:
-        body = body_mask(start, SEGMENT_LENGTH[segment])
-        hand = remove(row[at.HANDS + np.int64(seat)], body, SEGMENT_COPIES[segment])
-        if kickers != U0:
-            hand = remove_hand(hand, kickers)
+    hand = remove(row[at.HANDS + np.int64(seat)], main_cards(main) & PLANE, BODY_COPIES[segment])
+    if kickers != U0:
+        hand = remove_hand(hand, kickers)
     row[at.HANDS + np.int64(seat)] = hand
     if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
         row[at.BOMBS] += U1

@@ -17,6 +17,7 @@ from ddz_env.actions import (
     NUM_SEGMENTS,
     ROCKET_CATEGORY,
     SEGMENTS,
+    Category,
     segments_of,
 )
 from ddz_env.cards import BLACK_JOKER, MAX_HAND
@@ -39,14 +40,38 @@ SEGMENT_KICKER_COUNT = _column("kicker_count")
 SEGMENT_CARDS = _column("cards")
 SEGMENT_WEIGHT = _column("weight")
 MAIN_SEGMENT = np.array([group.segment for group in MAIN_GROUPS], np.uint64)
+MAIN_CARDS = np.array(
+    [
+        sum(1 << (16 * copy + rank) for rank, count in enumerate(group.need) for copy in range(count))
+        for group in MAIN_GROUPS
+    ],
+    np.uint64,
+)
+"""The bodies as hands."""
+BODY_COPIES = np.array([max(segment.copies, 1) for segment in SEGMENTS], np.uint64)
+"""Cards of each rank in a segment's body: one in the rocket's, whose ``SEGMENT_COPIES`` is 0."""
 
-_RANKED = sorted((category for category in CATEGORIES if category.copies), key=lambda category: category.copies)
+
+def _shape(category: Category) -> tuple[int, int]:
+    return category.copies, category.lengths[0]
+
+
+_RANKED = sorted((category for category in CATEGORIES if category.copies), key=_shape)
+_SHAPES = sorted({_shape(category) for category in _RANKED})
 CATEGORY_FIRST = np.array([segments_of(category.name).start for category in _RANKED], np.int64)
 """First segment of each category that has ranks, by cards of a rank in the body."""
 CATEGORY_STOP = np.array([segments_of(category.name).stop for category in _RANKED], np.int64)
 """The end of its segments."""
 COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
 """How many of these categories have bodies of at most 0..4 cards a rank."""
+SHAPE_STOP = np.array([0, *(sum(_shape(other) <= shape for other in _RANKED) for shape in _SHAPES)], np.int64)
+"""How many of them have bodies up to a *shape*: cards a rank and shortest chain.  Those of one shape start alike."""
+SHAPE_COPIES = np.array([copies for copies, _ in _SHAPES], np.uint64)
+SHAPE_LENGTH = np.array([length for _, length in _SHAPES], np.uint64)
+SHAPE_LENGTHS = np.array(
+    [max(len(category.lengths) for category in _RANKED if _shape(category) == shape) for shape in _SHAPES], np.int64
+)
+"""How many chain lengths a shape has."""
 
 MASK_WORDS = (NUM_ACTIONS + 63) // 64
 """Words of a mask."""

@@ -58,8 +58,15 @@ def lowest(word: np.uint64) -> np.uint64:
 
 @inline_kernel
 def select(word: np.uint64, k: np.uint64) -> np.uint64:
-    """Index of the ``k``-th set bit, counted from zero."""
-    while k > U0:
+    """Index of the ``k``-th set bit, counted from zero.
+
+    The first four steps do not branch: how often the loop runs is drawn at random, so the processor guesses it wrongly.
+    """
+    word &= word - np.uint64(k > U0)
+    word &= word - np.uint64(k > U1)
+    word &= word - np.uint64(k > U2)
+    word &= word - np.uint64(k > U3)
+    while k > U4:
         word &= word - U1
         k -= U1
     return lowest(word)

@@ -10,7 +10,7 @@ from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.score import robs_of
 from ddz_env.engine.step import main_cards
 from ddz_env.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, popcount
+from ddz_env.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32, U48, popcount
 from ddz_env.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 
@@ -49,11 +49,8 @@ _S_SEAT, _S_LANDLORD, _S_STAGE, _S_OVER, _S_OWNER, _S_BIDS, _S_DOUBLES, _S_PLAYE
 )
 
 _ONES = np.uint64(0x0101010101010101)
-_SEVEN_LANES = np.uint64(0x0002040810204081)
-_LOW_7 = np.uint64(0x7F)
-_BIT_7 = np.uint64(0x80)
+_LANES = np.array([sum((bits >> lane & 1) << (8 * lane) for lane in range(8)) for bits in range(256)], np.uint64)
 _MAIN = np.uint64(0xFFFF)
-_U49 = np.uint64(49)
 _U56 = np.uint64(56)
 _NO_SEAT = np.uint64(at.NO_SEAT)
 # Places in the one-hot stage.
@@ -64,34 +61,22 @@ _NOWHERE = np.uint64(255)
 
 @inline_kernel
 def byte_lanes(bits: np.uint64) -> np.uint64:
-    """Spread eight bits over eight bytes: byte ``i`` is bit ``i``.
-
-    The multiplication places seven copies seven bits apart, which never meet; the eighth bit moves on its own.
-    """
-    return (((bits & _LOW_7) * _SEVEN_LANES) & _ONES) | ((bits & _BIT_7) << _U49)
+    """Spread eight bits over eight bytes: byte ``i`` is bit ``i``."""
+    lanes: np.uint64 = _LANES[bits]
+    return lanes
 
 
 @inline_kernel
 def low_counts(hand: np.uint64) -> np.uint64:
     """The counts of ranks 0..7 as bytes."""
-    counts = byte_lanes(hand & BYTE)
-    hand >>= U16
-    while hand != U0:
-        counts += byte_lanes(hand & BYTE)
-        hand >>= U16
-    return counts
+    counts = byte_lanes(hand & BYTE) + byte_lanes((hand >> U16) & BYTE)
+    return counts + byte_lanes((hand >> U32) & BYTE) + byte_lanes((hand >> U48) & BYTE)
 
 
 @inline_kernel
 def high_counts(hand: np.uint64) -> np.uint64:
     """The counts of ranks 8..14 as bytes; the eighth byte is free."""
-    hand >>= U8
-    counts = ((hand & _LOW_7) * _SEVEN_LANES) & _ONES
-    hand >>= U16
-    while hand != U0:
-        counts += ((hand & _LOW_7) * _SEVEN_LANES) & _ONES
-        hand >>= U16
-    return counts
+    return low_counts(hand >> U8)
 
 
 @inline_kernel

@@ -25,6 +25,7 @@ from training.cli.options import (
     Updates,
 )
 from training.cli.outputs import output_file, output_folder
+from training.cli.train_belief import belief
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
 
@@ -59,6 +60,12 @@ app.command(
         "ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust",
     )
 )(sb3)
+app.command(
+    epilog=examples(
+        "ddz train belief --out runs/belief --positions 1000000",
+        "ddz train belief --out runs/belief --positions 3000000 --resume",
+    )
+)(belief)
 app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --out aec.zip"))(sb3_aec)
 
 

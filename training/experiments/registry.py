@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "exploration": "full_sweeps:EXPLORATION_SWEEP",
     "branching": "full_branching:BRANCHING",
     "hand-inference": "hand_inference:HAND_INFERENCE",
+    "belief": "belief:BELIEF",
     "search-options": "search_options:SEARCH_OPTIONS",
     "search-gains": "search_gains:SEARCH_GAINS",
     "search-depth": "search_depth:SEARCH_DEPTH",

@@ -45,6 +45,7 @@ SEARCHES = (
     "neural-ismcts:inference=policy",
     "neural-ismcts:inference=rules",
     "neural-ismcts:particles=0",
+    "neural-ismcts:inference=belief",
     "neural-ismcts:ahead=0",
     "neural-ismcts:prior_weight=0.6",
 )

@@ -241,7 +241,7 @@ def search_whole_moves(
             mover = row[SEAT]
             log_parent = math.log(float(max(tree.visits[node], 1)))
             if tree.settled[node]:
-                node = best_child(tree, node, log_parent, exploration)
+                node = best_child(tree, node, log_parent, exploration, line.values)
             else:
                 number = _list_choices(row, rules, pending, flat, mask, choices)
                 found = _take_tried(tree, node, choices, number)

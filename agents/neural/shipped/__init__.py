@@ -1,4 +1,4 @@
-"""The policies that the package ships."""
+"""The policies and the belief network that the package ships."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ def shipped_standalone_path() -> Path:
         'standalone.onnx'
     """
     return Path(str(resources.files(__name__) / "standalone.onnx"))
+
+
+def shipped_belief_path() -> Path:
+    """The file of the belief network that ``inference=belief`` draws worlds from where no other is named.
+
+    Example:
+        >>> shipped_belief_path().name
+        'belief.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "belief.safetensors"))

@@ -1,0 +1,1 @@
+"""Training of belief networks: where the hidden cards lie, learned from games of many kinds of players."""

@@ -1,0 +1,56 @@
+"""``ddz train belief``: where the hidden cards lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.console import console, share_bar, stopping
+from training.cli.experiment import OtherCode
+from training.cli.options import Resume, Settings, TensorBoard, Threads, TrainedRules, TrainingSeed
+from training.cli.outputs import output_folder
+
+if TYPE_CHECKING:
+    from training.belief.run import BeliefProgress
+
+
+def belief(
+    out: Annotated[Path, typer.Option(help="Folder for the network and the checkpoint.", callback=output_folder)],
+    positions: Annotated[
+        int | None, typer.Option(min=1, help="Positions to learn from in total; 3,000,000 by default.")
+    ] = None,
+    resume: Resume = False,
+    allow_other_code: OtherCode = False,
+    rules: TrainedRules = None,
+    seed: TrainingSeed = None,
+    threads: Threads = 1,
+    tensorboard: TensorBoard = None,
+    settings: Settings = None,
+) -> None:
+    """Learn where the hidden cards lie, from games of many kinds of players."""
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
+    from training.belief.config import BeliefConfig
+    from training.belief.run import BELIEF, BeliefTraining
+    from training.ppo.board import board
+    from training.ppo.run import refuse_to_overwrite
+
+    given = BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
+    with other_code(allow_other_code), writing(out, folder=True), stopping("resume with --resume") as asked:
+        if resume:
+            run = BeliefTraining.resume(out, given, threads)
+        else:
+            refuse_to_overwrite(out)
+            run = BeliefTraining(BeliefConfig().changed(given), threads)
+        with board(tensorboard, run.positions if resume else 0) as curves, share_bar("state") as progress:
+            bar = progress.add_task("learning", total=run.config.positions, state="", completed=run.positions)
+
+            def on_step(now: BeliefProgress) -> None:
+                state = f"{now.bits:.2f} bits a hand, plain dealing {now.plain:.2f}"
+                progress.update(bar, completed=now.positions, state=state)
+                curves.add_line(now)
+
+            run.run(out, on_step, asked)
+        console().print(f"{out / BELIEF} after {run.positions} positions", markup=False, soft_wrap=True)

@@ -1,7 +1,7 @@
 """Rule variants are data: the frozen dataclass :class:`Rules` and its presets.
 
 The peers differ in details of the kickers.  Each preset states them, and the tests compare its legal moves with
-the peer's, position by position.  ``docs/rules.md`` says where each choice comes from.
+the peer's, position by position.  ``docs/reference/rules.md`` says where each choice comes from.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
         declared = getattr(agent_factory(name), "options_type", None)
         for option in declared.options() if declared else ():
             if Path in option.kinds:
-                assert agent_files(f"{name}:{option.name}={file}") == {file.name: file_digest(file)}
+                assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)
                 found.append(name)
             else:
                 assert name in found or not declared.of().files()

@@ -119,9 +119,10 @@ class NeuralSearchOptions(SearchOptions, PolicyFile):
     """The policy of ``neural-ismcts``, and how it is searched with."""
 
     def files(self) -> tuple[Path, ...]:
-        """The policy's file, and the belief network's if it is asked."""
-        own = shipped_belief_path() if self.belief is None else Path(self.belief)
-        return (*super().files(), own) if self.inference == "belief" else super().files()
+        """The policy's file, and the belief network's if one is named or asked."""
+        if self.belief is not None:
+            return (*super().files(), Path(self.belief))
+        return (*super().files(), shipped_belief_path()) if self.inference == "belief" else super().files()
 
 
 def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:

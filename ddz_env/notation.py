@@ -87,10 +87,14 @@ def counts_to_word(counts: Sequence[int]) -> int:
     return word
 
 
+_COPIES = counts_to_word((4,))
+"""The places of one rank's four cards in a hand word."""
+
+
 def word_to_counts(word: int) -> tuple[int, ...]:
     """Unpack a hand word into 15 counts."""
     word = int(word)
-    return tuple(sum((word >> (16 * copy + rank)) & 1 for copy in range(4)) for rank in range(NUM_RANKS))
+    return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
 
 
 @dataclass(frozen=True)

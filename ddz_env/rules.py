@@ -7,6 +7,7 @@ the peer's, position by position.  ``docs/reference/rules.md`` says where each c
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -156,36 +157,7 @@ class Rules(Options):
 
     def words(self) -> npt.NDArray[np.uint64]:
         """Return the rules as the array that kernels read, shape ``[17]``, uint64."""
-        words = np.zeros(RULE_WORDS, np.uint64)
-        allowed = 0
-        for index, segment in enumerate(SEGMENTS):
-            allowed |= (CATEGORIES[segment.category].name in self.categories) << index
-        deck = 0
-        for rank, count in enumerate(self.deck):
-            for copy in range(count):
-                deck |= 1 << (16 * copy + rank)
-        values = {
-            R_PLAYERS: self.players,
-            R_SEGMENTS: allowed,
-            R_KICKER_REPEAT: self.kicker_repeat,
-            R_TWO_JOKERS: self.two_jokers,
-            R_TRIO_KICKERS: _TRIO.index(self.kicker_trios),
-            R_CHAIN_FROM_QUAD: self.chain_from_quad,
-            R_BOMBS: self.bombs,
-            R_BIDDING: _BIDDING.index(self.bidding),
-            R_DECLINE: _DECLINE.index(self.all_decline),
-            R_DOUBLING: self.doubling * DOUBLING_BIT + self.showing * SHOWING_BIT,
-            R_HALF_DECK: self.half_deck,
-            R_HAND_SIZE: self.hand_size,
-            R_BOTTOM_SIZE: self.bottom,
-            R_OPEN_HANDS: self.open_hands,
-            R_DECK: deck,
-            R_BOMBS_BEAT_ROCKET: self.bombs_beat_rocket,
-            R_SPRING: self.spring,
-        }
-        for index, value in values.items():
-            words[index] = int(value)
-        return words
+        return _words(self).copy()
 
     @classmethod
     def preset(cls, name: str | Rules, **changes: Any) -> Rules:
@@ -211,6 +183,41 @@ class Rules(Options):
                 _read(name) if has_options else PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
             )
         return name.replace(**changes) if changes else name
+
+
+@functools.cache
+def _words(rules: Rules) -> npt.NDArray[np.uint64]:
+    """The words of rules, computed once: every state and every search asks for them."""
+    words = np.zeros(RULE_WORDS, np.uint64)
+    allowed = 0
+    for index, segment in enumerate(SEGMENTS):
+        allowed |= (CATEGORIES[segment.category].name in rules.categories) << index
+    deck = 0
+    for rank, count in enumerate(rules.deck):
+        for copy in range(count):
+            deck |= 1 << (16 * copy + rank)
+    values = {
+        R_PLAYERS: rules.players,
+        R_SEGMENTS: allowed,
+        R_KICKER_REPEAT: rules.kicker_repeat,
+        R_TWO_JOKERS: rules.two_jokers,
+        R_TRIO_KICKERS: _TRIO.index(rules.kicker_trios),
+        R_CHAIN_FROM_QUAD: rules.chain_from_quad,
+        R_BOMBS: rules.bombs,
+        R_BIDDING: _BIDDING.index(rules.bidding),
+        R_DECLINE: _DECLINE.index(rules.all_decline),
+        R_DOUBLING: rules.doubling * DOUBLING_BIT + rules.showing * SHOWING_BIT,
+        R_HALF_DECK: rules.half_deck,
+        R_HAND_SIZE: rules.hand_size,
+        R_BOTTOM_SIZE: rules.bottom,
+        R_OPEN_HANDS: rules.open_hands,
+        R_DECK: deck,
+        R_BOMBS_BEAT_ROCKET: rules.bombs_beat_rocket,
+        R_SPRING: rules.spring,
+    }
+    for index, value in values.items():
+        words[index] = int(value)
+    return words
 
 
 PRESETS: dict[str, Rules] = {

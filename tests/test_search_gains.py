@@ -118,12 +118,17 @@ def test_results_do_not_depend_on_the_processes() -> None:
         ({"processes": 0}, "processes=0"),
         ({"agent": ()}, "one or more"),
         ({"agent": ("random", "random")}, "each once"),
-        ({"agent": ("cheating-uct",)}, "sees what is hidden"),
     ],
 )
 def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidExperimentError, match=message):
         run_search_gains(replace(TINY, **wrong))
+
+
+def test_a_gauge_is_shown_every_hand() -> None:
+    """A solver of open hands could not move from a view."""
+    gauge = run_search_gains(replace(TINY, agent=("cheating-uct:iterations=50",), games=1)).results
+    assert [result.agent for result in gauge] == ["cheating-uct:iterations=50"]
 
 
 def test_an_unknown_search_is_refused_before_anything_is_played(tmp_path: Path) -> None:

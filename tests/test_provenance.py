@@ -170,7 +170,7 @@ def test_the_shipped_weights_count_too(tmp_path: Path, monkeypatch: pytest.Monke
     del store
     other = tmp_path / "policy.safetensors"
     other.write_text("trained since")
-    monkeypatch.setattr("agents.neural.agent.shipped_policy_path", lambda: other)
+    monkeypatch.setattr("agents.neural.agent.policy_path", lambda path=None: other)
     with pytest.raises(AgentChangedError, match=r"'policy'.*policy\.safetensors was"):
         arena.store(path, resume=True)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from agents.neural.loading import load_policy
 from agents.neural.model import Bytes, Floats, PolicyModel
-from agents.neural.shipped import shipped_policy_path
+from agents.neural.shipped import policy_path
 from ddz_env import Move, Rules, View
 from ddz_env.actions import KICKER_BASE
 from ddz_env.agent import BatchPlayer
@@ -30,7 +30,8 @@ class PolicyFile(Options):
     """Which policy an agent reads, and how.
 
     Attributes:
-        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one.
+        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
+            `points` for the shipped one that bids, doubles and plays for points.
         threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
         trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
     """
@@ -42,7 +43,7 @@ class PolicyFile(Options):
 
     def files(self) -> tuple[Path, ...]:
         """The policy's file, the shipped one included."""
-        return (shipped_policy_path() if self.path is None else Path(self.path),)
+        return (policy_path(self.path),)
 
     def load(self) -> PolicyModel:
         """Read the policy: :func:`~agents.neural.loading.load_policy`."""

@@ -14,7 +14,7 @@ from agents.neural.agent import ModelAgent, PolicyFile
 from agents.neural.columns import POLICY_INPUTS, REST_INPUTS
 from agents.neural.compiled_policy import CompiledPolicy
 from agents.neural.features import MOVE_BYTES
-from agents.neural.shipped import shipped_policy_path
+from agents.neural.shipped import policy_path
 from agents.neural.stored_policy import StoredPolicy, read_policy
 from ddz_env.options import takes
 from ddz_env.threads import usable_threads
@@ -79,7 +79,7 @@ class BlindPolicyAgent(ModelAgent):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         options = BlindOptions.of(*values, **named)
-        stored = read_policy(shipped_policy_path() if options.path is None else options.path)
+        stored = read_policy(policy_path(options.path))
         super().__init__(
             CompiledPolicy(blinded(stored, options.input), usable_threads(options.threads)), name="policy-without"
         )

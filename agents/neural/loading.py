@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agents.neural.errors import MissingTorchError
 from agents.neural.model import PolicyModel
-from agents.neural.shipped import shipped_policy_path
+from agents.neural.shipped import policy_path
 from ddz_env.errors import install_hint
 from ddz_env.threads import usable_threads
 
@@ -20,7 +20,8 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`agents.neural.sb3_policy`);
-            everything else must be weights of ours (:mod:`agents.neural.stored_policy`).  None reads the shipped one.
+            everything else must be weights of ours (:mod:`agents.neural.stored_policy`).  ``points`` and None read shipped ones
+            (:func:`~agents.neural.shipped.policy_path`).
         threads: Threads of every evaluation; None for one a core.
         trust_file: Whether a ``.zip`` may be read, which runs whatever code is in it.
 
@@ -33,7 +34,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         TensorFileError: If the file is missing, truncated, corrupt or of another format.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    chosen, cores = shipped_policy_path() if path is None else Path(path), usable_threads(threads)
+    chosen, cores = policy_path(path), usable_threads(threads)
     suffix = chosen.suffix.lower()
     if suffix == ".onnx":
         from agents.neural.onnx_policy import OnnxPolicy

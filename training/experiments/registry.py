@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "solver-curve": "solver_curve:SOLVER_CURVE",
     "tuning": "tuning:TUNING",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
+    "points-strength": "points_strength:POINTS_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
     "training-recipes": "training_recipes:TRAINING_RECIPES",

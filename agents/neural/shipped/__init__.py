@@ -16,6 +16,31 @@ def shipped_policy_path() -> Path:
     return Path(str(resources.files(__name__) / "policy.safetensors"))
 
 
+def shipped_points_path() -> Path:
+    """The file of the policy that bids, doubles and plays for points.
+
+    Example:
+        >>> shipped_points_path().name
+        'points.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "points.safetensors"))
+
+
+def policy_path(path: str | Path | None = None) -> Path:
+    """The file that the option ``path`` of an agent means.
+
+    Args:
+        path: A file; ``points`` for the shipped policy that plays for points; None for the one that plays to win.
+
+    Example:
+        >>> policy_path("points").name
+        'points.safetensors'
+    """
+    if path is None:
+        return shipped_policy_path()
+    return shipped_points_path() if str(path) == "points" else Path(path)
+
+
 def shipped_standalone_path() -> Path:
     """The ONNX file of the policy that was distilled from the shipped one and needs nothing of this package.
 

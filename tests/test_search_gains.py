@@ -22,10 +22,14 @@ from tests.test_neural_network import small_networks
 from training.arena.errors import InvalidExperimentError, SettingsMismatchError
 from training.arena.results import read_results
 from training.cli import app
+from training.experiments.experiment import Saved
 from training.experiments.search_gains import (
+    BUDGETS,
     GainOptions,
     GainResult,
     gain_cells,
+    milliseconds,
+    plot_gains,
     predicted,
     run_search_gains,
     worth,
@@ -147,6 +151,20 @@ def test_gains_are_told_in_points_of_both_sides_and_against_the_first() -> None:
     assert second[:7] == ("`b`", "2", "20", "40.0", "6", "+15.0", "+40.0")
     assert second[8] == "+10.0 (+10.0 to +10.0)"
     assert gain_cells([]) == []
+
+
+def test_a_game_slowed_down_by_others_does_not_count_in_the_time() -> None:
+    games = [GainResult("a", 0, 10, 0, 0.0, 0.0, ms) for ms in (20.0, 30.0, 9000.0)]
+    nothing = GainResult("a", 3, 0, 0, 0.0, 0.0, 0.0)
+    assert milliseconds([*games, nothing]) == 3.0
+    assert milliseconds([nothing]) == 0.0
+
+
+def test_gains_are_drawn_over_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = [GainResult(spec, game, 10, 1, 0.1 * game, 0.0, 30.0) for spec in (*BUDGETS, "other") for game in range(3)]
+    plot_gains(Saved(found), tmp_path / "gains.png")
+    assert (tmp_path / "gains.png").stat().st_size > 5000
 
 
 def test_the_command_prints_the_table(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 import numpy as np
@@ -38,6 +39,7 @@ from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import normal_interval
 from training.arena.timing import thinking_time
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from training.experiments.plotting import BLUE, GREY, new_axes, save_figure
 from training.experiments.policy_strength import shipped_fingerprint
 
 SEARCHES = (
@@ -51,6 +53,14 @@ SEARCHES = (
 )
 """The default and what it would be with one option changed.  Results from before ``prior_weight`` had its name call it
 ``caution``."""
+BUDGETS = (
+    "neural-ismcts:iterations=15,particles=4",
+    "neural-ismcts:iterations=60,particles=16",
+    "neural-ismcts:iterations=250,particles=64",
+    "neural-ismcts",
+    "neural-ismcts:iterations=4000,particles=1024",
+)
+"""The default search with less time and with more, a factor of four apart: the line of the plot."""
 SETTLED = 0.98
 """A decision is not looked at where the policy gives a move at least this probability."""
 
@@ -218,7 +228,9 @@ def run_search_gains(
     return kept(store, found)
 
 
-def in_order(results: Sequence[GainResult], agents: Sequence[str] = SEARCHES) -> list[GainResult]:
+def in_order(
+    results: Sequence[GainResult], agents: Sequence[str] = tuple(dict.fromkeys((*SEARCHES, *BUDGETS)))
+) -> list[GainResult]:
     """Results agent by agent, in the order of ``agents`` (others behind them), and game by game."""
     places = {spec: place for place, spec in enumerate(agents)}
     return sorted(results, key=lambda result: (places.get(result.agent, len(places)), result.agent, result.game))
@@ -249,6 +261,11 @@ def predicted(result: GainResult) -> float:
     return 50.0 * (result.landlord + result.peasants)
 
 
+def milliseconds(own: Sequence[GainResult]) -> float:
+    """Milliseconds a decision in the median game: other work on the machine slows some games down, not that one."""
+    return median([result.ms / result.decisions for result in own if result.decisions] or [0.0])
+
+
 def _line(own: Sequence[GainResult]) -> list[str]:
     decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
     sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in ("landlord", "peasants")]
@@ -256,7 +273,7 @@ def _line(own: Sequence[GainResult]) -> list[str]:
         f"{len(own):,}",
         f"{decisions:,}",
         f"{100 * changed / max(1, decisions):.1f}",
-        f"{sum(result.ms for result in own) / max(1, decisions):.0f}",
+        f"{milliseconds(own):.0f}",
         *(side.text("+.1f", 1) for side in sides),
         normal_interval([predicted(result) for result in own]).both("+.1f", 1),
     ]
@@ -280,6 +297,28 @@ def gain_table(saved: Saved[GainResult]) -> Table:
     )
 
 
+def plot_gains(saved: Saved[GainResult], path: Path) -> None:
+    """Gains by time a decision: a line for the default search's budgets, dots for other searches."""
+    figure, axes = new_axes(6.4)
+    groups: dict[str, list[GainResult]] = {}
+    for result in saved.results:
+        groups.setdefault(result.agent, []).append(result)
+    for specs, color, line in ((BUDGETS, BLUE, "-"), (tuple(set(groups) - set(BUDGETS)), GREY, "")):
+        found = [groups[spec] for spec in specs if spec in groups]
+        gains = [normal_interval([predicted(result) for result in own]) for own in found]
+        axes.errorbar(
+            [milliseconds(own) for own in found],
+            [gain.mean for gain in gains],
+            yerr=[gain.mean - gain.low for gain in gains],
+            color=color, linestyle=line, marker="o", capsize=2,
+        )  # fmt: skip
+    axes.axhline(0, color=GREY, linestyle=":")
+    axes.set_xscale("log")
+    axes.set_xlabel("milliseconds a decision that is not settled")
+    axes.set_ylabel("gain over the policy, points")
+    save_figure(figure, path)
+
+
 SEARCH_GAINS = Experiment(
     name="search-gains",
     source="own",
@@ -289,5 +328,6 @@ SEARCH_GAINS = Experiment(
     result=GainResult,
     run=run_search_gains,
     tables={"search-gains": gain_table},
+    plot=plot_gains,
     file="search_gains",
 )

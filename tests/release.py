@@ -138,7 +138,7 @@ def main(
         folder = Path(name)
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
         (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-        plan = [(one, wheel, "") for one in chosen] + [(chosen[-1], sdist, "")]
+        plan = [(one, archive, "") for one in chosen for archive in (wheel, sdist)]
         plan += [(chosen[-1], wheel, one) for one in names]
         for interpreter, archive, one in plan:
             start = time.monotonic()

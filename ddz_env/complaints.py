@@ -30,17 +30,20 @@ _PARTS = {
 _WHOLE = {
     "line {number}: {whole}": "第 {number} 行:{whole}",
     # --- cards and moves ---
-    "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 B (black joker) R (red joker)": (
+    "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
+    "2 B (black joker) R (red joker)": (
         "看不懂 {text} 中的 {letter}:牌写作 3 4 5 6 7 8 9 T(或 10)J Q K A 2 B(小王)R(大王)"
     ),
     "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}:一副牌只有 {most} 张",
-    "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, chains 34567, "
-    "planes 333444+57, or pass": (
+    "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
+    "chains 34567, planes 333444+57, or pass": (
         "{cards} 不成牌型({rules} 规则):单张 3,对子 33,三张 333 或 333+4,炸弹 3333,顺子 34567,飞机 333444+57,不出 pass"
     ),
     "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}({rules} 规则)",
-    "{text} has more than one '+': write body+kickers, as 333444+57": "{text} 中不止一个 +:请写成“主体+带牌”,如 333444+57",
-    "{cards} can be read as {readings}: separate the kickers by '+'": "{cards} 有几种读法:{readings}。请用 + 分开带牌",
+    "{text} has more than one '+': write body+kickers, as 333444+57": (
+        "{text} 中不止一个 +:请写成“主体+带牌”,如 333444+57"
+    ),
+    "{cards} can be read as {readings}: separate the kickers by '+'": "{cards} 有几种读法:{readings}。请用 + 分开",
     "there is no {word}: the bids are {moves}": "没有 {word}:可以选 {moves}",
     "{move} is not legal for seat {seat}: {part}; legal are {moves} and {number} more": (
         "{seat}号位不能出 {move}:{part};可选 {moves},另有 {number} 种"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import string
 from pathlib import Path
@@ -79,6 +80,9 @@ def test_the_last_unfinished_game_is_found_without_a_name(monkeypatch: pytest.Mo
     first = fits(ddz("play", *RULES, text="hint\nok\nquit\n"))
     file = kept_in(first)
     assert "ddz play --resume" in first
+    older = tmp_path / "play-20250101-000000-1.txt"
+    Record(Deal(Rules(), 3), (PERSON, "rules", "rules")).save(older)
+    os.utime(older, (1.0, 1.0))
     again = fits(ddz("play", "--hints", "rules", "--resume", text="quit\n"))
     assert "Going on at move 1." in again
     assert kept_in(again) == file

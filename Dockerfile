@@ -1,13 +1,14 @@
 # The demo in a container, and everything else that `ddz` does:
 #
 #   docker build --tag ddz-env .
+#   mkdir --mode 777 demo-report  # the container's user writes the report into it
 #   docker run --rm --volume "$PWD/demo-report:/srv/ddz/demo-report" ddz-env
 #   docker run --rm --interactive --tty ddz-env ddz play
 #   docker run --rm --publish 127.0.0.1:8000:8000 --volume ddz-games:/srv/ddz/games ddz-env \
 #       ddz web --host 0.0.0.0 --folder games
 FROM python:3.12-slim
 
-RUN useradd --create-home --home-dir /srv/ddz --user-group ddz
+RUN useradd --uid 1000 --create-home --home-dir /srv/ddz --user-group ddz
 WORKDIR /srv/ddz/source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY ddz_env ddz_env
@@ -19,7 +20,8 @@ RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user
     && rm -rf /srv/ddz/source \
     && install --directory --owner ddz --group ddz /srv/ddz/games /srv/ddz/demo-report
 
-USER ddz
+# A number, so that a host can see that it is not root.
+USER 1000
 WORKDIR /srv/ddz
 # Kernels are compiled when they are first used, for the processor that runs them.
 ENV DDZ_CACHE_DIR=/srv/ddz/.cache/ddz-env

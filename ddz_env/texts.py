@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from ddz_env.checks import check_choice
+from ddz_env.complaints import in_chinese
 from ddz_env.notation import Move
 
 LANGUAGES = ("en", "zh")
@@ -222,6 +223,10 @@ class Texts:
         """A move: cards in notation, and words for a pass, a bid or an answer to doubling."""
         text = str(move)
         return self(text) if text[:1].islower() and text in TEXTS else text
+
+    def complaint(self, error: Exception | str) -> str:
+        """What was wrong; in Chinese only what a person at the table can type wrongly."""
+        return in_chinese(str(error), self.move) if self.language == "zh" else str(error)
 
     def help(self, question: str) -> str:
         """What can be typed where something is asked (:func:`ddz_env.notation.question`)."""

@@ -59,7 +59,25 @@ def _lead_outside(app: Any, page: str, source: list[str]) -> None:
 
 
 class Search(SearchEnglish):
-    """English, and Chinese by all parts of up to four characters, since there are no blanks between the words."""
+    """English, and Chinese by all parts of up to four characters, since there are no blanks between the words.
+
+    What is searched for is taken apart likewise: from left to right, the longest part that any page has.
+    """
+
+    js_splitter_code = r"""
+function splitQuery(query) {
+  const found = [];
+  const known = (part) => part in Search._index.terms || part in Search._index.titleterms;
+  for (const run of query.match(/[\u4e00-\u9fff]+|(?:(?![\u4e00-\u9fff])[\p{Letter}\p{Number}_])+/gu) ?? []) {
+    if (!/[\u4e00-\u9fff]/.test(run)) found.push(run);
+    else for (let at = 0, size; at < run.length; at += size) {
+      size = [4, 3, 2].find((n) => at + n <= run.length && known(run.slice(at, at + n))) ?? 1;
+      found.push(run.slice(at, at + size));
+    }
+  }
+  return found;
+}
+"""
 
     def split(self, input: str) -> list[str]:
         """The words that the index holds of a text."""

@@ -33,7 +33,11 @@ import importlib.metadata, pathlib, sys, ddz_env
 assert pathlib.Path(ddz_env.__file__).is_relative_to(sys.prefix), ddz_env.__file__
 assert importlib.metadata.version("ddz-env") == ddz_env.__version__
 """
-COMMANDS = ("--help", "arena random random-staged --deals 2", "watch random --seed 1 --no-thoughts")
+COMMANDS = (
+    "--help",
+    "arena random random-staged --deals 2 --processes 1",
+    "watch random --seed 1 --no-thoughts",
+)
 
 PROMISES: dict[str, str] = {
     "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
@@ -78,15 +82,15 @@ def pythons() -> Iterator[str]:
             yield found
 
 
-def _run(*command: object, cwd: Path, seconds: float = SECONDS) -> str:
+def _run(*command: object, cwd: Path, cache: Path | None = None) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment |= {
-        "DDZ_CACHE_DIR": str(cwd / "cache"),
+        "DDZ_CACHE_DIR": str(cache or cwd / "cache"),
         "DDZ_GAMES_DIR": str(cwd / "games"),
         "SDL_VIDEODRIVER": "dummy",
     }
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     if done.returncode:
         last = (done.stdout + done.stderr).strip().splitlines()[-6:]
@@ -94,13 +98,14 @@ def _run(*command: object, cwd: Path, seconds: float = SECONDS) -> str:
     return done.stdout
 
 
-def check(python: str, archive: Path, extra: str = "") -> str:
+def check(python: str, archive: Path, extra: str = "", cache: Path | None = None) -> str:
     """Install an archive in a fresh environment, with an extra or none, and use it.
 
     Args:
         python: The interpreter.
         archive: The wheel or the source distribution.
         extra: The extra; without one the commands of the core are run.
+        cache: Where compiled kernels are kept; by default in the environment, so that all are compiled.
 
     Returns:
         The Python's version and what was installed.
@@ -119,7 +124,7 @@ def check(python: str, archive: Path, extra: str = "") -> str:
         _run(*pip, "check", cwd=folder)
         _run(binaries / "python", "-c", CORE + PROMISES.get(extra, ""), cwd=folder)
         for command in () if extra else COMMANDS:
-            _run(binaries / "ddz", *command.split(), cwd=folder)
+            _run(binaries / "ddz", *command.split(), cwd=folder, cache=cache)
         version = _run(binaries / "python", "--version", cwd=folder).split()[1]
         listed = _run(*pip, "list", "--disable-pip-version-check", cwd=folder)
     return f"Python {version}, {len(listed.splitlines()) - 2} packages"
@@ -138,12 +143,12 @@ def main(
         folder = Path(name)
         _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
         (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-        plan = [(one, wheel, "") for one in chosen] + [(chosen[-1], sdist, "")]
+        plan = [(one, archive, "") for one in chosen for archive in (wheel, sdist)]
         plan += [(chosen[-1], wheel, one) for one in names]
         for interpreter, archive, one in plan:
             start = time.monotonic()
             try:
-                told = check(interpreter, archive, one)
+                told = check(interpreter, archive, one, folder / f"cache-{chosen.index(interpreter)}")
             except (FailedError, subprocess.TimeoutExpired) as error:
                 told, failed = f"FAILED\n{error}", failed + 1
             what = "wheel" if archive.suffix == ".whl" else "sdist"

@@ -23,36 +23,10 @@ from training.bench.benchmark import Contender, Part, measure
 from training.cli import app
 from training.cli.console import counting_bar, share_bar, stopping
 from training.cli.signals import STOPPING
+from training.cli.train import app as train
 from training.cli.training_bar import training_bar
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = (
-    "arena",
-    "bench",
-    "benchmark",
-    "botzone-bot",
-    "botzone-bundle",
-    "botzone-log",
-    "botzone-match",
-    "demo",
-    "exploit",
-    "advise",
-    "play",
-    "puzzles",
-    "rate",
-    "record",
-    "replay",
-    "rules",
-    "solve",
-    "tendency",
-    "actions",
-    "agents",
-    "docs",
-    "export",
-    "watch",
-    "version",
-    "web",
-)
 
 
 def ddz(*arguments: str, text: str | None = None) -> Result:
@@ -139,20 +113,6 @@ def test_a_bar_shows_how_much_is_done_and_the_fields_that_it_was_given() -> None
         assert "0:00:00 eta -:--:--" in line
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(command: str) -> None:
-    result = ddz(command, "--help")
-    assert result.exit_code == 0
-    assert "Usage" in result.output
-    assert command in ddz("--help").output
-
-
-def test_help_names_every_command_and_no_other() -> None:
-    callbacks = [(command.name, command.callback) for command in app.registered_commands]
-    names = {name or done.__name__.replace("_", "-") for name, done in callbacks if done}
-    assert names >= set(COMMANDS)
-
-
 def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
     table, summary, games = tmp_path / "t.csv", tmp_path / "t.json", tmp_path / "games.jsonl"
     result = ddz(
@@ -212,6 +172,72 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
 )
 def test_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
     assert message in refused(ddz(*arguments))
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "actions": ("zebra", "cannot read 'Z'"),
+    "advise": ("--hand 34", "are 2 cards"),
+    "agents": ("nobody", "no agent is called 'nobody'"),
+    "arena": ("rules nobody", "no agent is called 'nobody'"),
+    "bench": ("--only poetry", "unknown part 'poetry'"),
+    "benchmark": ("nobody", "no agent is called 'nobody'"),
+    "botzone-bot": ("--agent nobody", "no agent is called 'nobody'"),
+    "botzone-bundle": ("--agent nobody --out bot.zip", "no agent is called 'nobody'"),
+    "botzone-log": ("empty", "empty is empty"),
+    "botzone-match": ("rules", "a match has 3 seats"),
+    "demo": ("--out empty", "cannot write into empty"),
+    "docs": ("nowhere.md", "no such page"),
+    "equivalent": ("rules --search rules", "there is no option 'iterations'"),
+    "exploit": ("rules --out x", "say how long to train"),
+    "export": ("--out .", "is a folder"),
+    "hand": ("34", "seat 0 has 2 cards"),
+    "play": ("--puzzle 99999", "there is no puzzle 99999"),
+    "puzzles": ("99999", "there is no puzzle 99999"),
+    "rate": ("rules", "two agents"),
+    "record": ("rules --out empty", "cannot write into empty"),
+    "replay": ("empty", "begins with the line"),
+    "rules": ("poker", "unknown rules preset"),
+    "solve": ("--file empty", "no position in empty"),
+    "tendency": ("--out .", "is a folder"),
+    "watch": ("rules rules", "name one agent, or 3"),
+    "web": ("--adviser nobody", "no agent is called 'nobody'"),
+    "train belief": ("--out empty", "cannot write into empty"),
+    "train curves": ("--out empty", "cannot write into empty"),
+    "train dmc": ("--out empty", "cannot write into empty"),
+    "train distil": ("empty --out x.safetensors", "empty"),
+    "train imitate": ("--out .", "is a folder"),
+    "train sb3": ("--out empty", "cannot write into empty"),
+    "train sb3-aec": ("--out .", "is a folder"),
+    "train selfplay": ("--out empty", "cannot write into empty"),
+}
+"""One wrong input for every command, and what is said to it."""
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_every_command_says_in_one_line_what_is_wrong(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command.startswith("train") or command in ("demo", "exploit", "export"):
+        pytest.importorskip("torch")
+    if command == "web":
+        pytest.importorskip("starlette")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
+    arguments, message = WRONG[command]
+    assert message in refused(ddz(*command.split(), *arguments.split()))
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_no_command_is_without_a_wrong_input() -> None:
+    """Experiments check theirs alike: tests/test_cli_faults.py."""
+    groups = (("", app), ("train ", train))
+    known = {
+        group + (command.name or command.callback.__name__.replace("_", "-"))
+        for group, commands in groups
+        for command in commands.registered_commands
+        if command.callback
+    }
+    assert known - {"version"} == set(WRONG)
 
 
 def test_debug_shows_the_traceback() -> None:

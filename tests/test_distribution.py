@@ -118,6 +118,8 @@ def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "CITATION.cff",
+        ".dockerignore",
+        "Dockerfile",
         "Makefile",
         "constraints.txt",
         "tests/test_distribution.py",

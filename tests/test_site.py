@@ -24,16 +24,51 @@ def test_every_page_has_one_place_in_the_contents() -> None:
     assert sorted(named) == sorted(set(DOCS.rglob("*.md")) - {DOCS / "index.md"})
 
 
-@pytest.mark.long
-def test_the_site_builds_without_a_warning_and_works_offline(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built without a warning."""
     pytest.importorskip("furo")
     pytest.importorskip("myst_parser")
-    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", DOCS, tmp_path]
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", DOCS, folder]
     result = subprocess.run([*map(str, build)], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert (tmp_path / ".nojekyll").exists()
-    for page in tmp_path.rglob("*.html"):
+    return folder
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("site")
+def test_the_site_works_offline(built: Path) -> None:
+    assert (built / ".nojekyll").exists()
+    for page in built.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=\"([^\"]+)\"", text)
         loaded += re.findall(r"<link[^>]*rel=\"(?:stylesheet|preload|icon)\"[^>]*href=\"([^\"]+)\"", text)
         assert not [address for address in loaded if re.match(r"(https?:)?//", address)], page.name
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("site")
+def test_what_is_searched_for_is_found_in_both_languages(built: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    from training.web.browser import chromium
+
+    with playwright.sync_playwright() as driver:
+        try:
+            browser = chromium(driver)
+        except playwright.Error as error:
+            pytest.skip(f"no Chromium: {str(error).splitlines()[0]}")
+        page = browser.new_page()
+        for asked, title in (
+            ("地主", "规则"),
+            ("斗地主规则", "规则"),  # longer than what the index holds
+            ("春天翻倍", "规则"),
+            ("怎么玩", "怎么玩"),
+            ("ddz规则", "规则"),
+            ("belief network", "The belief network"),
+        ):
+            page.goto(f"{(built / 'search.html').as_uri()}?q={asked}")
+            page.wait_for_selector("#search-results ul.search li")
+            page.wait_for_function("!document.querySelector('#search-results h2')?.innerText.startsWith('Searching')")
+            assert title in page.locator("#search-results ul.search li > a").all_inner_texts(), asked
+        browser.close()

@@ -25,6 +25,7 @@ OPEN = "standard,players=2,open_hands=true"
 """The rules of a puzzle that is played."""
 _LEAST_MOVES = 6
 """Legal first moves of a puzzle at least."""
+_MOST_IN_VAIN = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,20 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator, rules: str | Ru
         rules: A preset's name or a :class:`Rules`.
 
     Raises:
-        InvalidPositionError: If the rules do not deal such hands.
+        InvalidPositionError: If the rules do not deal such hands, or 10,000 deals in a row are no puzzle.
     """
     solver: OpenSolver | None = None
-    while True:
+    in_vain = 0
+    while in_vain < _MOST_IN_VAIN:
         state = dealt_position(sizes, rng, rules)
         if solver is None:
             solver = OpenSolver(state.rules, megabytes=8)
         puzzle = _as_puzzle(state, solver)
+        in_vain = in_vain + 1 if puzzle is None else 0
         if puzzle is not None:
             yield puzzle
+    hands = "+".join(map(str, sizes))
+    raise InvalidPositionError(f"{_MOST_IN_VAIN:,} deals of {hands} cards and no puzzle among them: deal more cards")
 
 
 def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:

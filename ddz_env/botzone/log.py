@@ -156,7 +156,10 @@ def read_logs(path: Path) -> list[BotzoneLog]:
     try:
         return [read_log(text)]
     except BotzoneLogError:
-        return [read_log(line) for line in text.splitlines() if line.strip()]
+        matches = [read_log(line) for line in text.splitlines() if line.strip()]
+    if not matches:
+        raise BotzoneLogError(f"{path} is empty: a log is JSON, one match or one a line")
+    return matches
 
 
 def read_log(text: str) -> BotzoneLog:

@@ -52,7 +52,7 @@ class Board:
 
     def complain(self, error: Exception) -> None:
         """What was wrong."""
-        self.screen.print(f"{error}", style="red", markup=False)
+        self.screen.print(self.say.complaint(error), style="red", markup=False)
 
     def ask(self, prompt: str) -> str:
         """What a person types; where it comes from a file or a pipe it is written down, as a terminal does.

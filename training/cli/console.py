@@ -79,8 +79,15 @@ class FriendlyGroup(TyperGroup):
             fault = fault_of(error)
             if fault is None or ctx.parent or ctx.meta["ddz.debug"]:
                 raise
-            complain(fault.message)
+            complain(_said(fault.message, ctx.meta.get("ddz.language", "en")))
             raise typer.Exit(fault.exit_code) from error
+
+
+def _said(message: str, language: str) -> str:
+    """A message in the language of the command; in English where it has none, or one that there is not."""
+    from ddz_env.texts import LANGUAGES, Texts
+
+    return Texts(language if language in LANGUAGES else "en").complaint(message)
 
 
 @contextmanager

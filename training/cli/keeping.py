@@ -23,7 +23,15 @@ Keep = Annotated[
     typer.Option("--out", help="Keep the game in this file as it is played.", callback=output_file()),
 ]
 GoOn = Annotated[bool, typer.Option("--resume", help="Go on with the game in --out, or with the last unfinished one.")]
-Lang = Annotated[str, typer.Option("--lang", envvar="DDZ_LANG", help="en or zh (中文).")]
+
+
+def _speak(context: typer.Context, language: str) -> str:
+    """Let the command's errors speak the language, too."""
+    context.meta["ddz.language"] = language
+    return language
+
+
+Lang = Annotated[str, typer.Option("--lang", envvar="DDZ_LANG", help="en or zh (中文).", callback=_speak)]
 
 
 def games_folder() -> Path:

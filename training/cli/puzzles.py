@@ -9,6 +9,7 @@ import typer
 
 from training.cli.console import console
 from training.cli.help import RULES
+from training.cli.outputs import output_file
 
 
 def puzzles(
@@ -20,7 +21,9 @@ def puzzles(
     deal: Annotated[str, typer.Option(help="Cards of each hand of new ones.")] = "8+8",
     seed: Annotated[int, typer.Option(min=0, help="Seed of new ones.")] = 1,
     verify: Annotated[bool, typer.Option("--verify", help="Check new ones by plain minimax.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write new ones to a file, one a line.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write new ones to a file, one a line.", callback=output_file())
+    ] = None,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
 ) -> None:
     """Pose endgame puzzles (残局) with exactly one winning first move, or make new ones."""

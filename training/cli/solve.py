@@ -41,7 +41,7 @@ def solve(
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="How many --deal deals.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Their seed.")] = 1,
-    without: Annotated[list[str] | None, typer.Option(help="Switch a technique off (with --deal).")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Switch a technique off; it changes no verdict.")] = None,
     ways: Annotated[int | None, typer.Option(help="Entries a bucket of the table: 1, 2, 4, 8 or 16.")] = None,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     every: Annotated[bool, typer.Option("--all", help="Say of every legal move whether it wins.")] = False,
@@ -60,9 +60,9 @@ def solve(
         raise InvalidPositionError(
             "give one position, or --file FILE with one a line, or --deal SIZES: one of the three"
         )
-    limits = {"nodes": nodes, "seconds": seconds, "megabytes": megabytes}
+    settings = {"nodes": nodes, "megabytes": megabytes, **_switches(without or [], ways)}
     if deal is not None:
-        _solve_dealt(deal, count, seed, rules, {**limits, **_switches(without or [], ways)}, as_json)
+        _solve_dealt(deal, count, seed, rules, {**settings, "seconds": seconds}, as_json)
         return
     texts = [position] if position is not None else _lines(file)
     options = {"turn": turn, "to_beat": to_beat, "passed": passed, "landlord": landlord, "played": at_move}
@@ -71,7 +71,7 @@ def solve(
     for text in texts:
         state = open_position(text, rules, **options)  # type: ignore[arg-type]
         if state.rules not in solvers:
-            solvers[state.rules] = OpenSolver(state.rules, nodes=nodes, megabytes=megabytes)
+            solvers[state.rules] = OpenSolver(state.rules, **settings)
         solver = solvers[state.rules]
         solution = solver.solve(state, seconds=seconds)
         found = _answer(solver, state, solution, threads if every else 0, stake, seconds)
@@ -142,10 +142,22 @@ def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str
 
 
 def _lines(file: Path | None) -> list[str]:
-    """The positions of a file."""
+    """The positions of a file.
+
+    Raises:
+        InvalidPositionError: If there are none.
+    """
+    from agents.solver.position import InvalidPositionError
+
     assert file is not None
-    lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
-    return [line for line in lines if line]
+    try:
+        lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError as error:
+        raise InvalidPositionError(f"{file} is no text: {error}") from error
+    found = [line for line in lines if line]
+    if not found:
+        raise InvalidPositionError(f"there is no position in {file}: write one a line, as 'KK5543 / 225543'")
+    return found
 
 
 def _answer(

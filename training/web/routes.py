@@ -53,6 +53,7 @@ from ddz_env.errors import DouDizhuError
 from ddz_env.playing import AgentFaultError
 from ddz_env.rules import PRESETS
 from ddz_env.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
+from ddz_env.texts import Texts
 from ddz_env.view import ROLES
 from training.web.compiling import is_compiling, watch
 from training.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError
@@ -394,20 +395,27 @@ async def _read(request: Request) -> Json:
     return {**body, **request.path_params}
 
 
-def _failure(error: DouDizhuError | OSError) -> JSONResponse:
-    """What a page is told when a request cannot be answered."""
+def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
+    """What a page is told, in its language, when a request cannot be answered."""
     if isinstance(error, OSError):
         _log.error("a game cannot be kept: %s", error)
-        return _Answer({"error": f"the game cannot be kept: {error.strerror or 'the disk failed'}"}, 507)
+        text = f"the game cannot be kept: {error.strerror or 'the disk failed'}"
+        return _Answer({"error": say.complaint(text)}, 507)
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
-    if isinstance(error, _SeveralReadings):
-        return _Answer({"error": str(error), "readings": error.readings}, status)
-    if isinstance(error, _FailedError):
-        return _Answer({"error": str(error), "failed": error.seat}, status)
     if isinstance(error, AgentFaultError):
         _log.warning("%s", error)
-        return _Answer({"error": f"{error.agent} failed; the server's terminal says why"}, status)
-    return _Answer({"error": str(error)}, status)
+        return _Answer({"error": say.complaint(f"{error.agent} failed; the server's terminal says why")}, status)
+    more: Json = {}
+    if isinstance(error, _SeveralReadings):
+        more = {"readings": error.readings}
+    elif isinstance(error, _FailedError):
+        more = {"failed": error.seat}
+    return _Answer({"error": say.complaint(error), **more}, status)
+
+
+def _language(request: Request) -> Texts:
+    """The language of the page that asks."""
+    return Texts("zh" if request.headers.get("accept-language", "").lower().startswith("zh") else "en")
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -444,7 +452,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
                 body = await _read(request)
                 return _Answer(await run_sync(partial(do, body), limiter=limits.of(thinking)))
             except (DouDizhuError, OSError) as error:
-                return _failure(error)
+                return _failure(error, _language(request))
             except (TooLargeError, ClientDisconnect):
                 raise
             except Exception:

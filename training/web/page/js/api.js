@@ -26,7 +26,7 @@ async function send(method, path, body) {
   try {
     answer = await fetch(`api/${path}`, {
       method,
-      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      headers: { "Accept-Language": document.documentElement.lang, ...(body !== undefined && { "Content-Type": "application/json" }) },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {

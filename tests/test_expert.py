@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +38,7 @@ KEEPS = ExpertConfig(rules="mini", deals=3, passes=2, search="neural-ismcts:iter
 
 
 class Knowing:
-    """Knows that the highest first stage is the best one; of every third view it is too sure to search."""
+    """Knows that the highest first stage is the best one; where it leads it is too sure to search."""
 
     name = "knowing"
 
@@ -49,7 +48,7 @@ class Knowing:
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
         moves = {move.main: move for move in view.legal_moves()}
         best = max(moves)
-        if zlib.crc32(view.row.tobytes()) % 3 == 0:
+        if view.on_lead:
             return Decision(moves[best], {best: 1})
         chances = {main: GOOD if main == best else BAD for main in sorted(moves)[-3:]}
         return Decision(moves[best], dict.fromkeys(chances, 5), chances)
@@ -64,7 +63,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> RecordedSet:
     """Games of somebody who knows."""
     folder = tmp_path_factory.mktemp("known")
     recording = Recording((f"{__name__}:Knowing",), Rules.preset("mini"), 1, visits=True)
-    record_games(recording, 2 * HELD_OUT, store=recording.store(folder / GAMES))
+    record_games(recording, 6 * HELD_OUT, store=recording.store(folder / GAMES))
     write_data_set(folder)
     return load_recorded(folder)
 
@@ -104,11 +103,11 @@ def test_what_no_search_spoke_of_is_taught_as_it_was_done(known: RecordedSet) ->
 def test_what_is_known_is_learned_and_what_was_settled_is_kept(known: RecordedSet) -> None:
     start = small_policy()
     before = start.state_dict()["logits.weight"].clone()
-    config = ExpertConfig(rules="mini", tau=0.2, passes=30, minibatch=16, learning_rate=3e-3)
+    config = ExpertConfig(rules="mini", tau=0.1, passes=8, minibatch=32, learning_rate=1e-2)
     found = teach(known, config, start, threads=1)
     assert torch.equal(start.state_dict()["logits.weight"], before)
-    assert found.divergences[0] > 0.3
-    assert min(found.divergences) < found.divergences[0] / 3
+    assert found.divergences[0] > 0.1
+    assert min(found.divergences) < found.divergences[0] / 10
     chances = known.chances(np.arange(len(known.observations)))
     old, new = (np.exp(log_probabilities(policy, known)) for policy in (start, found.policy))
     held_out = known.deals % HELD_OUT == HELD_OUT - 1

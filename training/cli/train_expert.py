@@ -26,7 +26,7 @@ def expert(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds in total, those in --out included.")] = 1,
     deals: Annotated[int | None, typer.Option(min=1, help="Deals of a round; 1,000 by default.")] = None,
     search: Annotated[
-        str | None, typer.Option(help="The search, without path; neural-ismcts with 300 iterations by default.")
+        str | None, typer.Option(help="The search, without path; neural-ismcts with 300 rollouts by default.")
     ] = None,
     init: Annotated[Path | None, typer.Option(help="The first policy; the shipped one by default.")] = None,
     allow_other_code: OtherCode = False,

@@ -232,7 +232,7 @@ def test_the_settings_of_a_training_are_a_table() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["config-selfplay", "config-sb3"])
+@pytest.mark.parametrize("name", ["config-selfplay", "config-expert", "config-sb3"])
 def test_every_setting_has_a_default_and_a_meaning(name: str) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("stable_baselines3")

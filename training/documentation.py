@@ -197,7 +197,11 @@ TABLES: dict[str, Callable[[], str]] = {
 COMMANDS = {"commands": "training.cli.reference:commands_table"}
 """The table of the command line, of which ``ddz docs`` is a part."""
 
-CONFIGS = {"config-selfplay": "training.ppo.config:SelfPlayConfig", "config-sb3": "training.sb3.config:Sb3Config"}
+CONFIGS = {
+    "config-selfplay": "training.ppo.config:SelfPlayConfig",
+    "config-expert": "training.expert.config:ExpertConfig",
+    "config-sb3": "training.sb3.config:Sb3Config",
+}
 """Tables of the settings of trainings, which need PyTorch."""
 
 

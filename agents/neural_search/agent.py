@@ -39,6 +39,7 @@ from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
 from ddz_env.engine.random import key
+from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.options import Options, Range, takes
 from ddz_env.thoughts import Belief, Candidate
 
@@ -77,6 +78,8 @@ class SearchOptions(Options):
             `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
             chances of winning.
         ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
+        mate: What the searcher's side plays of these, its own later moves and its team mate's: the policy's likeliest
+            move, or what a search one move ahead finds among those that the policy likes best.
         value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either.
@@ -107,6 +110,7 @@ class SearchOptions(Options):
     value_share: Annotated[float, Range(0, 1)] = 1.0
     simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
+    mate: Literal["policy", "search"] = "policy"
     inference: Literal["mixed", "policy", "rules", "belief"] = "mixed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
@@ -169,7 +173,12 @@ class ModelSearchAgent:
         self._believed = believed_players(model, options.inference) if self._network is None else ()
         self._price = _FIRST_PRICE
         self._endgame = endgame_solver(options.endgame, 0)
-        evaluator = Evaluator(model, self.leaf if share else "simulation", options.temperature, options.ahead)
+        if options.mate == "search" and not (share and options.ahead):
+            raise InvalidAgentOptionError(
+                "mate='search' needs leaves that are played on (ahead) and a learned value to search with (leaf)"
+            )
+        reckons = options.mate == "search"
+        evaluator = Evaluator(model, self.leaf if share else "simulation", options.temperature, options.ahead, reckons)
         to_the_end = Evaluator(model, "value", options.temperature, _TO_THE_END)
         self._rollouts = Rollouts(evaluator if share else to_the_end, options.trees * options.batch, options.tau)
         self._rolled = False

@@ -101,7 +101,7 @@ class Forest:
         rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules)
+        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.seat)
         first = 0
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = answers.part(slice(first, first + len(found)))

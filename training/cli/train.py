@@ -26,6 +26,7 @@ from training.cli.options import (
 )
 from training.cli.outputs import output_file, output_folder
 from training.cli.train_belief import belief
+from training.cli.train_expert import expert
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
 
@@ -66,6 +67,13 @@ app.command(
         "ddz train belief --out runs/belief --positions 3000000 --resume",
     )
 )(belief)
+app.command(
+    epilog=examples(
+        "ddz train expert --out runs/expert --deals 500",
+        "ddz train expert --out runs/expert --deals 500 --rounds 2",
+        "ddz train selfplay --init runs/expert/policy.safetensors --out run --minutes 60",
+    )
+)(expert)
 app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --out aec.zip"))(sb3_aec)
 
 

@@ -26,6 +26,10 @@ class RecordedSet:
         firsts: Where each decision's actions begin, shape ``[n + 1]``, int64.
         actions: Their actions, shape ``[visited]``, int16.
         counts: Their visits, shape ``[visited]``, int32; 1 for the action of a decision without visits.
+        values: What the visits brought on average, shape ``[visited]``, float32; NaN where nothing says so.
+        searched: Whether there are visits, shape ``[n]``, bool.  Without values they are of a move that a search had no
+            doubt about.
+        deals: The number of the deal, shape ``[n]``, int64.
     """
 
     observations: Bytes
@@ -33,6 +37,9 @@ class RecordedSet:
     firsts: npt.NDArray[np.int64]
     actions: npt.NDArray[np.int16]
     counts: npt.NDArray[np.int32]
+    values: Floats
+    searched: npt.NDArray[np.bool_]
+    deals: npt.NDArray[np.int64]
 
     def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
         """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
@@ -46,6 +53,14 @@ class RecordedSet:
             shares[place, self.actions[part]] = self.counts[part] / self.counts[part].sum()
         return shares
 
+    def chances(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """What each action brought on average, shape ``[rows, 400]``, float32; NaN where nothing says so."""
+        chances = np.full((len(rows), NUM_ACTIONS), np.nan, np.float32)
+        for place, row in enumerate(rows.tolist()):
+            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+            chances[place, self.actions[part]] = self.values[part]
+        return chances
+
 
 class _Piece(NamedTuple):
     """The decisions of a piece of a table; the fields are those of the whole, but for the numbers of actions."""
@@ -55,6 +70,12 @@ class _Piece(NamedTuple):
     sizes: npt.NDArray[np.int64]
     actions: npt.NDArray[np.int16]
     counts: npt.NDArray[np.int32]
+    values: Floats
+    searched: npt.NDArray[np.bool_]
+    deals: npt.NDArray[np.int64]
+
+
+_COLUMNS = ("observation", "legal", "action", "visits", "values", "deal")
 
 
 def load_recorded(path: str | Path) -> RecordedSet:
@@ -70,16 +91,15 @@ def load_recorded(path: str | Path) -> RecordedSet:
         DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
             actions.
     """
-    pieces = [_piece(batch) for batch in read_pieces(path, ("observation", "legal", "action", "visits"))]
+    pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
-    observations, legal, sizes, actions, counts = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    observations, legal, sizes, *rest = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     return RecordedSet(
         observations.reshape(-1, OBSERVATION_SIZE),
         legal.reshape(-1, -(-NUM_ACTIONS // 8)),
         np.concatenate([[0], np.cumsum(sizes)]),
-        actions,
-        counts,
+        *rest,
     )
 
 
@@ -94,6 +114,8 @@ def _piece(batch: Any) -> _Piece:
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
     count[searched[row]] = visits.flatten().to_numpy()
+    value = np.full(len(action), np.nan, np.float32)
+    value[searched[row]] = batch.column("values").flatten().to_numpy(zero_copy_only=False)
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
@@ -103,4 +125,7 @@ def _piece(batch: Any) -> _Piece:
         np.bincount(row[taught], minlength=len(options))[chosen],
         action[taught],
         count[taught],
+        value[taught],
+        searched[chosen],
+        batch.column("deal").to_numpy()[chosen],
     )

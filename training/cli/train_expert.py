@@ -1,0 +1,65 @@
+"""``ddz train expert``: what a search chooses is taught to the policy that it searched with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from training.cli.console import console, share_bar
+from training.cli.experiment import OtherCode
+from training.cli.options import OnRay, Settings, Threads, TrainedRules, TrainingSeed
+from training.cli.outputs import output_folder
+
+if TYPE_CHECKING:
+    from training.ppo.imitation import ImitationProgress
+
+
+def expert(
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Folder for the rounds' games and policies; an unfinished one is completed.", callback=output_folder
+        ),
+    ],
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds in total, those in --out included.")] = 1,
+    deals: Annotated[int | None, typer.Option(min=1, help="Deals of a round; 1,000 by default.")] = None,
+    search: Annotated[
+        str | None, typer.Option(help="The search, without path; neural-ismcts with 300 rollouts by default.")
+    ] = None,
+    init: Annotated[Path | None, typer.Option(help="The first policy; the shipped one by default.")] = None,
+    allow_other_code: OtherCode = False,
+    rules: TrainedRules = None,
+    seed: TrainingSeed = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that play; results do not depend on them.")] = 2,
+    ray: OnRay = False,
+    threads: Threads = None,
+    settings: Settings = None,
+) -> None:
+    """Expert iteration: a search with the policy plays, and the policy learns what it found."""
+    from training.arena.one_writer import writing
+    from training.arena.provenance import other_code
+    from training.expert.config import ExpertConfig
+    from training.expert.run import iterate
+
+    named = {"rules": rules, "seed": seed, "deals": deals, "search": search}
+    config = ExpertConfig().changed(ExpertConfig.given(named, settings or ()))
+    with other_code(allow_other_code), writing(out, folder=True):
+        with share_bar("state") as progress:
+            playing = progress.add_task("playing", total=None, state="")
+            learning = progress.add_task("learning", total=None, state="")
+
+            def on_games(done: int, total: int) -> None:
+                progress.update(playing, completed=done, total=total, state=f"{done} of {total} deals")
+
+            def on_step(now: ImitationProgress) -> None:
+                state = f"{now.decisions} decisions, agrees in {100 * now.agreement:.0f} %, loss {now.loss:.3f}"
+                progress.update(learning, state=state)
+
+            done = iterate(
+                config, rounds, out, init, processes=processes, threads=threads, on_games=on_games, on_step=on_step
+            )
+        for number, path, divergences in done:
+            text = f"{path}: round {number}, divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
+            console().print(text, markup=False, soft_wrap=True)

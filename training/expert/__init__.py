@@ -1,0 +1,1 @@
+"""Expert iteration: what a search with the policy chooses is taught to the policy again."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import binding
+from llvmlite import binding  # type: ignore[import-untyped]
 from numba import _dynfunc
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
-from numba.core.dispatcher import _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 
 
 class CalledLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba ships no types

@@ -66,63 +66,45 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
 
 
 @pure_kernel
-def look(
-    row: np.ndarray,
-    ring: np.ndarray,
-    rules: np.ndarray,
-    bits: np.ndarray,
-    observation: np.ndarray,
-    mask: np.ndarray,
-    infos: np.ndarray,
-) -> None:
-    """Write the observation and the mask of the seat to act, and the infos of all seats.
-
-    Args:
-        row: The game, shape ``[32]``, uint64.
-        ring: The recent moves, shape ``[16, 2]``, uint64.
-        rules: The rules array.
-        bits: Output, shape ``[7]``, uint64: the mask as bits.
-        observation: Output, shape ``[OBSERVATION_WORDS]``, uint64.
-        mask: Output, shape ``[50]``, uint64: the mask as bytes.
-        infos: Output, shape ``[players, WIDTH]``, int64 (:mod:`ddz_env.infos`).
-    """
-    write_mask(row, rules, bits, mask)
-    write_observation(row, ring, rules, row[SEAT], observation)
-    write_infos(row, ring, rules, infos)
-
-
-@pure_kernel
 def step_and_look(
     row: np.ndarray,
     ring: np.ndarray,
     log: np.ndarray,
     rules: np.ndarray,
     action: int,
+    observer: int,
     bits: np.ndarray,
     observation: np.ndarray,
     mask: np.ndarray,
     infos: np.ndarray,
 ) -> bool:
-    """Play one action if it is legal, then :func:`look`.
+    """Play one action if it is legal, then write what a seat sees, the mask of the seat to act, and all seats' infos.
+
+    An environment calls this one kernel for everything that it shows, because each one that Python calls is compiled
+    with all that it calls.
 
     Args:
-        row: The game, changed in place.
-        ring: The recent moves.
-        log: All moves.
+        row: The game, shape ``[32]``, uint64, changed in place.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        log: All moves, as for :func:`play_action`.
         rules: The rules array.
-        action: Any action id 0..399.
-        bits: The mask of the position, shape ``[7]``; afterwards that of the next one.
-        observation: As for :func:`look`.
-        mask: As for :func:`look`.
-        infos: As for :func:`look`.
+        action: Any action id 0..399, or -1 to look only.
+        observer: Whose observation is written: a seat, or -1 for the seat that is to act then.
+        bits: The mask of the position, shape ``[7]``, uint64; afterwards that of the next one.
+        observation: Output, shape ``[OBSERVATION_WORDS]``, uint64.
+        mask: Output, shape ``[50]``, uint64: the mask as bytes.
+        infos: Output, shape ``[players, WIDTH]``, int64 (:mod:`ddz_env.infos`).
 
     Returns:
         False if the action is not legal; then nothing has changed.
     """
-    if not marked(bits, np.uint64(action)):
-        return False
-    play_action(row, ring, log, np.uint64(action), rules)
-    look(row, ring, rules, bits, observation, mask, infos)
+    if action >= 0:
+        if not marked(bits, np.uint64(action)):
+            return False
+        play_action(row, ring, log, np.uint64(action), rules)
+    write_mask(row, rules, bits, mask)
+    write_observation(row, ring, rules, row[SEAT] if observer < 0 else np.uint64(observer), observation)
+    write_infos(row, ring, rules, infos)
     return True
 
 
@@ -246,7 +228,7 @@ class Game:
             self.ring[:] = given.ring
             for slot, (seat, move) in enumerate(given.history):
                 self._log[slot] = move.cards.word, move.main | seat << 16
-        look(self.row, self.ring, self.rule_words, self._bits, self._observation, self._mask, self.infos)
+        self._step_and_look(-1, -1, self._observation)
 
     def step(self, action: int) -> None:
         """Play one action.
@@ -268,14 +250,18 @@ class Game:
             number = operator.index(action)  # type: ignore[arg-type]  # that is what is tried
         except Exception:  # no integer; a foreign __index__ raises what it likes
             return False
-        return 0 <= number < NUM_ACTIONS and step_and_look(
+        return 0 <= number < NUM_ACTIONS and self._step_and_look(number, -1, self._observation)
+
+    def _step_and_look(self, action: int, observer: int, observation: npt.NDArray[np.uint64]) -> bool:
+        return step_and_look(
             self.row,
             self.ring,
             self._log,
             self.rule_words,
-            number,
+            action,
+            observer,
             self._bits,
-            self._observation,
+            observation,
             self._mask,
             self.infos,
         )
@@ -299,7 +285,7 @@ class Game:
     def observe(self, seat: int) -> npt.NDArray[np.int8]:
         """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
         out = np.empty(OBSERVATION_WORDS, np.uint64)
-        write_observation(self.row, self.ring, self.rule_words, np.uint64(seat), out)
+        self._step_and_look(-1, seat, out)  # writes mask and infos again, as they are
         return out.view(np.int8)
 
     def state(self) -> State:

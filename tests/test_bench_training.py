@@ -71,7 +71,8 @@ def test_a_peer_that_is_not_installed_is_said_to_be_so(monkeypatch: pytest.Monke
 
 
 def test_the_part_is_measured_only_if_it_is_named() -> None:
-    assert [key for key, part in PARTS.items() if part.on_request] == ["douzero", "training", "web", "web-weight"]
+    named = ["search-time", "douzero", "training", "web", "web-weight"]
+    assert [key for key, part in PARTS.items() if part.on_request] == named
 
 
 def test_moves_are_counted_once_and_kickers_not_at_all() -> None:

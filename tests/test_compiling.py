@@ -13,6 +13,7 @@ import pytest
 
 from ddz_env import State
 from ddz_env.engine import deal, kickers, legal, moves, random, score, words
+from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import HANDS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -26,6 +27,18 @@ from toy.tables import TABLE
 def look_up(index):
     return TABLE[index]
 """
+
+
+@kernel
+def half_of(number: int) -> int:
+    if number % 2:
+        raise ValueError("odd", number)
+    return number // 2
+
+
+@kernel
+def quarter_of(number: int) -> int:
+    return half_of(half_of(number))
 
 
 def run_toy(folder: Path, cache: Path, **environment: str) -> str:
@@ -61,6 +74,16 @@ def test_numbas_own_cache_directory_is_left_alone(toy: Path, tmp_path: Path) -> 
     assert run_toy(toy, tmp_path / "cache", NUMBA_CACHE_DIR=str(other)) == "11 0"
     assert not other.exists()
     assert any((tmp_path / "cache").rglob("*.nbi"))
+
+
+def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
+    """It is compiled for Python when Python calls it, and what it raises from inside another kernel arrives."""
+    assert quarter_of(8) == 2
+    assert not half_of.signatures  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="odd") as caught:
+        quarter_of(6)
+    assert caught.value.args == ("odd", 3)
+    assert half_of(6) == 3
 
 
 def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:

@@ -30,6 +30,8 @@ from typing import Any, ClassVar
 import numba
 from numba.core import caching
 
+from ddz_env.engine.called import packed, unpacked
+
 _ENGINE_ROOT = Path(__file__).resolve().parent.parent
 _DIGEST_BYTES = 32
 
@@ -290,6 +292,16 @@ class _StampedCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]  
     _locator_classes: ClassVar[list[type]] = [_StampedLocator]
 
 
+class _CalledCacheImpl(_StampedCacheImpl):
+    """Keeps what kernels call."""
+
+    def reduce(self, found: Any) -> tuple[Any, ...]:
+        return packed(found)
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
+        return unpacked(target_context, *payload)
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
     """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller."""
 
@@ -319,6 +331,15 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships 
             _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
 
 
+class _CalledCache(_KernelCache):
+    """The cache of a function as kernels call it, in the same files under keys of its own."""
+
+    _impl_class = _CalledCacheImpl
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), "called")
+
+
 class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
     """No folder is safe: compile in each process, and say so."""
 
@@ -329,16 +350,17 @@ class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
         _announce(self._package)
 
 
-def kernel_cache(function: Callable[..., Any]) -> Any:
+def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
     """The cache of a kernel.
 
     Args:
         function: The Python function that is compiled.
+        called: Whether for other kernels to call it (:mod:`ddz_env.engine.called`).
 
     Returns:
         What Numba's dispatcher expects as its cache; one that keeps nothing where no folder is safe.
     """
     try:
-        return _KernelCache(function)
+        return _CalledCache(function) if called else _KernelCache(function)
     except RuntimeError:  # Numba found no locator
         return _NoCache(function)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from ddz_env.engine.cache import FLAGS, kernel_cache
+from ddz_env.engine.called import separate
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -34,14 +35,17 @@ def inline_kernel(function: _F) -> _F:
 def part_kernel(function: _F) -> _F:
     """A part of one kernel: woven into it before anything is compiled, and not compiled on its own.
 
-    Every other kernel is optimized again in each that calls it, with all that it calls itself, so a function of one
-    caller that calls much is cheaper to compile as a part.
+    Every other kernel is lowered to code of its own (:mod:`ddz_env.engine.called`), which a function of one caller need
+    not be.
     """
     return _compile(function, {"_nrt": False, "inline": "always"})
 
 
 def _compile(function: _F, extra: dict[str, Any]) -> _F:
-    dispatcher = numba.njit(**FLAGS, **extra)(function)
+    dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher._cache = kernel_cache(function)
+        called: Any = numba.njit(**FLAGS, **extra)(function)
+        called._cache = kernel_cache(function, called=True)
+        separate(dispatcher, called)
     return cast(_F, dispatcher)

@@ -135,7 +135,7 @@ def megabytes(code: str) -> Prepare:
     return prepare
 
 
-_START = Contender("first time (compiles)", first_time, 15), Contender("after that", after_that, 2)
+_START = Contender("first time (compiles)", first_time, 12), Contender("after that", after_that, 2)
 START = Part("start", "process start to first finished game", "s", _START, less_is_better=True, repeats=3)
 
 _MEMORY = (

@@ -115,22 +115,22 @@ ITERATIONS = 10_000
 _DEALS = 8
 
 
-def hidden_search(seconds: float) -> Repeat:
-    """Information-set UCT, random simulation, one thread."""
-    import numpy as np
+def hidden_search(simulation: str = "random") -> Prepare:
+    """Information-set UCT, one thread."""
 
-    from agents.mcts.agent import IsUctAgent
-    from ddz_env import State
+    def prepare(seconds: float) -> Repeat:
+        from training.bench.search_time import searching
 
-    agent = IsUctAgent(iterations=ITERATIONS)
-    views = itertools.cycle([State.new(seed=0, game=game).view() for game in range(_DEALS)])
-    rng = np.random.default_rng(0)
+        return searching(simulation, ITERATIONS, _DEALS)(seconds)
 
-    def work() -> int:
-        agent.act(next(views), rng)
-        return ITERATIONS
+    return prepare
 
-    return rate_of(work, seconds)
+
+def drawn_worlds(seconds: float) -> Repeat:
+    """What an iteration begins with."""
+    from training.bench.search_time import worlds
+
+    return worlds(seconds)
 
 
 def open_search(seconds: float) -> Repeat:
@@ -161,8 +161,13 @@ def open_search(seconds: float) -> Repeat:
 
 
 SEARCH = (
-    Contender("ddz-env information-set UCT", hidden_search, 400_000),
+    Contender("ddz-env information-set UCT", hidden_search(), 400_000),
     Contender("OpenSpiel C++ MCTSBot (open cards)", open_search, 9, is_peer=True),
+)
+SEARCH_TIME = (
+    Contender("whole iterations", hidden_search()),
+    Contender("the winner drawn in place of a simulation", hidden_search("training.bench.search_time.draw_winner")),
+    Contender("worlds drawn, nothing else", drawn_worlds),
 )
 
 # --- Environments stepped from Python, with an observation and a mask at every decision -------------------------------
@@ -350,6 +355,7 @@ PARTS: dict[str, Part] = {
     for part in (
         Part("engine", "random games, engine only, one thread", "games/s", ENGINE),
         Part("search", _UCT, "iterations/s", SEARCH),
+        Part("search-time", f"where the time goes: {_UCT}", "iterations/s", SEARCH_TIME, on_request=True),
         Part("aec", "environment step with observation and mask, random choice included", "decisions/s", AEC),
         Part("batch", "self-play batch, two threads, 4,096 games", "decisions/s", BATCH),
         Part("learner", "a learner's vector environment, two threads, 1,024 games", "decisions/s", LEARNER),

@@ -25,8 +25,8 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Parts, with commas: engine, search, aec, batch, learner, start, memory; when named also douzero, "
-            "training (minutes), web and web-weight (in Chromium)."
+            help="Parts, with commas: engine, search, aec, batch, learner, start, memory; when named also search-time, "
+            "douzero, training (minutes), web and web-weight (in Chromium)."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,

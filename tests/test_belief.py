@@ -20,7 +20,8 @@ from agents.neural.errors import TensorFileMismatchError  # noqa: E402
 from agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from agents.neural.weights import module_arrays  # noqa: E402
 from agents.rule_agent.agent import RulesAgent  # noqa: E402
-from ddz_env import State  # noqa: E402
+from agents.worlds.inference import infer  # noqa: E402
+from ddz_env import Move, Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, MOVES  # noqa: E402
 from ddz_env.notation import word_to_counts  # noqa: E402
@@ -124,6 +125,34 @@ def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     for count, chance in zip(drawn.values(), np.exp(logs).tolist(), strict=True):
         assert count == pytest.approx(20_000 * chance, abs=5 * (20_000 * chance) ** 0.5 + 3)
     assert len(set(np.round(logs, 3))) > 3  # or this says nothing
+
+
+class SaysNothing:
+    """A player who plays alike with any hand."""
+
+    def log_likelihood(self, rows: np.ndarray, rules: Rules, seat: int, move: Move) -> np.ndarray:
+        return np.zeros(len(rows))
+
+
+def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
+    """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
+    agent, state, rng = RulesAgent(), State.new(seed=2), np.random.default_rng(0)
+    while sum(map(len, map(str, (state.hand(1), state.hand(2))))) > 9:
+        state.step(agent.act(state.view(), rng))
+    view, following = state.view(), (state.seat + 1) % 3
+    chances: list[Counter[int]] = []
+    for opinion in (0.0, 1.0):
+        proposal = BeliefModel(stored(network(opinion))).proposal(view, np.random.default_rng(1), 20_000)
+        assert proposal is not None
+        known = infer(view, rng, models=(SaysNothing(),), proposal=proposal)
+        assert len(known) == 20_000
+        chances.append(Counter())
+        for hand, weight in zip(known.hands[:, following].tolist(), known.weights.tolist(), strict=True):
+            chances[-1][hand] += weight
+    plain, opinionated = chances
+    assert max(abs(plain[hand] - opinionated[hand]) for hand in plain | opinionated) < 0.02
+    drawn = BeliefModel(stored(network(1.0))).worlds(view, np.random.default_rng(1), 20_000).hands[:, following]
+    assert max(abs((drawn == np.uint64(hand)).mean() - plain[hand]) for hand in plain) > 0.05  # or this says nothing
 
 
 def test_where_there_is_nothing_to_say_worlds_are_uniform() -> None:

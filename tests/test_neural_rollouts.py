@@ -103,16 +103,17 @@ def test_the_agent_rolls_out_and_settles() -> None:
     assert ModelSearchAgent(Silent(), root="rollouts").act(alone.view(), rng).main
 
 
-def test_worlds_come_from_the_belief_network(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inference", ["belief", "weighed"])
+def test_worlds_come_from_the_belief_network(tmp_path: Path, inference: str) -> None:
     path = tmp_path / "belief.safetensors"
     write_belief(path, stored(network(1.0)))
     view = after(State.new(5), 12).view()
-    agent = ModelSearchAgent(Uniform(), 20, inference="belief", belief=path, particles=30)
+    agent = ModelSearchAgent(Uniform(), 20, inference=inference, belief=path, particles=30)
     rng = np.random.default_rng(2)
     assert agent.decide(view, rng).move in view.legal_moves()
     told = agent.believe(view, rng)
     assert told.chances.shape == (4, 15, 5)
-    assert NeuralSearchOptions(inference="belief", belief=path).files()[-1] == path
+    assert NeuralSearchOptions(inference=inference, belief=path).files()[-1] == path
     assert NeuralSearchOptions(belief=path).files()[-1] == path  # a named file is named, asked or not
     assert len(NeuralSearchOptions().files()) == 1
 

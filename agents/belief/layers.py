@@ -93,6 +93,22 @@ def _log_ways(cards: int, chosen: int) -> float:
     return _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[chosen] - _LOG_FACTORIALS[cards - chosen]
 
 
+def log_ways(pool: npt.NDArray[np.int64], hands: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The logarithms of the numbers of ways to deal hands: up to a constant, what plain dealing gives to them.
+
+    Args:
+        pool: Hidden cards of each rank, shape ``[15]``.
+        hands: Of these one hand's, shape ``[n, 15]``.
+
+    Returns:
+        Shape ``[n]``.
+    """
+    ways: npt.NDArray[np.float64] = (
+        _LOG_FACTORIALS[pool] - _LOG_FACTORIALS[hands] - _LOG_FACTORIALS[pool - hands]
+    ).sum(axis=1)
+    return ways
+
+
 @pure_kernel
 def weigh_counts(cards: int, left: int, need: int, out: np.ndarray) -> int:
     """Write the logarithms of what plain dealing gives to each count of one rank.

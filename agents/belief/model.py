@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.belief.conduct import tallies_of
-from agents.belief.layers import COLUMNS, believe, new_head
+from agents.belief.layers import COLUMNS, believe, log_ways, new_head
 from agents.belief.stored import StoredBelief, read_belief
 from agents.neural.compiled_network import new_desk
 from agents.neural.shipped import shipped_belief_path
 from agents.worlds.determinize import WorldPool, uniform
+from agents.worlds.inference import Proposal
 from ddz_env import View
 from ddz_env.cards import NUM_RANKS
 from ddz_env.engine.compiling import kernel
@@ -60,11 +61,23 @@ class BeliefModel:
             rng: The generator.
             count: How many.
         """
+        drawn = self.proposal(view, rng, count)
+        return uniform() if drawn is None else WorldPool(drawn.hands, np.arange(1, count + 1) / count)
+
+    def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
+        """Worlds to be weighed by something else; None where the network has nothing to say, or for none.
+
+        Args:
+            view: What the observer knows.
+            rng: The generator.
+            count: How many.
+        """
         hands, deals = np.zeros((count, NUM_RANKS), np.int64), np.empty((count, 4), np.uint64)
-        if count == 0 or self._ask(view, rng.random((count, NUM_RANKS)), hands) is None:
-            return uniform()
+        logs = None if count == 0 else self._ask(view, rng.random((count, NUM_RANKS)), hands)
+        if logs is None:
+            return None
         _deal(view.row, view.seat, hands, deals)
-        return WorldPool(deals, np.arange(1, count + 1) / count)
+        return Proposal(deals, log_ways(self._head.pool, hands) - logs)
 
     def log_probabilities(self, view: View, hands: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
         """The logarithms of the probabilities of hidden hands; None where the network has nothing to say.

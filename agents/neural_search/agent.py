@@ -43,6 +43,8 @@ from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.options import Options, Range, takes
 from ddz_env.thoughts import Belief, Candidate
 
+_ASK_NETWORK = ("belief", "weighed")
+"""Kinds of inference that draw worlds from a belief network."""
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
 _TO_THE_END = 10**9
@@ -83,7 +85,8 @@ class SearchOptions(Options):
         value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either.
-            `belief` draws the worlds from a network that has learned from games of many kinds of players.
+            `belief` draws the worlds from a network that has learned from games of many kinds of players; `weighed`
+            draws them from it, too, and then weighs them as `mixed` does.
         belief: The belief network: a file of `ddz train belief`; none for the shipped one.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
@@ -111,7 +114,7 @@ class SearchOptions(Options):
     simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
     mate: Literal["policy", "search"] = "policy"
-    inference: Literal["mixed", "policy", "rules", "belief"] = "mixed"
+    inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "mixed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
     final: Literal["visits", "value"] = "visits"
@@ -126,7 +129,8 @@ class NeuralSearchOptions(SearchOptions, PolicyFile):
         """The policy's file, and the belief network's if one is named or asked."""
         if self.belief is not None:
             return (*super().files(), Path(self.belief))
-        return (*super().files(), shipped_belief_path()) if self.inference == "belief" else super().files()
+        asked = self.inference in _ASK_NETWORK
+        return (*super().files(), shipped_belief_path()) if asked else super().files()
 
 
 def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
@@ -169,8 +173,8 @@ class ModelSearchAgent:
         self.model = model
         self.leaf = leaf_kind(model, options.leaf)
         share = options.value_share if self.leaf != "simulation" else 0.0
-        self._network = load_belief(options.belief) if options.inference == "belief" else None
-        self._believed = believed_players(model, options.inference) if self._network is None else ()
+        self._network = load_belief(options.belief) if options.inference in _ASK_NETWORK else None
+        self._believed = believed_players(model, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
         self._endgame = endgame_solver(options.endgame, 0)
         if options.mate == "search" and not (share and options.ahead):
@@ -263,7 +267,7 @@ class ModelSearchAgent:
         and where it pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
         moves, particles = max(1, len(view.history)), self.options.particles
-        if self._network is not None:
+        if self._network is not None and not self._believed:
             return self._network.worlds(view, rng, particles)
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
@@ -271,7 +275,8 @@ class ModelSearchAgent:
             self._price /= 2
             return uniform()
         began = time.perf_counter()
-        pool = inferred_pool(view, rng, particles, self._believed, _ROUNDS)
+        proposal = self._network.proposal(view, rng, particles) if self._network is not None else None
+        pool = inferred_pool(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         return pool

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,22 @@ MOST_PARTICLES = 100_000
 """The most that an agent may ask for: with so many a decision begins with about half a second of inference, with
 minutes of it where a learned policy is asked."""
 
+_LEAST_PROPOSED = 0.1
+"""Floor under the effective number of different deals among proposed ones: they are few."""
 _NO_SEAT = np.uint64(NO_SEAT)
+
+
+class Proposal(NamedTuple):
+    """Deals that something else has drawn, to be weighed.
+
+    Attributes:
+        hands: The three hands now and the cards that nobody holds, shape ``[n, 4]``, uint64.
+        logs: By how much likelier plain dealing gives each deal than whoever drew it, in nats up to a constant, shape
+            ``[n]``, float64.
+    """
+
+    hands: npt.NDArray[np.uint64]
+    logs: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -105,8 +120,12 @@ def infer(
     temper: float = 1.0,
     window: int | None = None,
     least_ess: float = 0.02,
+    proposal: Proposal | None = None,
 ) -> Particles:
     """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
+
+    Where deals are proposed, these are weighed and stay where they are: importance sampling, in which a deal that was
+    proposed too often counts the less.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
     that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
@@ -123,6 +142,7 @@ def infer(
         window: Weigh the last so many decisions of hidden seats only; None for all.
         least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
             flattened until it is reached.
+        proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` does not count.
 
     Raises:
         InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
@@ -140,7 +160,7 @@ def infer(
     options = _InferenceOptions(particles, rounds, temper, window, least_ess)
     chosen = _as_models(models)
     story = read_story(view)
-    hands = draw_hands(view, rng, options.particles)
+    hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
 
@@ -148,6 +168,8 @@ def infer(
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
         return _mixed(temper * _log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
 
+    if proposal is not None:
+        return tempered(hands, proposal.logs + evaluate(hands), least_ess)
     hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
     return tempered(hands, logs, least_ess, exponent)
 
@@ -192,6 +214,7 @@ def inferred_pool(
     particles: int,
     models: Sequence[PlayerModel] | None = None,
     rounds: int = DEFAULT_ROUNDS,
+    proposal: Proposal | None = None,
 ) -> WorldPool:
     """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
 
@@ -201,11 +224,15 @@ def inferred_pool(
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
         models: The kinds of players that a hidden seat may be; None for the fitted rule models.
         rounds: Of annealing (:func:`infer`).
+        proposal: Deals to weigh in place of plain ones.
     """
     if not particles:
         return uniform()
     try:
-        known = infer(view, rng, particles=particles, models=models, rounds=rounds)
+        if proposal is not None:
+            known = infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
+        else:
+            known = infer(view, rng, particles, models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
         return uniform()
     return WorldPool(known.hands, known.cumulative)

@@ -91,24 +91,27 @@ def _replacements() -> dict[str, Any]:
 
 
 @functools.cache
-def on_device(function: Any) -> Any:
+def on_device(function: Any, instead: tuple[str, Any] | None = None) -> Any:
     """Compile a CPU kernel, and the kernels it calls, for the device.
 
     Args:
         function: A function decorated by :mod:`ddz_env.engine.compiling`.
+        instead: The name of a kernel that it calls, and another that takes its place.
 
     Returns:
         A device function.  Under ``NUMBA_DISABLE_JIT=1`` kernels are plain functions and are returned as they are.
     """
-    source = getattr(function, "py_func", None)
+    source = getattr(function, "py_func", function if instead else None)
     if source is None:
         return function
     names = _replacements() | source.__globals__
     for name in source.__code__.co_names:
-        if hasattr(names.get(name), "py_func"):
+        if instead is not None and name == instead[0]:
+            names[name] = on_device(instead[1])
+        elif hasattr(names.get(name), "py_func"):
             names[name] = on_device(names[name])
     twin = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)
-    return cuda.jit(device=True)(twin)
+    return twin if source is function else cuda.jit(device=True)(twin)
 
 
 @functools.cache
@@ -124,7 +127,11 @@ def device_kernels() -> dict[str, Any]:
     ) -> None:  # fmt: skip
         index = cuda.grid(1)
         if index < games.shape[0]:
-            show(index, Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done), rules)
+            show(
+                index,
+                Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done),
+                rules,
+            )
 
     def begin_all(
         streams: Any, rules: Any, seed: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any,

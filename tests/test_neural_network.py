@@ -21,8 +21,8 @@ from agents.neural.columns import (  # noqa: E402
     describe_observations,
     observation_columns,
 )
-from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
 from agents.neural.descriptions import policy_input  # noqa: E402
+from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
 from agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
 from agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
 from agents.neural.model import PolicyModel  # noqa: E402

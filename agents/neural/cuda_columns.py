@@ -98,7 +98,7 @@ def describe_games(observations: Tensor, concealed: Tensor, against_rules: Tenso
 
 
 def describe_leavings(observations: Tensor, masks: Tensor, appraisals: Tensor | None = None) -> tuple[Tensor, ...]:
-    """As :func:`agents.neural.leavings.describe_leavings`, of tensors on the device: rows, actions, columns, appraisals."""
+    """As :func:`agents.neural.leavings.describe_leavings`, of tensors on the device, in the order of ``Leavings``."""
     counts = masks.ne(0).sum(1)
     starts = counts.cumsum(0) - counts
     pairs = int(counts.sum())

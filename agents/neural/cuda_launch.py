@@ -6,6 +6,7 @@ Words of the engine are unsigned; PyTorch calculates with signed ones, so tensor
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,13 @@ def torch_device() -> torch.device:
     Raises:
         NoDeviceError: If there is no device.
     """
-    check_device()
+    _check_once()
     return torch.device("cpu" if simulated() else "cuda")
+
+
+@functools.cache
+def _check_once() -> None:
+    check_device()
 
 
 def words(tensor: Tensor) -> Any:
@@ -37,7 +43,7 @@ def device_array(tensor: Tensor) -> Any:
     Raises:
         NoDeviceError: If the tensor does not lie on a device, and none is simulated.
     """
-    check_device()
+    _check_once()
     if simulated():
         from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 

@@ -1,4 +1,4 @@
-"""What the networks read, wherever the bytes lie: NumPy's arrays by compiled code, tensors on the device they are on."""
+"""What the networks read, wherever the bytes lie: arrays by compiled code, tensors on the device that they are on."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from agents.neural.architecture import Architecture
 from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, observation_columns
-from agents.neural.descriptions import PolicyInput, policy_input
+from agents.neural.descriptions import policy_input
 from agents.neural.errors import InvalidPolicyInputError
 from agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.actions import NUM_ACTIONS

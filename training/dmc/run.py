@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from agents.neural.columns import GAME_COLUMNS
+from agents.neural.descriptions import policy_input
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
-from agents.neural.descriptions import policy_input
 from agents.neural.network import PolicyNetwork
 from training.ppo.config import Annealed, SelfPlayConfig
 from training.ppo.errors import InvalidTrainingError

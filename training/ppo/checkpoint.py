@@ -155,7 +155,9 @@ def behind(prefix: str, arrays: Arrays) -> Arrays:
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
     """Adam's moments, for :func:`restore_optimizer`."""
     moments = optimizer.state_dict()["state"]
-    return {f"adam.{place}.{name}": value.cpu().numpy() for place, part in moments.items() for name, value in part.items()}
+    return {
+        f"adam.{place}.{name}": value.cpu().numpy() for place, part in moments.items() for name, value in part.items()
+    }
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:

@@ -14,7 +14,6 @@ import torch
 from numba import cuda
 from torch import Tensor
 
-from agents.neural.cuda_columns import MIND_NUMBERS, MIND_WORDS, carve_mind
 from agents.neural.cuda_launch import launch, words
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.cuda_batch import on_device
@@ -22,7 +21,7 @@ from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation import CONCEALED_WORDS, OBSERVATION_WORDS
 from ddz_env.rules import Rules
-from training.ppo.lookahead import LeadMemory, Positions, Successors, lead_to
+from training.ppo.lookahead import LeadMemory, Positions, Successors, certain_action, forced_action, lead_to
 from training.ppo.sampling import add_probe, draw_action, pick_for
 from training.ppo.surrogate import SURROGATE_SUMS, DecisionMemory, SurrogateInputs, Terms, decision_gradient
 
@@ -31,7 +30,7 @@ from training.ppo.surrogate import SURROGATE_SUMS, DecisionMemory, SurrogateInpu
 def kernels() -> dict[str, Any]:
     """The entry points, by name; each is compiled at its first call."""
     draw, pick, probe = on_device(draw_action), on_device(pick_for), on_device(add_probe)
-    lead, decide, carve = on_device(lead_to), on_device(decision_gradient), cuda.jit(device=True)(carve_mind)
+    lead, decide = on_device(lead_to, (certain_action.__name__, forced_action)), on_device(decision_gradient)
 
     def draw_all(log_probabilities: Any, draws: Any, actions: Any, chosen: Any) -> None:
         index = cuda.grid(1)
@@ -55,15 +54,17 @@ def kernels() -> dict[str, Any]:
     ) -> None:  # fmt: skip
         number = cuda.grid(1)
         if number < rows.shape[0] * actions.shape[1]:
-            mind = carve(cuda.local.array(MIND_NUMBERS, np.int64), cuda.local.array(MIND_WORDS, np.uint64))
-            row, ring = cuda.local.array(ROW_WORDS, np.uint64), cuda.local.array((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+            row, ring = (
+                cuda.local.array(ROW_WORDS, np.uint64),
+                cuda.local.array((HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+            )
             mask, points = cuda.local.array(MASK_WORDS, np.uint64), cuda.local.array(3, np.float64)
             plan = cuda.local.array(2, np.uint64)
             plan[0], plan[1] = np.uint64(0), np.uint64(0)
             games, memory = Positions(rows, seen, against_rules), LeadMemory(row, ring, mask, points, plan)
             found = Successors(signs, returns, observations, concealed)
             index, place = number // actions.shape[1], number % actions.shape[1]
-            lead(index, place, number, games, actions, rules, mind, scoring, memory, found)
+            lead(index, place, number, games, actions, rules, 0, scoring, memory, found)  # 0: no mind is needed
 
     def decide_all(
         logits: Any, masks: Any, weights: Any, chosen: Any, old: Any, advantages: Any, candidates: Any, chances: Any,
@@ -116,7 +117,8 @@ def led(games: Positions, actions: Tensor, rules: Rules, scoring: int) -> tuple[
     returns = torch.zeros(actions.shape, device=device)
     seen = torch.empty((count, OBSERVATION_WORDS), dtype=torch.int64, device=device)
     concealed = torch.empty((count, CONCEALED_WORDS), dtype=torch.int64, device=device)
-    given = words(games.rows), games.seen, games.against_rules, actions, _words(rules, device), scoring
+    rows: Any = games.rows
+    given = words(rows), games.seen, games.against_rules, actions, _words(rules, device), scoring
     launch(kernels()["lead_all"], count, *given, signs, returns, words(seen), words(concealed))
     asked = signs.flatten() != 0
     return signs, returns, seen[asked].view(torch.int8), concealed[asked].view(torch.int8)

@@ -150,16 +150,20 @@ class DeviceDraws:
         self._generator = torch.Generator(device=place).manual_seed(seed)
 
     def random(self, size: int) -> torch.Tensor:
+        """Uniform in 0..1."""
         return torch.rand(size, dtype=torch.float64, device=self._place, generator=self._generator)
 
     def integers(self, low: int, high: int, size: int) -> torch.Tensor:
+        """From ``low`` to ``high - 1``."""
         return torch.randint(low, high, (size,), device=self._place, generator=self._generator)
 
     def permutation(self, count: int) -> torch.Tensor:
+        """The numbers below ``count`` in random order."""
         return torch.randperm(count, device=self._place, generator=self._generator)
 
     @property
     def bit_generator(self) -> DeviceDraws:
+        """Itself: it has a ``state``."""
         return self
 
     @property
@@ -184,19 +188,20 @@ class HostDraws:
         self.bit_generator = rng.bit_generator
 
     def random(self, size: int) -> torch.Tensor:
+        """Uniform in 0..1."""
         return torch.from_numpy(self._rng.random(size))
 
     def integers(self, low: int, high: int, size: int) -> torch.Tensor:
+        """From ``low`` to ``high - 1``."""
         return torch.from_numpy(self._rng.integers(low, high, size))
 
     def permutation(self, count: int) -> torch.Tensor:
+        """The numbers below ``count`` in random order."""
         return torch.from_numpy(self._rng.permutation(count))
 
 
 def _host_kernels() -> Kernels:
-    return Kernels(
-        sampling.drawn, sampling.pick_candidates, sampling.add_probes, lookahead.led, surrogate.surrogates
-    )
+    return Kernels(sampling.drawn, sampling.pick_candidates, sampling.add_probes, lookahead.led, surrogate.surrogates)
 
 
 def _device_kernels() -> Kernels:

@@ -55,7 +55,7 @@ class _Graph(NamedTuple):
 def _capture(function: Pass, tensors: tuple[Tensor, ...]) -> _Graph:
     """Record a pass, after it has run beside the main stream: what it compiles and allocates once is not recorded."""
     given = tuple(each.detach().clone() for each in tensors)
-    side = torch.cuda.Stream()
+    side: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(_WARM_UP):

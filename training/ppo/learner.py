@@ -91,9 +91,7 @@ Forward = Callable[[PolicyInput], Tensor]
 """Logits, shape ``[n, 400]``, of observations."""
 
 
-def evaluate(
-    network: PolicyNetwork, observations: Any, masks: Any, forward: Forward | None = None
-) -> tuple[Any, Any]:
+def evaluate(network: PolicyNetwork, observations: Any, masks: Any, forward: Forward | None = None) -> tuple[Any, Any]:
     """Logarithms of the probabilities of a batch, shape ``[n, 400]``, and the appraisals of what the actions leave.
 
     Args:

@@ -130,14 +130,26 @@ def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
 
 
 @pure_kernel
-def _certain_action(
+def forced_action(
+    row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
+) -> int:
+    """The only legal action; ``NONE`` where somebody decides.
+
+    It takes what :func:`certain_action` takes and stands for it on a device, where nobody plays against the rule agent:
+    that agent's tables are larger than a device's memory for constants.
+    """
+    legal_mask(row, rules, mask)
+    return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
+
+
+@pure_kernel
+def certain_action(
     row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
 ) -> int:
     """What is surely played next: the only legal action, or the rule agent's; ``NONE`` where somebody decides."""
     if against_rules and not own:
         return taught_action(row, rules, mind, WEIGHTS, plan)  # it began the move itself: never ``NO_LABEL``
-    legal_mask(row, rules, mask)
-    return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
+    return forced_action(row, own, against_rules, rules, mind, plan, mask)
 
 
 class LeadMemory(NamedTuple):
@@ -198,7 +210,7 @@ def lead_to(
     apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
     while row[STAGE] != STAGE_OVER:
         own = (row[SEAT] == landlord) == (seat == landlord)
-        action = _certain_action(row, own, games.against_rules[index], rules, mind, memory.plan, memory.mask)
+        action = certain_action(row, own, games.against_rules[index], rules, mind, memory.plan, memory.mask)
         if action == NONE:
             break
         apply_and_record(row, ring, np.uint64(action), rules)
@@ -296,6 +308,7 @@ def successor_values(
         Shape ``[n, candidates]``, float32: the critic's value of the next decision that is not the rule agent's, turned
         to the side of the decider; the return where the game ends; 0 for ``NONE``, and before there is a landlord.
     """
+    returns: Floats
     signs, returns, seen, concealed = lead(games, actions, rules, _SCORINGS[objective])
     if len(seen):
         asked = signs != 0

@@ -152,4 +152,5 @@ def shared_rewards(rewards: Array, landlords: Array, players: int, objective: st
     shared = xp.stack([-own] * 3, axis=1)
     shared[every[there], landlords[there]] = own[there]
     shared[:, players:] = 0.0
-    return xp.astype(shared, xp.float32)
+    found: npt.NDArray[np.float32] = xp.astype(shared, xp.float32)
+    return found

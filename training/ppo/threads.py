@@ -33,7 +33,9 @@ class Threads:
         self.threads = 0 if threads == 0 else usable_threads(threads)
         torch.set_num_threads(1)
         # The setting belongs to the thread where PyTorch is built on OpenMP: every thread makes it.
-        self._pool = ThreadPoolExecutor(max(self.threads, 1), "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = ThreadPoolExecutor(
+            max(self.threads, 1), "ddz-train", initializer=torch.set_num_threads, initargs=(1,)
+        )
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
         """The results of a function, in the order of the items."""

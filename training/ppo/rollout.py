@@ -13,14 +13,13 @@ import torch
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
 from ddz_env.generators import agent_generator
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
 from ddz_env.view import NO_ROLE
 from training.ppo.config import SelfPlayConfig
-from training.ppo.device import HOST, Device, DeviceBatch, Draws, to_host
+from training.ppo.device import HOST, Device, Draws, to_host
 from training.ppo.frozen import FrozenAgent
 from training.ppo.returns import shared_rewards
 from training.ppo.sampling import NONE, Candidates, policy_counts
@@ -133,7 +132,8 @@ class Collector:
     """Plays the games of a batch on.
 
     Args:
-        batch: The games; it must write observations, masks and concealed cards.
+        batch: The games: a :class:`~ddz_env.batch.SelfPlayBatch` or a :class:`~training.ppo.device.DeviceBatch` that
+            writes observations, masks and concealed cards.
         config: The settings: the objective, the shares of the opponents, and what of a decision is noted.
         rng: The generator of every choice made here.
         key: Names the generator that the agents by name draw from.
@@ -151,13 +151,13 @@ class Collector:
 
     def __init__(
         self,
-        batch: SelfPlayBatch | DeviceBatch,
+        batch: Any,
         config: SelfPlayConfig,
         rng: Draws,
         key: tuple[int, ...] = (0,),
         device: Device = HOST,
     ) -> None:
-        self.batch: Any = batch
+        self.batch = batch
         self._device = device
         self._config = config
         self._rng = rng

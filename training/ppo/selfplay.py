@@ -116,7 +116,8 @@ class SelfPlay:
         self.device = Device(config.device)
         self.order = self.device.draws(self.rng)
         self._threads = Threads(threads if self.device.on_host else 0)
-        policy, critic = (network.to(self.device.place) for network in new_networks(config, start))
+        policy, critic = new_networks(config, start)
+        policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         self.learner = self.learner_type(policy, critic, config, self._threads, self.averages[0], self.device)
         self._past = copy.deepcopy(policy)
@@ -222,7 +223,8 @@ class SelfPlay:
         return candidates
 
     def _value(self, seen: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-        return value_games(self.critic, describe_games(seen, concealed, by_rules))
+        found: Floats = value_games(self.critic, describe_games(seen, concealed, by_rules))
+        return found
 
     def _follow(self) -> None:
         """Move the running averages towards the networks."""

@@ -254,6 +254,44 @@ def check_count(option: str, value: object) -> int:
     return check_integer(option, value, 1, MOST_GAMES)
 
 
+def saved_arrays(slots: Slots, streams: Any) -> dict[str, Any]:
+    """The arrays of a batch that cannot be computed from the rest, by name."""
+    saved = {name: getattr(slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
+    return saved | {"streams": streams}
+
+
+def check_saved(saved: Mapping[str, Any], rules: Rules, arrays: Mapping[str, Any]) -> int:
+    """Check what a batch is to continue from.
+
+    Args:
+        saved: As from ``state_dict``.
+        rules: The batch's rules.
+        arrays: Its own arrays (:func:`saved_arrays`).
+
+    Returns:
+        The saved seed.
+
+    Raises:
+        InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+        InvalidDealError: If its seed is out of range.
+    """
+    if not isinstance(saved, Mapping):
+        raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
+    missing = [name for name in ("rules", "seed", *arrays) if name not in saved]
+    if missing:
+        raise InvalidOptionError(f"the saved batch lacks {', '.join(missing)}")
+    if not np.array_equal(saved["rules"], rules.words()):
+        raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
+    for name, array in arrays.items():
+        given = as_array(saved[name])
+        if given is None or given.shape != array.shape or given.dtype != array.dtype:
+            raise InvalidOptionError(
+                f"{name} of the saved batch is {described(saved[name])}; "
+                f"this batch needs {array.dtype} of shape {list(array.shape)}"
+            )
+    return check_seed(saved["seed"])
+
+
 class SelfPlayBatch:
     """Many games, stepped in one compiled call.
 
@@ -389,9 +427,7 @@ class SelfPlayBatch:
         }
 
     def _saved(self) -> dict[str, npt.NDArray[Any]]:
-        """What cannot be computed from the rest."""
-        saved = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
-        return saved | {"streams": self._streams}
+        return saved_arrays(self._slots, self._streams)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -400,21 +436,7 @@ class SelfPlayBatch:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
             InvalidDealError: If its seed is out of range.
         """
-        if not isinstance(saved, Mapping):
-            raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
-        missing = [name for name in ("rules", "seed", *self._saved()) if name not in saved]
-        if missing:
-            raise InvalidOptionError(f"the saved batch lacks {', '.join(missing)}")
-        if not np.array_equal(saved["rules"], self._rule_words):
-            raise InvalidOptionError(f"the saved batch does not follow the {self.rules.name} rules")
-        for name, array in self._saved().items():
-            given = as_array(saved[name])
-            if given is None or given.shape != array.shape or given.dtype != array.dtype:
-                raise InvalidOptionError(
-                    f"{name} of the saved batch is {described(saved[name])}; "
-                    f"this batch needs {array.dtype} of shape {list(array.shape)}"
-                )
-        self.seed = check_seed(saved["seed"])
+        self.seed = check_saved(saved, self.rules, self._saved())
         for name, array in self._saved().items():
             array[:] = saved[name]
         _show_all(self._slots, self._rule_words)

@@ -16,6 +16,7 @@ import functools
 import types
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -25,9 +26,11 @@ from ddz_env.batch import (
     Terms,
     begin_game,
     check_count,
+    check_saved,
     is_playable,
     refuse_action,
     sample_slot,
+    saved_arrays,
     seed_slot,
     show_game,
     step_game,
@@ -51,6 +54,11 @@ THREADS_PER_BLOCK = 128
 
 class NoDeviceError(DouDizhuError):
     """There is no CUDA device, or no ``numba.cuda``."""
+
+
+def simulated() -> bool:
+    """Whether Numba's simulator stands for the device: its arrays are the host's."""
+    return bool(numba.config.ENABLE_CUDASIM)
 
 
 def check_device() -> None:
@@ -83,24 +91,27 @@ def _replacements() -> dict[str, Any]:
 
 
 @functools.cache
-def on_device(function: Any) -> Any:
+def on_device(function: Any, instead: tuple[str, Any] | None = None) -> Any:
     """Compile a CPU kernel, and the kernels it calls, for the device.
 
     Args:
         function: A function decorated by :mod:`ddz_env.engine.compiling`.
+        instead: The name of a kernel that it calls, and another that takes its place.
 
     Returns:
         A device function.  Under ``NUMBA_DISABLE_JIT=1`` kernels are plain functions and are returned as they are.
     """
-    source = getattr(function, "py_func", None)
+    source = getattr(function, "py_func", function if instead else None)
     if source is None:
         return function
     names = _replacements() | source.__globals__
     for name in source.__code__.co_names:
-        if hasattr(names.get(name), "py_func"):
+        if instead is not None and name == instead[0]:
+            names[name] = on_device(instead[1])
+        elif hasattr(names.get(name), "py_func"):
             names[name] = on_device(names[name])
     twin = types.FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)
-    return cuda.jit(device=True)(twin)
+    return twin if source is function else cuda.jit(device=True)(twin)
 
 
 @functools.cache
@@ -110,6 +121,18 @@ def device_kernels() -> dict[str, Any]:
     seed_stream, sample, playable = on_device(seed_slot), on_device(sample_slot), on_device(is_playable)
 
     # The arrays come one by one: the simulator passes them to kernels by argument, not inside tuples.
+    def show_all(
+        rules: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any, observations: Any, concealed: Any,
+        seats: Any, roles: Any, rewards: Any, done: Any,
+    ) -> None:  # fmt: skip
+        index = cuda.grid(1)
+        if index < games.shape[0]:
+            show(
+                index,
+                Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done),
+                rules,
+            )
+
     def begin_all(
         streams: Any, rules: Any, seed: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any,
         observations: Any, concealed: Any, seats: Any, roles: Any, rewards: Any, done: Any,
@@ -141,7 +164,7 @@ def device_kernels() -> dict[str, Any]:
         if index < actions.shape[0] and not playable(actions[index], bits[index]):
             cuda.atomic.min(wrong, 0, index)
 
-    return {f.__name__: cuda.jit(f) for f in (begin_all, step_all, sample_all, find_illegal)}
+    return {f.__name__: cuda.jit(f) for f in (begin_all, show_all, step_all, sample_all, find_illegal)}
 
 
 class CudaSelfPlayBatch:
@@ -171,6 +194,7 @@ class CudaSelfPlayBatch:
         reward: Device array, shape ``[num_games, 3]``, float32.
         done: Device array, shape ``[num_games]``, bool.
         game: Device array, shape ``[num_games]``, uint64.
+        rows: The games as the engine holds them, a device array, shape ``[num_games, 32]``, uint64.
 
     Raises:
         NoDeviceError: If there is no device.
@@ -207,6 +231,7 @@ class CudaSelfPlayBatch:
         self.mask = _as_bytes(self._slots.masks)[:, :NUM_ACTIONS]
         self.concealed = _as_bytes(self._slots.concealed)
         self.mask_words = self._slots.bits
+        self.rows = self._slots.rows
         self.seat, self.role = self._slots.seats, self._slots.roles
         self.reward, self.done, self.game = self._slots.rewards, self._slots.done, self._slots.games
         self.reset()
@@ -262,6 +287,27 @@ class CudaSelfPlayBatch:
         state = State(self._slots.rows.copy_to_host()[index].copy(), self.rules)
         state.ring[:] = self._slots.rings.copy_to_host()[index]
         return state
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that :meth:`load_state_dict` needs, on the host; the batch of the CPU takes it, too."""
+        saved = {name: array.copy_to_host() for name, array in self._saved().items()}
+        return {"rules": self.rules.words(), "seed": self.seed} | saved
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict` of this batch or of one on the CPU.
+
+        Raises:
+            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+            InvalidDealError: If its seed is out of range.
+        """
+        arrays = self._saved()
+        self.seed = check_saved(saved, self.rules, arrays)
+        for name, array in arrays.items():
+            array.copy_to_device(np.ascontiguousarray(saved[name]))
+        self._launch("show_all", self._rule_words, *self._slots)
+
+    def _saved(self) -> dict[str, Any]:
+        return saved_arrays(self._slots, self._streams)
 
     def _refuse_illegal(self, played: Any) -> None:
         wrong = cuda.to_device(np.full(1, self.num_games, np.int64))

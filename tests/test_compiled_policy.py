@@ -55,7 +55,8 @@ def assert_close(ours: Floats, theirs: Floats, masks: Bytes, size: Floats) -> No
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
 def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.network import NetworkPolicy, policy_input
+    from agents.neural.descriptions import policy_input
+    from agents.neural.network import NetworkPolicy
     from agents.neural.weights import load_weights
 
     weights = load_weights(shipped_policy_path())

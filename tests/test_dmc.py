@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.network import PolicyNetwork, policy_input  # noqa: E402
+from agents.neural.descriptions import policy_input  # noqa: E402
+from agents.neural.network import PolicyNetwork  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from tests.test_ppo_rollout import SMALL  # noqa: E402
 from tests.test_ppo_selfplay import assert_same, everything  # noqa: E402

@@ -21,6 +21,7 @@ from agents.neural.columns import (  # noqa: E402
     describe_observations,
     observation_columns,
 )
+from agents.neural.descriptions import policy_input  # noqa: E402
 from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
 from agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
 from agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
@@ -31,7 +32,6 @@ from agents.neural.network import (  # noqa: E402
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
-    policy_input,
 )
 from agents.neural.onnx_export import ExportedPolicy  # noqa: E402
 from agents.neural.tensor_columns import thresholds  # noqa: E402

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
+from agents.neural.descriptions import policy_input  # noqa: E402
 from agents.neural.features import PLANES  # noqa: E402
 from agents.neural.leavings import describe_leavings  # noqa: E402
 from agents.neural.network import (  # noqa: E402
@@ -19,7 +20,6 @@ from agents.neural.network import (  # noqa: E402
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
-    policy_input,
 )
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402

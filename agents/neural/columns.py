@@ -160,6 +160,7 @@ about the game: in training the same position is worth more against the rule age
 
 REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
 _P, _C = POLICY_INPUTS.at, CRITIC_INPUTS.at
+AGAINST_RULES = _C.against_rules
 
 
 def observation_columns(history: int) -> int:
@@ -324,4 +325,4 @@ def _describe_games(
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(concealed.shape[0]):
         describe_game(observations[index], concealed[index], rules, mind, rest, out[index])
-        out[index, _C.against_rules] = np.float32(against_rules[index])
+        out[index, AGAINST_RULES] = np.float32(against_rules[index])

@@ -27,7 +27,7 @@ from agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, pu
 from agents.rule_agent.mind import Mind, new_mind
 from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.cards import NUM_RANKS
-from ddz_env.engine.compiling import inline_kernel, kernel
+from ddz_env.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.observation import OBSERVATION
 
 _AT = REST_INPUTS.at
@@ -131,6 +131,50 @@ def put_leaving(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) ->
     put_appraisal(sure, price, columns, _AT.prospects)
 
 
+@pure_kernel
+def describe_row(
+    index: int,
+    pair: int,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    known: bool,
+    rules: np.ndarray,
+    mind: Mind,
+    rest: np.ndarray,
+    out: Leavings,
+) -> int:
+    """Describe what each legal action of one observation leaves.
+
+    Args:
+        index: The observation.
+        pair: Where its pairs begin in the output.
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+        known: Whether the appraisals are given.
+        rules: The rules array by which prospects are read.
+        mind: Memory.
+        rest: Memory, shape ``[15]``, int8.
+        out: Output.
+
+    Returns:
+        Where the pairs of the next observation begin.
+    """
+    values = observations[index]
+    if not known:
+        weigh_unseen(values, mind)
+    for action in range(NUM_ACTIONS):
+        if masks[index, action] == 0:
+            continue
+        out.rows[pair], out.actions[pair] = index, action
+        leave(values, action, rest)
+        if not known:
+            sure, price = appraise(hand_word(rest, 0), rules, mind)
+            out.appraisals[pair, 0], out.appraisals[pair, 1] = sure, price
+        put_leaving(rest, int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1]), out.columns[pair])
+        pair += 1
+    return pair
+
+
 @kernel
 def _describe_leavings(
     observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: Mind, out: Leavings
@@ -138,15 +182,4 @@ def _describe_leavings(
     pair = 0
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
-        values = observations[index]
-        if not known:
-            weigh_unseen(values, mind)
-        for action in range(NUM_ACTIONS):
-            if masks[index, action] == 0:
-                continue
-            out.rows[pair], out.actions[pair] = index, action
-            leave(values, action, rest)
-            if not known:
-                out.appraisals[pair] = appraise(hand_word(rest, 0), rules, mind)
-            put_leaving(rest, int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1]), out.columns[pair])
-            pair += 1
+        pair = describe_row(index, pair, observations, masks, known, rules, mind, rest, out)

@@ -10,17 +10,13 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from agents.neural.architecture import Architecture
-from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, describe_observations, observation_columns
+from agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, observation_columns
+from agents.neural.descriptions import policy_input
 from agents.neural.errors import InvalidPolicyInputError
-from agents.neural.leavings import Appraisals, describe_leavings
 from agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.observation import CONCEALED
@@ -54,7 +50,7 @@ def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
 
     Several threads may evaluate a network at once, so none may keep what another has converted.
     """
-    with torch.autocast("cpu", torch.bfloat16, enabled=network.reduced, cache_enabled=False):
+    with torch.autocast(columns.device.type, torch.bfloat16, enabled=network.reduced, cache_enabled=False):
         state: Tensor = network.trunk(columns)
     return state.float()
 
@@ -166,41 +162,6 @@ class Critic(nn.Module):
         """
         value: Tensor = self.value(_described(self, columns))
         return value.squeeze(1)
-
-
-class PolicyInput(NamedTuple):
-    """What :meth:`PolicyNetwork.forward` takes, for observations as bytes.
-
-    Attributes:
-        columns: Of the observations.
-        rows: The observation of each pair.
-        actions: Its action.
-        rests: Columns of the hand that it leaves.
-    """
-
-    columns: Tensor
-    rows: Tensor
-    actions: Tensor
-    rests: Tensor
-
-
-def policy_input(
-    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], history: int, appraisals: Appraisals | None = None
-) -> tuple[PolicyInput, Appraisals]:
-    """Describe observations for a policy.
-
-    Args:
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: Shape ``[n, 400]``, int8.
-        history: Of the policy's architecture.
-        appraisals: Of an earlier description of the same observations, to save time.
-
-    Returns:
-        What the policy takes, and what saves time when it is described again.
-    """
-    columns = describe_observations(observations, history)
-    *leavings, found = describe_leavings(observations, masks, appraisals)
-    return PolicyInput(*map(torch.from_numpy, (columns, *leavings))), found
 
 
 def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:

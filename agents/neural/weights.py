@@ -40,13 +40,13 @@ class Weights:
 
 
 def module_arrays(module: nn.Module, prefix: str) -> Arrays:
-    """The weights of a module as arrays that share its memory.
+    """The weights of a module as arrays that share its memory; those of a device are copied.
 
     Args:
         module: The module.
         prefix: Stands before each name.
     """
-    return {prefix + name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+    return {prefix + name: tensor.detach().cpu().numpy() for name, tensor in module.state_dict().items()}
 
 
 def load_module(module: nn.Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str, where: str) -> None:

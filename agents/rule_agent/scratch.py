@@ -71,7 +71,7 @@ KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
 CHAIN = KICKERS + MAX_GROUPS
 """Chains that the hand holds: ``segment << 4 | lowest rank``."""
-_MEMORY_WORDS = CHAIN + MAX_CHAINS
+MEMORY_WORDS = CHAIN + MAX_CHAINS
 
 
 class Scratch(NamedTuple):
@@ -90,7 +90,7 @@ class Scratch(NamedTuple):
 
 def new_scratch() -> Scratch:
     """Prices of one a move and fresh memory, for one thread."""
-    return Scratch(np.ones(int(SEGMENTS_END) * PRICES, np.int64), np.zeros(_MEMORY_WORDS, np.uint64))
+    return Scratch(np.ones(int(SEGMENTS_END) * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
 
 
 @inline_kernel

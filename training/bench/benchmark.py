@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from ddz_env.cuda_batch import NoDeviceError
 from ddz_env.errors import DouDizhuError
 
 Repeat = Callable[[], float]
@@ -156,6 +157,8 @@ def measure(
             if not contender.is_peer:
                 raise
             notes[contender.name] = f"not installed ({error.name or error})"
+        except NoDeviceError:
+            notes[contender.name] = "no GPU"
     values: dict[str, list[float]] = {name: [] for name in ready}
     for _ in range(min(repeats, part.repeats)):
         for name, repeat in ready.items():

@@ -8,7 +8,7 @@ import random
 import time
 from typing import Any
 
-from training.bench import douzero, fresh_process, training, web
+from training.bench import douzero, fresh_process, gpu, training, web
 from training.bench.benchmark import Contender, Part, Prepare, Repeat, rate_of
 
 # --- Random games, engine only, one thread ----------------------------------------------------------------------------
@@ -364,6 +364,8 @@ PARTS: dict[str, Part] = {
         fresh_process.MEMORY,
         douzero.PART,
         training.PART,
+        gpu.STEPPED,
+        gpu.TRAINED,
         web.WAITING,
         web.WEIGHT,
     )

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from training.bench.benchmark import Contender, Part, Repeat
 from training.bench.fresh_process import FreshProcessError
@@ -59,9 +60,14 @@ dmc.train(parser.parse_args(sys.argv[1:]))
 
 
 class OwnTraining:
-    """Self-play with networks of the shipped sizes and one thread a core; the learner plays all seats."""
+    """Self-play with networks of the shipped sizes and one thread a core; the learner plays all seats.
 
-    def __init__(self) -> None:
+    Args:
+        **settings: Settings of the run.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = {"minibatch": 2048, "opponent_share": 0.0} | settings
         self._learned = 0.0
 
     def moves(self, seconds: float) -> Repeat:
@@ -72,7 +78,7 @@ class OwnTraining:
         from training.ppo.selfplay import SelfPlay
 
         start = load_weights(shipped_policy_path())
-        config = SelfPlayConfig(architecture=start.policy.architecture, minibatch=2048, opponent_share=0.0)
+        config = SelfPlayConfig(architecture=start.policy.architecture, **self._settings)
         run = SelfPlay(config, start=start)
         run.step()
 

@@ -49,6 +49,9 @@ Init = Annotated[Path | None, typer.Option(help="Start from these weights: those
 TrainedRules = Annotated[str | None, typer.Option("--rules", help=RULES)]
 Objective = Annotated[str | None, typer.Option(help="win (default) or stake.")]
 TrainingSeed = Annotated[int | None, typer.Option("--seed", help="Seed of deals, actions and weights; 0 by default.")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu (default), or cuda: play and learn on a GPU; see the guide on GPUs.")
+]
 Threads = Annotated[int | None, typer.Option(help="Threads; results do not depend on them.")]
 TensorBoard = Annotated[Path | None, typer.Option(metavar="DIR", help=TENSORBOARD)]
 Settings = Annotated[

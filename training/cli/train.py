@@ -13,6 +13,7 @@ from training.cli.console import FriendlyGroup, console, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
 from training.cli.help import RULES, examples
 from training.cli.options import (
+    Device,
     Init,
     Minutes,
     Objective,
@@ -83,6 +84,7 @@ app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --ou
         "ddz train selfplay --out runs/first --minutes 60 --resume",
         "ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true",
         "ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors",
+        "ddz train selfplay --out runs/gpu --minutes 60 --device cuda --set groups=1",
     )
 )
 def selfplay(
@@ -97,6 +99,7 @@ def selfplay(
     rules: TrainedRules = None,
     objective: Objective = None,
     seed: TrainingSeed = None,
+    device: Device = None,
     threads: Threads = None,
     tensorboard: TensorBoard = None,
     settings: Settings = None,
@@ -108,7 +111,8 @@ def selfplay(
     from training.ppo.run import Budget
 
     budget = Budget(updates, minutes)
-    given = SelfPlayConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
+    named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
+    given = SelfPlayConfig.given(named, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
         _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard)
 

@@ -17,18 +17,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from agents.neural.columns import GAME_COLUMNS
+from agents.neural.descriptions import policy_input
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
-from agents.neural.network import PolicyNetwork, policy_input
+from agents.neural.network import PolicyNetwork
 from training.ppo.config import Annealed, SelfPlayConfig
+from training.ppo.errors import InvalidTrainingError
 from training.ppo.learner import Decisions, Gradient, Learner
 from training.ppo.returns import Advantages
-from training.ppo.rollout import Evaluate, unpack_masks
+from training.ppo.rollout import Evaluate
 from training.ppo.selfplay import Estimates, SelfPlay
 from training.ppo.settings import Count, NotNegative, PositiveShare, Share
-from training.ppo.surrogate import SURROGATE_SUMS
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,12 @@ class DmcConfig(SelfPlayConfig):
     opponent_share: Share = 0.0
     value_weight: NotNegative = 0.0
     critic_average: Share = 0.0
+
+    def check(self) -> None:
+        """Refuse a device: only self-play by PPO runs there."""
+        super().check()
+        if self.device != "cpu":
+            raise InvalidTrainingError(f"device={self.device}: deep Monte Carlo trains on the CPU only")
 
 
 def epsilon_greedy(
@@ -110,14 +118,11 @@ def outcomes(
 class QLearner(Learner):
     """Learns values by their squared errors; there is no critic."""
 
-    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, float]:
-        return tuple(torch.zeros_like(weight) for weight in self._critic_weights), 0.0
+    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, Tensor]:
+        return tuple(torch.zeros_like(weight) for weight in self._critic_weights), torch.zeros((), dtype=torch.float64)
 
-    def _policy_gradient(
-        self, shard: Decisions, annealed: Annealed, total: int
-    ) -> tuple[Gradient, npt.NDArray[np.float64]]:
-        masks, appraisals = unpack_masks(shard.masks), np.concatenate(shard.appraisals.tolist())
-        seen, _ = policy_input(shard.observations, masks, self._config.architecture.history, appraisals)
+    def _policy_gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+        seen, _ = self._described(shard)
         logits, _ = self.policy(*seen)
         chosen = logits[torch.arange(len(shard)), torch.from_numpy(shard.actions)]
         errors, counts = chosen.detach() - torch.from_numpy(shard.targets), torch.from_numpy(shard.counts)
@@ -126,8 +131,8 @@ class QLearner(Learner):
             torch.zeros_like(weight) if slope is None else slope  # the policy's own value is not taught
             for weight, slope in zip(self._policy_weights, slopes, strict=True)
         )
-        sums = np.zeros(SURROGATE_SUMS + 1)
-        sums[0] = 0.5 * float((errors.square() * counts).sum())
+        sums = self._no_sums()
+        sums[0] = 0.5 * (errors.square() * counts).sum()
         return gradient, sums
 
 

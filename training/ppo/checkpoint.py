@@ -108,6 +108,8 @@ def state(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
         "pool": {"members": len(run.past_selves.members), "offered": run.past_selves.offered},
         **run.provenance.settings(),
     }
+    if not run.device.on_host:
+        about["order"] = run.order.bit_generator.state
     return arrays, about
 
 
@@ -134,6 +136,8 @@ def restore(run: SelfPlay, arrays: Arrays, about: dict[str, Any], where: str) ->
     for number, (group, rest) in enumerate(zip(run.groups, about["games"], strict=True)):
         group.load_state_dict(behind(f"games.{number}.", arrays) | rest)
     run.rng.bit_generator.state = about["generator"]
+    if "order" in about:
+        run.order.bit_generator.state = about["order"]
     run.counters = Counters(**about["counters"])
 
 
@@ -151,7 +155,9 @@ def behind(prefix: str, arrays: Arrays) -> Arrays:
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
     """Adam's moments, for :func:`restore_optimizer`."""
     moments = optimizer.state_dict()["state"]
-    return {f"adam.{place}.{name}": value.numpy() for place, part in moments.items() for name, value in part.items()}
+    return {
+        f"adam.{place}.{name}": value.cpu().numpy() for place, part in moments.items() for name, value in part.items()
+    }
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:

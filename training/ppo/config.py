@@ -51,6 +51,9 @@ class SelfPlayConfig(TrainingSettings):
         minibatch: Decisions per gradient step.
         precision: In which the trunks multiply while they learn and play; weights, outputs and files are float32.
         shard: Decisions per forward pass; shards of a minibatch are shared among threads.
+        device: Where the run computes: ``cuda`` is a GPU, on which everything of a rollout stays; agents by name
+            (``rules_share``, ``frozen``) cannot play there.
+        graphs: Whether a GPU replays the networks' passes as captured graphs; on the CPU it has no effect.
         learning_rate: Adam's step size at the start.
         final_learning_rate: The share of it that is left after ``anneal_updates``.
         anneal_updates: Updates over which step size, entropy bonus, ``magnet`` and ``floor`` fall linearly, ``floor``
@@ -108,6 +111,8 @@ class SelfPlayConfig(TrainingSettings):
     minibatch: Count = 4096
     precision: Literal["float32", "bfloat16"] = "float32"
     shard: Count = 1024
+    device: Literal["cpu", "cuda"] = "cpu"
+    graphs: bool = True
     learning_rate: Positive = 3e-4
     final_learning_rate: Share = 0.1
     anneal_updates: Natural = 0
@@ -153,6 +158,12 @@ class SelfPlayConfig(TrainingSettings):
             )
         if self.magnet and not self.average:
             raise InvalidTrainingError("magnet draws the policy to its running average: give average, too")
+        if self.device != "cpu" and self.agents:
+            names = ", ".join(name for name, _ in self.agents)
+            raise InvalidTrainingError(
+                f"device={self.device}: agents by name play on the CPU only ({names}); "
+                "leave out rules_share and frozen, or train with device=cpu"
+            )
         if bool(self.frozen) != bool(self.frozen_share):
             raise InvalidTrainingError("frozen names agents and frozen_share says how often they play: give both")
 

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from agents.neural.architecture import Architecture
 from agents.neural.columns import CRITIC_INPUTS
 from agents.neural.features import PLANES
-from agents.neural.model import Floats
 
 _NEXT = slice(CRITIC_INPUTS.at.next, CRITIC_INPUTS.at.next + PLANES)
 
@@ -32,7 +31,7 @@ class Guess(nn.Linear):
             super().__init__(architecture.width, PLANES)
 
 
-def guess_slopes(guesses: Tensor, games: Floats) -> Tensor:
+def guess_slopes(guesses: Tensor, games: Tensor) -> Tensor:
     """The derivative of the cross entropy by the log odds.
 
     Args:
@@ -42,4 +41,4 @@ def guess_slopes(guesses: Tensor, games: Floats) -> Tensor:
     Returns:
         Shape ``[n, PLANES]``, float32; each decision's mean counts.
     """
-    return (guesses.detach().sigmoid() - torch.from_numpy(games[:, _NEXT])) / PLANES
+    return (guesses.detach().sigmoid() - games[:, _NEXT]) / PLANES

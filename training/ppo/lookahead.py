@@ -18,10 +18,11 @@ they are worth among equals.  Another agent's replies are not known; the critic 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import array_namespace
 
 from agents.neural.model import Bytes, Floats
 from agents.rule_agent.mind import Mind, new_mind
@@ -120,21 +121,106 @@ def _own_return(row: np.ndarray, seat: np.uint64, rules: np.ndarray, scoring: in
 @pure_kernel
 def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
     """Begin a ring that knows the cards of the move to beat and nothing else: a row has no room for its kickers."""
-    ring[:] = U0
+    for number in range(HISTORY_MOVES):
+        for word in range(HISTORY_WORDS):
+            ring[number, word] = U0
     slot = np.int64((row[MOVES] - U1 - row[PASSES]) % _RING_SLOTS)
     for rank in range(NUM_RANKS):
         ring[slot, 0] |= spread(U1 << np.uint64(rank), np.uint64(seen[_TARGET + rank]))
 
 
 @pure_kernel
-def _certain_action(
+def forced_action(
+    row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
+) -> int:
+    """The only legal action; ``NONE`` where somebody decides.
+
+    It takes what :func:`certain_action` takes and stands for it on a device, where nobody plays against the rule agent:
+    that agent's tables are larger than a device's memory for constants.
+    """
+    legal_mask(row, rules, mask)
+    return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
+
+
+@pure_kernel
+def certain_action(
     row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
 ) -> int:
     """What is surely played next: the only legal action, or the rule agent's; ``NONE`` where somebody decides."""
     if against_rules and not own:
         return taught_action(row, rules, mind, WEIGHTS, plan)  # it began the move itself: never ``NO_LABEL``
-    legal_mask(row, rules, mask)
-    return int(nth_legal(mask, U0)) if count_legal(mask) == U1 else NONE
+    return forced_action(row, own, against_rules, rules, mind, plan, mask)
+
+
+class LeadMemory(NamedTuple):
+    """Memory for one game that is played on.
+
+    Attributes:
+        row: Shape ``[32]``, uint64.
+        ring: Shape ``[16, 2]``, uint64.
+        mask: Shape ``[7]``, uint64.
+        points: Shape ``[3]``, float64.
+        plan: The rule agent's, shape ``[2]``, uint64.
+    """
+
+    row: npt.NDArray[np.uint64]
+    ring: npt.NDArray[np.uint64]
+    mask: npt.NDArray[np.uint64]
+    points: npt.NDArray[np.float64]
+    plan: npt.NDArray[np.uint64]
+
+
+@pure_kernel
+def lead_to(
+    index: int,
+    place: int,
+    slot: int,
+    games: Positions,
+    actions: np.ndarray,
+    rules: np.ndarray,
+    mind: Mind,
+    scoring: int,
+    memory: LeadMemory,
+    found: Successors,
+) -> int:
+    """Play one candidate, and what is certain after it; otherwise as :func:`lead_on`.
+
+    Args:
+        index: The decision.
+        place: The candidate's place.
+        slot: Where the observation and the concealed cards are written if the game goes on.
+        games: The games at the decisions; unchanged.
+        actions: The candidates.
+        rules: The rules array.
+        mind: The rule agent's memory.
+        scoring: ``SCORE_WIN`` or ``SCORE_STAKE``.
+        memory: Memory.
+        found: Output.
+
+    Returns:
+        The next slot that is free.
+    """
+    row, ring = memory.row, memory.ring
+    landlord, seat = games.rows[index, LANDLORD], games.rows[index, SEAT]
+    if actions[index, place] == NONE or landlord == _NO_SEAT:
+        return slot
+    for word in range(ROW_WORDS):
+        row[word] = games.rows[index, word]
+    _recall_target(row, games.seen[index], ring)
+    apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
+    while row[STAGE] != STAGE_OVER:
+        own = (row[SEAT] == landlord) == (seat == landlord)
+        action = certain_action(row, own, games.against_rules[index], rules, mind, memory.plan, memory.mask)
+        if action == NONE:
+            break
+        apply_and_record(row, ring, np.uint64(action), rules)
+    if row[STAGE] == STAGE_OVER:
+        found.returns[index, place] = _own_return(row, seat, rules, scoring, memory.points)
+        return slot
+    found.signs[index, place] = 1 if (row[SEAT] == landlord) == (seat == landlord) else -1
+    write_observation(row, ring, rules, row[SEAT], found.observations[slot])
+    write_concealed(row, rules, row[SEAT], found.concealed[slot])
+    return slot + 1
 
 
 @kernel
@@ -158,30 +244,30 @@ def lead_on(
     """
     row, mask = np.empty(ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
     ring, points = np.empty((HISTORY_MOVES, HISTORY_WORDS), np.uint64), np.empty(3)
-    plan = np.zeros(2, np.uint64)
+    memory = LeadMemory(row, ring, mask, points, np.zeros(2, np.uint64))
     count = 0
     for index in range(games.rows.shape[0]):
-        landlord, seat = games.rows[index, LANDLORD], games.rows[index, SEAT]
         for place in range(actions.shape[1]):
-            if actions[index, place] == NONE or landlord == _NO_SEAT:
-                continue
-            row[:] = games.rows[index]
-            _recall_target(row, games.seen[index], ring)
-            apply_and_record(row, ring, np.uint64(actions[index, place]), rules)
-            while row[STAGE] != STAGE_OVER:
-                own = (row[SEAT] == landlord) == (seat == landlord)
-                action = _certain_action(row, own, games.against_rules[index], rules, mind, plan, mask)
-                if action == NONE:
-                    break
-                apply_and_record(row, ring, np.uint64(action), rules)
-            if row[STAGE] == STAGE_OVER:
-                found.returns[index, place] = _own_return(row, seat, rules, scoring, points)
-                continue
-            found.signs[index, place] = 1 if (row[SEAT] == landlord) == (seat == landlord) else -1
-            write_observation(row, ring, rules, row[SEAT], found.observations[count])
-            write_concealed(row, rules, row[SEAT], found.concealed[count])
-            count += 1
+            count = lead_to(index, place, count, games, actions, rules, mind, scoring, memory, found)
     return count
+
+
+Lead = Callable[[Positions, Any, Rules, int], tuple[Any, Any, Any, Any]]
+"""Plays candidates on, as :func:`led` does."""
+
+
+def led(
+    games: Positions, actions: npt.NDArray[np.int16], rules: Rules, scoring: int
+) -> tuple[npt.NDArray[np.int8], Floats, Bytes, Bytes]:
+    """Play candidates on: :func:`lead_on` with output and memory of its own.
+
+    Returns:
+        Signs and returns, and the observations and concealed cards (:class:`Successors`) as bytes.
+    """
+    found = Successors.allocate(*actions.shape)
+    count = lead_on(games, actions, rules.words(), new_mind(), scoring, found)
+    seen, concealed = found.observations[:count].view(np.int8), found.concealed[:count].view(np.int8)
+    return found.signs, found.returns, seen, concealed
 
 
 def told(against_rules: Flags, watched: Flags) -> Flags:
@@ -204,6 +290,7 @@ def successor_values(
     objective: str,
     value: Value,
     frozen: Flags | None = None,
+    lead: Lead = led,
 ) -> Floats:
     """What candidates are worth to those who consider them.
 
@@ -215,21 +302,21 @@ def successor_values(
         value: The critic.
         frozen: Where an agent that is not the rule agent plays the other side, shape ``[n]``, bool; nowhere if None.
             The critic is told so at that agent's decisions (:func:`told`).
+        lead: Plays the candidates on, where the games are.
 
     Returns:
         Shape ``[n, candidates]``, float32: the critic's value of the next decision that is not the rule agent's, turned
         to the side of the decider; the return where the game ends; 0 for ``NONE``, and before there is a landlord.
     """
-    found = Successors.allocate(*actions.shape)
-    count = lead_on(games, actions, rules.words(), new_mind(), _SCORINGS[objective], found)
-    if count:
-        asked = found.signs != 0
-        theirs = found.signs < 0 if frozen is None else (found.signs < 0) & frozen[:, None]
-        flags = np.broadcast_to(games.against_rules[:, None], actions.shape)
+    returns: Floats
+    signs, returns, seen, concealed = lead(games, actions, rules, _SCORINGS[objective])
+    if len(seen):
+        asked = signs != 0
+        theirs = signs < 0 if frozen is None else (signs < 0) & frozen[:, None]
+        flags = array_namespace(signs).broadcast_to(games.against_rules[:, None], actions.shape)
         flags = (flags if frozen is None else told(flags, theirs))[asked]
-        seen, concealed = found.observations[:count].view(np.int8), found.concealed[:count].view(np.int8)
-        found.returns[asked] = found.signs[asked] * value(seen, concealed, flags)
-    return found.returns
+        returns[asked] = signs[asked] * value(seen, concealed, flags)
+    return returns
 
 
 def look_ahead(
@@ -240,6 +327,8 @@ def look_ahead(
     value: Value,
     threads: Threads,
     frozen: Flags | None = None,
+    lead: Lead = led,
+    shard: int = _SHARD,
 ) -> None:
     """Write the candidates' advantages over the mean of those considered together, in units of their deviation.
 
@@ -256,22 +345,25 @@ def look_ahead(
         value: The critic.
         threads: The threads.
         frozen: As for :func:`successor_values`.
+        lead: Likewise.
+        shard: Decisions that are looked at in one piece.
     """
+    xp = array_namespace(candidates.actions)
     early = games.rows[:, LANDLORD] == NO_SEAT
     candidates.actions[early], candidates.probabilities[early] = NONE, 0.0
-    contested = np.flatnonzero(candidates.actions[:, 0] != NONE)
-    pieces = [contested[piece] for piece in shards(len(contested), _SHARD)]
+    contested = xp.nonzero(candidates.actions[:, 0] != NONE)[0]
+    pieces = [contested[piece] for piece in shards(len(contested), shard)]
 
     def foresee(piece: npt.NDArray[np.intp]) -> Floats:
         against = None if frozen is None else frozen[piece]
-        return successor_values(games.part(piece), candidates.actions[piece], rules, objective, value, against)
+        return successor_values(games.part(piece), candidates.actions[piece], rules, objective, value, against, lead)
 
     values = threads.map(foresee, pieces)
     for piece, worth in zip(pieces, values, strict=True):
         chances = candidates.probabilities[piece]
         mean = (chances * worth).sum(1) / chances.sum(1)
-        candidates.advantages[piece] = np.where(chances > 0, worth - mean[:, None], 0.0)
+        candidates.advantages[piece] = xp.where(chances > 0, worth - mean[:, None], 0.0)
     weight = candidates.probabilities[contested]
     if len(contested):
-        spread = float(np.sqrt((weight * candidates.advantages[contested] ** 2).sum() / weight.sum()))
+        spread = float(xp.sqrt((weight * candidates.advantages[contested] ** 2).sum() / weight.sum()))
         candidates.advantages[contested] /= spread + 1e-8

@@ -69,4 +69,4 @@ class PastSelves:
         self.members = []
         for place in range(int(about["members"])):
             load_module(network, arrays, f"pool.{place}.", where)
-            self.members.append({name: weight.numpy().copy() for name, weight in network.state_dict().items()})
+            self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import array_namespace, device
 
 from training.ppo.errors import InvalidTrainingError
 
@@ -80,34 +81,36 @@ def seat_advantages(
         [0.6, -1.0, 0.4]
     """
     _check(values, rewards, (seats, decides, begins, done), gamma, lam)
-    steps, envs = values.shape
-    every = np.arange(envs)
-    advantages, targets = np.zeros((steps, envs), np.float32), np.zeros((steps, envs), np.float32)
-    known = np.zeros((steps, envs), np.bool_)
+    xp = array_namespace(values)
+    (steps, envs), here_too = values.shape, {"device": device(values)}
+    every = xp.arange(envs, **here_too)
+    advantages, targets = (xp.zeros((steps, envs), dtype=xp.float32, **here_too) for _ in range(2))
+    known = xp.zeros((steps, envs), dtype=xp.bool, **here_too)
     shape = (envs, rewards.shape[2])
     # What lies ahead of each seat: the value and advantage of its next decision, what it earns until then, whether
     # it begins another move on the way, and whether anything is known of it at all.
-    next_value, next_advantage, earned = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    moved, ahead = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    next_value, next_advantage, earned = (xp.zeros(shape, dtype=xp.float64, **here_too) for _ in range(3))
+    moved, ahead = (xp.zeros(shape, dtype=xp.bool, **here_too) for _ in range(2))
+    once, discount, trace = (xp.asarray(x, dtype=xp.float64, **here_too) for x in (1.0, gamma, gamma * lam))
     for step in reversed(range(steps)):
-        ended = done[step]
+        ended, acting = done[step], xp.astype(seats[step], xp.int64)
         next_value[ended], next_advantage[ended], earned[ended] = 0.0, 0.0, 0.0
         ahead[ended] = True
         earned += rewards[step]
         here = every[decides[step]]
-        seat = seats[step, here]
+        seat = acting[here]
         crossed = moved[here, seat]
-        value = values[step, here].astype(np.float64)
-        delta = earned[here, seat] + np.where(crossed, gamma, 1.0) * next_value[here, seat] - value
-        advantage = delta + np.where(crossed, gamma * lam, 1.0) * next_advantage[here, seat]
+        value = xp.astype(values[step, here], xp.float64)
+        delta = earned[here, seat] + xp.where(crossed, discount, once) * next_value[here, seat] - value
+        advantage = delta + xp.where(crossed, trace, once) * next_advantage[here, seat]
         sure = ahead[here, seat]
-        advantages[step, here] = np.where(sure, advantage, 0.0)
-        targets[step, here] = np.where(sure, advantage + value, 0.0)
+        advantages[step, here] = xp.astype(xp.where(sure, advantage, 0.0), xp.float32)
+        targets[step, here] = xp.astype(xp.where(sure, advantage + value, 0.0), xp.float32)
         known[step, here] = sure
         # Without a successor the decision is a successor itself: its value stands for all that follows.
-        next_value[here, seat], next_advantage[here, seat] = value, np.where(sure, advantage, 0.0)
+        next_value[here, seat], next_advantage[here, seat] = value, xp.where(sure, advantage, 0.0)
         earned[here, seat], moved[here, seat], ahead[here, seat] = 0.0, False, True
-        moved[every, seats[step]] |= begins[step]
+        moved[every, acting] |= begins[step]
     return Advantages(advantages, targets, known)
 
 
@@ -140,12 +143,14 @@ def shared_rewards(rewards: Array, landlords: Array, players: int, objective: st
         >>> shared_rewards(np.array([[-4.0, 8.0, -4.0]]), np.array([1]), 3, "stake").tolist()
         [[-4.0, 4.0, -4.0]]
     """
-    every = np.arange(len(rewards))
+    xp = array_namespace(rewards)
+    every = xp.arange(len(rewards), device=device(rewards))
     there = landlords >= 0
-    own = np.where(there, rewards[every, np.maximum(landlords, 0)], 0.0)
+    own = xp.where(there, rewards[every, xp.where(there, landlords, 0)], 0.0)
     if objective == "stake":
         own = own / (players - 1)
-    shared = np.repeat(-own[:, None], 3, axis=1)
+    shared = xp.stack([-own] * 3, axis=1)
     shared[every[there], landlords[there]] = own[there]
     shared[:, players:] = 0.0
-    return shared.astype(np.float32)
+    found: npt.NDArray[np.float32] = xp.astype(shared, xp.float32)
+    return found

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from agents.neural.leavings import Appraisals
 from agents.neural.model import Bytes, Floats
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.batch import SelfPlayBatch
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.errors import InvalidOptionError
 from ddz_env.generators import agent_generator
 from ddz_env.observation import CONCEALED, OBSERVATION, OBSERVATION_SIZE
 from ddz_env.view import NO_ROLE
 from training.ppo.config import SelfPlayConfig
+from training.ppo.device import HOST, Device, Draws, to_host
 from training.ppo.frozen import FrozenAgent
 from training.ppo.returns import shared_rewards
-from training.ppo.sampling import NONE, Candidates, add_probes, drawn, pick_candidates, policy_counts
+from training.ppo.sampling import NONE, Candidates, policy_counts
 
 Evaluate = Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
@@ -65,7 +66,8 @@ class Rollout:
         rows: The games at the learner's decisions.
         counts: How much its decisions count for the policy.
         appraisals: What each decision's legal actions leave (:class:`agents.neural.leavings.Leavings`), an array a
-            decision: found when it is made, and needed again when it is learned from.
+            decision: found when it is made, and needed again when it is learned from.  On a device they are found
+            again instead, and this is empty.
     """
 
     candidates: Candidates
@@ -88,35 +90,40 @@ class Rollout:
     appraisals: npt.NDArray[np.object_] = field(metadata=_each(np.object_))
 
     @classmethod
-    def allocate(cls, steps: int, games: int, candidates: int = 1) -> Rollout:
+    def allocate(cls, steps: int, games: int, candidates: int = 1, device: Device = HOST) -> Rollout:
         """Zeroed arrays.
 
         Args:
             steps: How many steps.
             games: How many games.
             candidates: Room for the actions that the learner considers, besides a probe.
+            device: Where they lie.
         """
         arrays = {
-            each.name: np.zeros((steps, games, *each.metadata["shape"]), each.metadata["kind"])
+            each.name: device.zeros((steps, games, *each.metadata["shape"]), each.metadata["kind"])
             for each in fields(cls)
             if each.metadata
         }
-        return cls(Candidates.allocate(steps, games, candidates + 1), **arrays)
+        return cls(Candidates.allocate(steps, games, candidates + 1, zeros=device.zeros), **arrays)
 
     def part(self, games: slice) -> Rollout:
         """Some of the games, sharing memory."""
         return Rollout(**{name: value[:, games] for name, value in vars(self).items()})
 
 
-def unpack_masks(words: npt.NDArray[np.uint64]) -> Bytes:
+def unpack_masks(words: Any) -> Any:
     """Masks as bytes.
 
     Args:
-        words: Shape ``[n, 7]``, uint64.
+        words: Shape ``[n, 7]``, uint64; on a device int64.
 
     Returns:
         Shape ``[n, 400]``, int8.
     """
+    if not isinstance(words, np.ndarray):
+        octets = words.contiguous().view(torch.uint8).unsqueeze(2)
+        found = octets.bitwise_right_shift(torch.arange(8, dtype=torch.uint8, device=words.device)).bitwise_and(1)
+        return found.flatten(1)[:, :NUM_ACTIONS].view(torch.int8)
     bits = np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little")
     return bits.view(np.int8)
 
@@ -125,10 +132,12 @@ class Collector:
     """Plays the games of a batch on.
 
     Args:
-        batch: The games; it must write observations, masks and concealed cards.
+        batch: The games: a :class:`~ddz_env.batch.SelfPlayBatch` or a :class:`~training.ppo.device.DeviceBatch` that
+            writes observations, masks and concealed cards.
         config: The settings: the objective, the shares of the opponents, and what of a decision is noted.
         rng: The generator of every choice made here.
         key: Names the generator that the agents by name draw from.
+        device: Where the games are; agents by name play on the host only.
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
@@ -141,24 +150,37 @@ class Collector:
     """
 
     def __init__(
-        self, batch: SelfPlayBatch, config: SelfPlayConfig, rng: np.random.Generator, key: tuple[int, ...] = (0,)
+        self,
+        batch: Any,
+        config: SelfPlayConfig,
+        rng: Draws,
+        key: tuple[int, ...] = (0,),
+        device: Device = HOST,
     ) -> None:
         self.batch = batch
+        self._device = device
         self._config = config
         self._rng = rng
         self._agents_rng = agent_generator(key)
         names, shares = zip(*config.agents, strict=True) if config.agents else ((), ())
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)
-        self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
-        self.sides = np.zeros(batch.num_games, np.int8)
-        self.named = np.zeros(batch.num_games, np.int8)
-        self._draw_sides(np.ones(batch.num_games, np.bool_))
+        self._places = device.array(self._edges)
+        self._rules = device.array(np.array([False, *(name.strip() == "rules" for name in names)]))
+        self.sides = device.zeros((batch.num_games,), np.int8)
+        self.named = device.zeros((batch.num_games,), np.int8)
+        self._draw_sides(self.sides == NOBODY)
 
     @property
     def by_rules(self) -> npt.NDArray[np.bool_]:
         """Whether the opponent is the rule agent, shape ``[games]``, bool."""
-        found: npt.NDArray[np.bool_] = self._rules[self.named]
+        found: npt.NDArray[np.bool_] = self._rules[self._device.xp.astype(self.named, self._device.xp.int64)]
+        return found
+
+    @property
+    def _choice(self) -> npt.NDArray[np.bool_]:
+        """Where more than one action is legal, shape ``[games]``, bool."""
+        found: npt.NDArray[np.bool_] = self._device.xp.count_nonzero(self.batch.mask, axis=1) > 1
         return found
 
     def close(self) -> None:
@@ -174,7 +196,8 @@ class Collector:
             learner: The policy that learns.
             past: A past self; None where there is none yet, and the learner plays every side.
         """
-        rollout.appraisals[:] = None
+        if self._device.on_host:
+            rollout.appraisals[:] = None
         for step in range(len(rollout.actions)):
             self._note(rollout, step, has_past=past is not None)
             actions = self._choose(rollout, step, learner, past)
@@ -191,7 +214,7 @@ class Collector:
         rollout.seats[step] = batch.seat
         rollout.roles[step] = batch.role
         rollout.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
-        theirs, choice = self._opponent_acts(has_past=has_past), np.count_nonzero(batch.mask, axis=1) > 1
+        theirs, choice = self._opponent_acts(has_past=has_past), self._choice
         rollout.by_rules[step] = self.by_rules
         rollout.frozen[step] = (self.named > 0) & ~self.by_rules
         rollout.watched[step] = theirs & choice & rollout.frozen[step]
@@ -210,9 +233,10 @@ class Collector:
 
     def _choose(self, rollout: Rollout, step: int, learner: Evaluate, past: Evaluate | None) -> npt.NDArray[np.int64]:
         """Actions of all games: the only legal one, the learner's or the opponent's."""
-        actions: npt.NDArray[np.int64] = self.batch.mask.argmax(axis=1).astype(np.int64)
+        xp, drawn = self._device.xp, self._device.kernels.drawn
+        actions: npt.NDArray[np.int64] = xp.astype(xp.argmax(self.batch.mask, axis=1), xp.int64)
         draws = self._rng.random(len(actions))
-        mine = np.flatnonzero(rollout.decides[step])
+        mine = xp.nonzero(rollout.decides[step])[0]
         rollout.log_probabilities[step] = 0.0
         if len(mine):
             found, appraisals = learner(self.batch.observation[mine], self.batch.mask[mine])
@@ -220,7 +244,7 @@ class Collector:
             self._consider(rollout, step, mine, found, appraisals)
         theirs = self._opponent_acts(has_past=past is not None)
         if past is not None:
-            choices = np.flatnonzero(theirs & (self.named == 0) & (np.count_nonzero(self.batch.mask, axis=1) > 1))
+            choices = xp.nonzero(theirs & (self.named == 0) & self._choice)[0]
             if len(choices):
                 found, _ = past(self.batch.observation[choices], self.batch.mask[choices])
                 actions[choices], _ = drawn(found, draws[choices])
@@ -235,43 +259,50 @@ class Collector:
     ) -> None:
         """Note what the learner considered in the games in which it decides."""
         rollout.rows[step, games] = self.batch.rows[games]
+        if self._device.on_host:
+            self._keep_appraisals(rollout, step, games, appraisals)
+        config, rng, kernels = self._config, self._rng, self._device.kernels
+        considered = Candidates.allocate(len(found), rollout.candidates.actions.shape[-1], zeros=self._device.zeros)
+        actions, chances = considered.actions, considered.probabilities
+        kernels.pick_candidates(found, config.least, actions[:, :-1], chances[:, :-1])  # the last place is the probe's
+        counts = policy_counts(actions[:, 0] != NONE, config.settled_share, rng)
+        if config.probes:
+            kernels.add_probes(found, rng.random(len(counts)), counts > 0, actions, chances)
+        rollout.counts[step, games] = counts
+        rollout.candidates.actions[step, games], rollout.candidates.probabilities[step, games] = actions, chances
+
+    def _keep_appraisals(
+        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], appraisals: Appraisals
+    ) -> None:
         behind = 0
         for game, pairs in zip(games.tolist(), np.count_nonzero(self.batch.mask[games], axis=1).tolist(), strict=True):
             rollout.appraisals[step, game] = appraisals[behind : behind + pairs]
             behind += pairs
-        config, rng = self._config, self._rng
-        considered = Candidates.allocate(len(found), rollout.candidates.actions.shape[-1])
-        actions, chances = considered.actions, considered.probabilities
-        pick_candidates(found, config.least, actions[:, :-1], chances[:, :-1])  # the last place is the probe's
-        counts = policy_counts(actions[:, 0] != NONE, config.settled_share, rng)
-        if config.probes:
-            add_probes(found, rng.random(len(counts)), counts > 0, actions, chances)
-        rollout.counts[step, games] = counts
-        rollout.candidates.actions[step, games], rollout.candidates.probabilities[step, games] = actions, chances
 
     def _settle(self, rollout: Rollout, step: int) -> None:
         """Write down what the step brought, and decide who plays the games that begin."""
-        batch = self.batch
+        batch, xp = self.batch, self._device.xp
         players = batch.rules.players
-        seats, roles = rollout.seats[step].astype(np.int64), rollout.roles[step].astype(np.int64)
-        landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % players)
+        seats, roles = (xp.astype(each[step], xp.int64) for each in (rollout.seats, rollout.roles))
+        landlords = xp.where(roles == NO_ROLE, -1, (seats - roles) % players)
         rollout.rewards[step] = shared_rewards(batch.reward, landlords, players, self._config.objective)
         rollout.done[step] = batch.done
         self._draw_sides(batch.done)
 
     def _draw_sides(self, begun: npt.NDArray[np.bool_]) -> None:
-        count = int(begun.sum())
+        xp, count = self._device.xp, int(begun.sum())
         draws = self._rng.random(count)
         sides = self._rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
         if self._config.learner_side in _LEARNER_SIDES:
             sides[:] = _LEARNER_SIDES[self._config.learner_side]
-        self.sides[begun] = np.where(draws < self._edges[-1] + self._config.opponent_share, sides, NOBODY)
-        places = np.searchsorted(self._edges, draws, side="right")
-        self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
+        sided = draws < self._edges[-1] + self._config.opponent_share
+        self.sides[begun] = xp.astype(xp.where(sided, sides, NOBODY), xp.int8)
+        places = xp.searchsorted(self._places, draws, side="right")
+        self.named[begun] = xp.astype(xp.where(draws < self._edges[-1], places + 1, 0), xp.int8)
 
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
-        own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
+        own: dict[str, Any] = {"sides": to_host(self.sides), "named": to_host(self.named)}
         for number, agent in enumerate(self.agents):
             own |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
         generators = {"generator": self._rng, "agents_generator": self._agents_rng}
@@ -293,5 +324,5 @@ class Collector:
             agent.load_state_dict({n.removeprefix(before): part for n, part in saved.items() if n.startswith(before)})
         self._rng.bit_generator.state = saved["generator"]
         self._agents_rng.bit_generator.state = saved["agents_generator"]
-        self.sides[:] = saved["sides"]
-        self.named[:] = saved["named"]
+        self.sides[:] = self._device.array(saved["sides"])
+        self.named[:] = self._device.array(saved["named"])

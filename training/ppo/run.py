@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -165,7 +166,8 @@ def measure(run: SelfPlay, stop: Callable[[], bool] = lambda: False) -> list[Eva
         run: The run.
         stop: Asked before every deal; True ends the measurement without a result.
     """
-    config, model = run.config, NetworkPolicy(run.policy)
+    config = run.config
+    model = NetworkPolicy(run.policy if run.device.on_host else copy.deepcopy(run.policy).cpu())
     results = measure_strength(
         model, config.opponents, config.evaluate_deals, rules=config.rules, seed=config.seed, stop=stop
     )

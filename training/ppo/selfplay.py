@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import time
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -18,15 +19,24 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.neural.columns import GAME_COLUMNS, describe_games
+from agents.neural.columns import GAME_COLUMNS
+from agents.neural.descriptions import describe_games
 from agents.neural.model import Bytes, Floats
 from agents.neural.network import Critic, PolicyNetwork
 from agents.neural.weights import Weights
-from ddz_env.batch import SelfPlayBatch
 from training.arena.provenance import Provenance
 from training.ppo.config import SelfPlayConfig
 from training.ppo.curves import CurveLine
-from training.ppo.learner import Decisions, Learner, UpdateStatistics, evaluate, value_games
+from training.ppo.device import HOST, Device
+from training.ppo.learner import (
+    Decisions,
+    Learner,
+    UpdateStatistics,
+    captures,
+    evaluate,
+    replayed,
+    value_games,
+)
 from training.ppo.lookahead import Positions, look_ahead, told
 from training.ppo.past_selves import PastSelves
 from training.ppo.returns import Advantages, seat_advantages
@@ -81,6 +91,8 @@ class SelfPlay:
         config: The settings.
         counters: How far the run is.
         rng: The run's own generator.
+        device: Where it computes.
+        order: Shuffles decisions: the run's own generator, or one on the device.
         learner: The networks that learn, and their optimizer.
         averages: The running averages of the two.
         past_selves: A sample of the policies so far.
@@ -90,6 +102,7 @@ class SelfPlay:
     Raises:
         InvalidTrainingError: If the weights to start from cannot grow to the architecture.
         UnknownAgentError: If an opponent of the evaluations does not exist.
+        NoDeviceError: If the settings name a device and there is none.
     """
 
     config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
@@ -100,14 +113,20 @@ class SelfPlay:
         self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
-        self._threads = Threads(threads)
+        self.device = Device(config.device)
+        self.order = self.device.draws(self.rng)
+        self._threads = Threads(threads if self.device.on_host else 0)
         policy, critic = new_networks(config, start)
+        policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
-        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages[0])
+        self.learner = self.learner_type(policy, critic, config, self._threads, self.averages[0], self.device)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
-        self.groups = [new_collector(config, group) for group in range(config.groups)]
-        self._rollout = Rollout.allocate(config.steps, config.num_games, config.candidates)
+        self.groups = [new_collector(config, group, self.device) for group in range(config.groups)]
+        self._rollout = Rollout.allocate(config.steps, config.num_games, config.candidates, self.device)
+        self._forwards = [
+            replayed(network) if captures(config, self.device) else None for network in (policy, self._past)
+        ]
 
     def step(self) -> CurveLine:
         """One update: play, estimate, learn."""
@@ -115,7 +134,7 @@ class SelfPlay:
         self._collect()
         found = self._estimate()
         decisions, explained = self._decisions(found)
-        statistics = self.learner.update(decisions, self.rng, self.counters.update)
+        statistics = self.learner.update(decisions, self.order, self.counters.update)
         self._follow()
         self.counters.update += 1
         if self.config.opponent_share and self.counters.update % self.config.snapshot_every == 0:
@@ -127,7 +146,7 @@ class SelfPlay:
         """Play all games on, each group on one thread from beginning to end: no step waits for the slowest group."""
         has_past = self.past_selves.draw(self._past, self.rng)
         learner = self._chooser()
-        past = functools.partial(evaluate, self._past) if has_past else None
+        past = functools.partial(evaluate, self._past, forward=self._forwards[1]) if has_past else None
         size = self.config.num_games // self.config.groups
         parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
 
@@ -138,21 +157,22 @@ class SelfPlay:
 
     def _chooser(self) -> Evaluate:
         """What chooses the learner's actions."""
-        return functools.partial(evaluate, self.learner.policy)
+        return functools.partial(evaluate, self.learner.policy, forward=self._forwards[0])
 
     def _estimate(self) -> Estimates:
         """What the critic says of every decision, and the advantages that follow."""
         rollout, judged = self._rollout, self._judged
         seen, concealed = rollout.observations[judged], rollout.concealed[judged]
         flags = told(rollout.by_rules, rollout.watched)[judged]
-        games, found = np.empty((len(seen), GAME_COLUMNS), np.float32), np.empty(len(seen), np.float32)
+        zeros = self.device.zeros
+        games, found = zeros((len(seen), GAME_COLUMNS), np.float32), zeros((len(seen),), np.float32)
 
         def value(rows: slice) -> None:
             games[rows] = describe_games(seen[rows], concealed[rows], flags[rows])
             found[rows] = value_games(self.critic, games[rows])
 
         self._threads.map(value, shards(len(seen), self.config.shard))
-        values = np.zeros(judged.shape, np.float32)
+        values = zeros(tuple(judged.shape), np.float32)
         values[judged] = found
         played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
         advantages = seat_advantages(values, *played, gamma=self.config.gamma, lam=self.config.lam)
@@ -163,14 +183,14 @@ class SelfPlay:
 
         Those that are watched are among them: they count 0 for the policy.
         """
-        rollout, known = self._rollout, found.advantages.known
+        rollout, known, xp = self._rollout, found.advantages.known, self.device.xp
         advantages, targets = found.advantages.advantages[known], found.advantages.targets[known]
-        variance = float(targets.var()) if len(targets) else 0.0
-        explained = 1.0 - float((targets - found.values[known]).var()) / variance if variance > 0 else 0.0
+        variance = float(xp.var(targets)) if len(targets) else 0.0
+        explained = 1.0 - float(xp.var(targets - found.values[known])) / variance if variance > 0 else 0.0
         own = advantages[rollout.decides[known]]
         if len(own):
-            least = np.quantile(own, 1.0 - self.config.upper)
-            advantages = np.where(advantages < least, 0.0, (advantages - own.mean()) / (own.std() + 1e-8))
+            least = xp.sort(own)[math.ceil((1.0 - self.config.upper) * (len(own) - 1))]
+            advantages = xp.where(advantages < least, 0.0, (advantages - xp.mean(own)) / (xp.std(own) + 1e-8))
         decisions = Decisions(
             observations=rollout.observations[known],
             masks=rollout.masks[known],
@@ -197,11 +217,14 @@ class SelfPlay:
         if config.lookahead:
             games = Positions(rollout.rows[known], rollout.observations[known], rollout.by_rules[known])
             rules, frozen = self.groups[0].batch.rules, rollout.frozen[known]
-            look_ahead(games, candidates, rules, config.objective, self._value, self._threads, frozen)
+            lead = self.device.kernels.led
+            given = candidates, rules, config.objective, self._value, self._threads, frozen, lead
+            look_ahead(games, *given, config.shard)
         return candidates
 
     def _value(self, seen: Bytes, concealed: Bytes, by_rules: npt.NDArray[np.bool_]) -> Floats:
-        return value_games(self.critic, describe_games(seen, concealed, by_rules))
+        found: Floats = value_games(self.critic, describe_games(seen, concealed, by_rules))
+        return found
 
     def _follow(self) -> None:
         """Move the running averages towards the networks."""
@@ -216,7 +239,7 @@ class SelfPlay:
     def _line(self, learned: int, began: float, statistics: UpdateStatistics, explained: float) -> CurveLine:
         """Count the update, and say what it brought."""
         counters, rollout = self.counters, self._rollout
-        steps, ended = rollout.actions.size, int(rollout.done.sum())
+        steps, ended = self.config.steps * self.config.num_games, int(rollout.done.sum())
         won = int((rollout.done & (rollout.roles == 0)).sum())  # the last to act went out
         counters.steps += steps
         counters.decisions += learned
@@ -279,10 +302,11 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     return policy, critic
 
 
-def new_collector(config: SelfPlayConfig, group: int) -> Collector:
+def new_collector(config: SelfPlayConfig, group: int, device: Device = HOST) -> Collector:
     """One group of a run's games, with deals and a generator of its own."""
     sequence = np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size = config.num_games // config.groups
-    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, concealed=True)
-    return Collector(batch, config, np.random.default_rng(sequence), (config.seed, _AGENTS_STREAM, group))
+    batch = device.batch(size, config.rules, deals, config.objective)
+    draws = device.draws(np.random.default_rng(sequence))
+    return Collector(batch, config, draws, (config.seed, _AGENTS_STREAM, group), device)

@@ -22,10 +22,13 @@ As tensor operations over all 400 actions it took a seventh of the time of a gra
 
 from __future__ import annotations
 
+from math import exp, log
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from agents.neural.model import Bytes, Floats
 from ddz_env.engine.compiling import inline_kernel, kernel
@@ -102,12 +105,12 @@ def _find_legal(logits: np.ndarray, mask: np.ndarray, legal: np.ndarray, logs: n
             count += 1
     total = 0.0
     for place in range(count):
-        total += np.exp(logits[legal[place]] - highest)
+        total += exp(logits[legal[place]] - highest)
     entropy = 0.0
     for place in range(count):
         action = legal[place]
-        logs[action] = logits[action] - highest - np.log(total)
-        entropy -= np.exp(logs[action]) * logs[action]
+        logs[action] = logits[action] - highest - log(total)
+        entropy -= exp(logs[action]) * logs[action]
     return count, entropy
 
 
@@ -121,7 +124,7 @@ def _weigh_candidates(inputs: SurrogateInputs, row: int, logs: np.ndarray, terms
             break
         chance, advantage = inputs.chances[row, place], inputs.foreseen[row, place]
         weight = terms.lookahead * (max(chance, terms.floor) if advantage > 0.0 else chance)
-        loss, slope = _surrogate(np.exp(logs[considered]) / chance, advantage, terms.clip)
+        loss, slope = _surrogate(exp(logs[considered]) / chance, advantage, terms.clip)
         total += weight * loss
         slopes[considered] += weight * slope
     return total
@@ -139,11 +142,56 @@ def _draw_back(
     for place in range(count):
         highest = max(highest, np.float64(magnet[legal[place]]))
     for place in range(count):
-        total += np.exp(magnet[legal[place]] - highest)
+        total += exp(magnet[legal[place]] - highest)
     for place in range(count):
         action = legal[place]
-        ratio = logs[action] - (magnet[action] - highest - np.log(total))
-        slopes[action] += weight * np.exp(logs[action]) * ratio
+        ratio = logs[action] - (magnet[action] - highest - log(total))
+        slopes[action] += weight * exp(logs[action]) * ratio
+
+
+class DecisionMemory(NamedTuple):
+    """What the kernel needs for one decision; it leaves ``slopes`` zero.
+
+    Attributes:
+        logs: Logarithms of the probabilities, shape ``[400]``, float64.
+        slopes: The loss's derivatives by them, shape ``[400]``, float64, zeroed.
+        legal: The legal actions, shape ``[400]``, int64.
+    """
+
+    logs: npt.NDArray[np.float64]
+    slopes: npt.NDArray[np.float64]
+    legal: npt.NDArray[np.int64]
+
+
+@inline_kernel
+def decision_gradient(
+    row: int, inputs: SurrogateInputs, terms: Terms, memory: DecisionMemory, gradient: np.ndarray, sums: np.ndarray
+) -> None:
+    """The losses of one decision, added to ``sums``, and their gradient; otherwise as :func:`surrogate_gradient`."""
+    logs, slopes, legal = memory.logs, memory.slopes, memory.legal
+    times, chosen = np.float64(inputs.weights[row]), inputs.actions[row]
+    count, entropy = _find_legal(inputs.logits[row], inputs.masks[row], legal, logs)
+    change = logs[chosen] - inputs.old[row]
+    ratio = exp(change)
+    loss, slope = _surrogate(ratio, inputs.advantages[row], terms.clip)
+    considers = inputs.candidates.shape[1] > 0 and inputs.candidates[row, 0] != NONE
+    own = 1.0 - terms.lookahead if considers else 1.0
+    slopes[chosen] += own * slope
+    sums[0] += times * (own * loss + _weigh_candidates(inputs, row, logs, terms, slopes))
+    sums[1] += times * entropy
+    sums[2] += times * (ratio - 1.0 - change)
+    sums[3] += times * (abs(ratio - 1.0) > terms.clip)
+    if inputs.magnet.shape[1] > 0:
+        _draw_back(inputs.magnet[row], logs, legal, count, terms.magnet, slopes)
+    pull = 0.0
+    for place in range(count):
+        pull += slopes[legal[place]]
+    for place in range(count):  # a slope of the logarithms becomes one of the logits
+        action = legal[place]
+        chance = exp(logs[action])
+        bonus = terms.entropy * chance * (logs[action] + entropy)
+        gradient[row, action] = times * (slopes[action] - chance * pull + bonus)
+        slopes[action] = 0.0
 
 
 @kernel
@@ -157,28 +205,22 @@ def surrogate_gradient(inputs: SurrogateInputs, terms: Terms, gradient: np.ndarr
         sums: Output, shape ``[SURROGATE_SUMS]``, float64; added to.
     """
     actions = inputs.logits.shape[1]
-    logs, slopes, legal = np.empty(actions), np.zeros(actions), np.empty(actions, np.int64)
+    memory = DecisionMemory(np.empty(actions), np.zeros(actions), np.empty(actions, np.int64))
     for row in range(inputs.logits.shape[0]):
-        times, chosen = np.float64(inputs.weights[row]), inputs.actions[row]
-        count, entropy = _find_legal(inputs.logits[row], inputs.masks[row], legal, logs)
-        change = logs[chosen] - inputs.old[row]
-        ratio = np.exp(change)
-        loss, slope = _surrogate(ratio, inputs.advantages[row], terms.clip)
-        considers = inputs.candidates.shape[1] > 0 and inputs.candidates[row, 0] != NONE
-        own = 1.0 - terms.lookahead if considers else 1.0
-        slopes[chosen] += own * slope
-        sums[0] += times * (own * loss + _weigh_candidates(inputs, row, logs, terms, slopes))
-        sums[1] += times * entropy
-        sums[2] += times * (ratio - 1.0 - change)
-        sums[3] += times * (abs(ratio - 1.0) > terms.clip)
-        if inputs.magnet.shape[1] > 0:
-            _draw_back(inputs.magnet[row], logs, legal, count, terms.magnet, slopes)
-        pull = 0.0
-        for place in range(count):
-            pull += slopes[legal[place]]
-        for place in range(count):  # a slope of the logarithms becomes one of the logits
-            action = legal[place]
-            chance = np.exp(logs[action])
-            bonus = terms.entropy * chance * (logs[action] + entropy)
-            gradient[row, action] = times * (slopes[action] - chance * pull + bonus)
-            slopes[action] = 0.0
+        decision_gradient(row, inputs, terms, memory, gradient, sums)
+
+
+def surrogates(inputs: tuple[Tensor, ...], terms: tuple[float, ...]) -> tuple[Tensor, Tensor]:
+    """:func:`surrogate_gradient` with output of its own, of tensors and as tensors.
+
+    Args:
+        inputs: As :class:`SurrogateInputs`.
+        terms: As :class:`Terms`.
+
+    Returns:
+        The gradient, shape ``[n, 400]``, float32, and the sums, shape ``[SURROGATE_SUMS]``, float64.
+    """
+    arrays = SurrogateInputs(*(each.numpy() for each in inputs))
+    gradient, sums = np.zeros_like(arrays.logits), np.zeros(SURROGATE_SUMS)
+    surrogate_gradient(arrays, Terms(*terms), gradient, sums)
+    return torch.from_numpy(gradient), torch.from_numpy(sums)

@@ -41,11 +41,19 @@ def refusal(result: Result) -> str:
     return line
 
 
+def cut_off() -> SystemError:
+    """What a compiled call raises that ends as Ctrl-C arrives."""
+    error = SystemError("CPUDispatcher returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "message", "code"),
     [
         (InvalidMoveError("no move"), "no move", EXIT_BAD_INPUT),
         (KeyboardInterrupt(), "interrupted", EXIT_INTERRUPTED),
+        (cut_off(), "interrupted", EXIT_INTERRUPTED),
         (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install 'ddz-env[train]'", 2),
         (ModuleNotFoundError("No module named 'torch'", name="torch"), "pip install -e '.[train]'", 2),
         (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), "'ddz-env[plot]'", 2),

@@ -61,7 +61,8 @@ def fault_of(error: BaseException) -> Fault | None:
     """
     if isinstance(error, (typer.Exit, typer.Abort, SystemExit, BrokenPipeError)) or hasattr(error, "exit_code"):
         return None
-    if isinstance(error, KeyboardInterrupt):
+    # A call of compiled code that ends while Ctrl-C arrives has a result and an exception.
+    if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return Fault("interrupted", EXIT_INTERRUPTED)
     if isinstance(error, DouDizhuError):
         return Fault(str(error), EXIT_BAD_INPUT)

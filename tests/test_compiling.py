@@ -13,14 +13,14 @@ import pytest
 
 from ddz_env import State
 from ddz_env.engine import deal, kickers, legal, moves, random, score, words
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import LINKED_BY, kernel
 from ddz_env.engine.layout import HANDS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KERNEL = """
 import numpy as np
-from ddz_env.engine.compiling import kernel
+from ddz_env.engine.compiling import LINKED_BY, kernel
 from toy.tables import TABLE
 
 @kernel
@@ -79,7 +79,8 @@ def test_numbas_own_cache_directory_is_left_alone(toy: Path, tmp_path: Path) -> 
 def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
     """It is compiled for Python when Python calls it, and what it raises from inside another kernel arrives."""
     assert quarter_of(8) == 2
-    assert not half_of.signatures  # type: ignore[attr-defined]
+    known = numba.version_info.short in LINKED_BY
+    assert bool(half_of.signatures) is not known  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="odd") as caught:
         quarter_of(6)
     assert caught.value.args == ("odd", 3)

@@ -10,6 +10,10 @@ import numba
 from ddz_env.engine.cache import FLAGS, kernel_cache
 from ddz_env.engine.called import separate
 
+LINKED_BY = ((0, 68),)
+"""Versions of Numba with whose inner parts :mod:`ddz_env.engine.called` was tested.  Under others every kernel is
+compiled as if Python called it, too: the first start takes about twice as long, and nothing else changes."""
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -45,6 +49,8 @@ def _compile(function: _F, extra: dict[str, Any]) -> _F:
     dispatcher: Any = numba.njit(**FLAGS, **extra)(function)
     if hasattr(dispatcher, "py_func"):  # a plain function under NUMBA_DISABLE_JIT=1
         dispatcher._cache = kernel_cache(function)
+        if numba.version_info.short not in LINKED_BY:
+            return cast(_F, dispatcher)
         called: Any = numba.njit(**FLAGS, **extra)(function)
         called._cache = kernel_cache(function, called=True)
         separate(dispatcher, called)

@@ -115,7 +115,7 @@ class SelfPlay:
         self.rng = np.random.default_rng([config.seed, 1])
         self.device = Device(config.device)
         self.order = self.device.draws(self.rng)
-        self._threads = Threads(threads if self.device.on_host else 0)
+        self._threads = Threads(threads, here=not self.device.on_host)
         policy, critic = new_networks(config, start)
         policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)

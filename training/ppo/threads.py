@@ -23,23 +23,23 @@ class Threads:
     """Threads, each with PyTorch's own parallelism off.
 
     Args:
-        threads: How many; None for one a core, 0 for none: everything is done where :meth:`map` is called.
+        threads: How many; None for one a core.
+        here: Use none of them: everything is done where :meth:`map` is called.
 
     Raises:
         InvalidOptionError: If the number is out of range.
     """
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.threads = 0 if threads == 0 else usable_threads(threads)
+    def __init__(self, threads: int | None = None, *, here: bool = False) -> None:
+        self.threads = usable_threads(threads)
+        self._here = here
         torch.set_num_threads(1)
         # The setting belongs to the thread where PyTorch is built on OpenMP: every thread makes it.
-        self._pool = ThreadPoolExecutor(
-            max(self.threads, 1), "ddz-train", initializer=torch.set_num_threads, initargs=(1,)
-        )
+        self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
         """The results of a function, in the order of the items."""
-        return list(self._pool.map(function, items) if self.threads else map(function, items))
+        return list(self._pool.map(function, items) if not self._here else map(function, items))
 
     def close(self) -> None:
         """End the threads."""

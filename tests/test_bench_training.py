@@ -71,7 +71,7 @@ def test_a_peer_that_is_not_installed_is_said_to_be_so(monkeypatch: pytest.Monke
 
 
 def test_the_part_is_measured_only_if_it_is_named() -> None:
-    named = ["search-time", "douzero", "training", "web", "web-weight"]
+    named = ["search-time", "douzero", "training", "gpu-step", "gpu-train", "web", "web-weight"]
     assert [key for key, part in PARTS.items() if part.on_request] == named
 
 

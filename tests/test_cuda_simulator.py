@@ -42,10 +42,11 @@ print("equal", int(host.game.max()))
 """
 
 
-def run_simulated(rules: list[str], steps: int) -> str:
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+def run_simulated(script: str, *arguments: str) -> str:
+    """What a program prints that runs under Numba's simulator of a device."""
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT.format(rules=rules, steps=steps)],
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -57,17 +58,17 @@ def run_simulated(rules: list[str], steps: int) -> str:
 
 
 def test_simulated_device_equals_the_cpu() -> None:
-    assert run_simulated(["mini", "standard"], 25).startswith("equal")
+    assert run_simulated(SCRIPT.format(rules=["mini", "standard"], steps=25)).startswith("equal")
 
 
 @pytest.mark.long
 def test_simulated_device_equals_the_cpu_under_every_preset() -> None:
     from ddz_env import PRESETS
 
-    assert run_simulated(list(PRESETS), 150).startswith("equal")
+    assert run_simulated(SCRIPT.format(rules=list(PRESETS), steps=150)).startswith("equal")
 
 
-def _has_device() -> bool:
+def has_device() -> bool:
     try:
         from numba import cuda
     except ImportError:
@@ -75,13 +76,13 @@ def _has_device() -> bool:
     return bool(cuda.is_available())
 
 
-@pytest.mark.skipif(_has_device(), reason="there is a device")
+@pytest.mark.skipif(has_device(), reason="there is a device")
 def test_without_a_device_the_error_has_a_name() -> None:
     with pytest.raises(NoDeviceError, match=r"SelfPlayBatch|numba-cuda"):
         CudaSelfPlayBatch(2)
 
 
-@pytest.mark.skipif(not _has_device(), reason="there is no device")
+@pytest.mark.skipif(not has_device(), reason="there is no device")
 def test_device_equals_the_cpu() -> None:
     host, device = SelfPlayBatch(300, seed=5), CudaSelfPlayBatch(300, seed=5)
     for _ in range(100):

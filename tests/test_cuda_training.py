@@ -6,9 +6,6 @@ What needs a real device is skipped where there is none.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,7 @@ from agents.neural.shipped import shipped_policy_path  # noqa: E402
 from agents.neural.weights import load_weights  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
 from ddz_env.cuda_batch import NoDeviceError  # noqa: E402
-from tests.test_cuda_simulator import _has_device  # noqa: E402
+from tests.test_cuda_simulator import has_device, run_simulated  # noqa: E402
 from tests.test_ppo_learner import SETTINGS, decided, networks  # noqa: E402
 from tests.test_ppo_rollout import SMALL  # noqa: E402
 from training.dmc.run import DmcConfig  # noqa: E402
@@ -65,7 +62,7 @@ run.step()
 np.savez(sys.argv[2], **noted(run))
 """
 
-needs_device = pytest.mark.skipif(not _has_device(), reason="there is no CUDA device")
+needs_device = pytest.mark.skipif(not has_device(), reason="there is no CUDA device")
 
 
 def new_run(settings: dict[str, Any], device: str) -> SelfPlay:
@@ -85,16 +82,7 @@ def noted(run: SelfPlay) -> dict[str, np.ndarray]:
 
 def assert_simulated_equals_the_cpu(tmp_path: Path, updates: int = 2, **settings: Any) -> dict[str, np.ndarray]:
     """Games and choices to the bit, everything else within 10^-6."""
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(settings), str(tmp_path / "simulated.npz")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=1800,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_simulated(SCRIPT, json.dumps(settings), str(tmp_path / "simulated.npz"))
     run = new_run(settings, device="cpu")
     for _ in range(updates):
         run.step()
@@ -181,7 +169,7 @@ def test_what_cannot_run_on_a_device_is_named() -> None:
         DmcConfig(device="cuda")
 
 
-@pytest.mark.skipif(_has_device(), reason="there is a device")
+@pytest.mark.skipif(has_device(), reason="there is a device")
 def test_without_a_device_training_says_so() -> None:
     with pytest.raises(NoDeviceError, match="no CUDA device was found"):
         new_run({}, device="cuda")

@@ -35,7 +35,7 @@ INNER_ROOMS = (
     "ddz_env.state",
     "ddz_env.view",
 )
-INNER_DEPENDENCIES = {"numpy", "numba", "llvmlite", "typing_extensions"}  # llvmlite is part of Numba; the last for mypy alone
+INNER_DEPENDENCIES = {"numpy", "numba", "llvmlite", "typing_extensions"}  # Numba's own; the last for mypy alone
 
 # What each package must not import: whatever stands above it.
 ABOVE = {

@@ -205,6 +205,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "train curves": ("--out empty", "cannot write into empty"),
     "train dmc": ("--out empty", "cannot write into empty"),
     "train distil": ("empty --out x.safetensors", "empty"),
+    "train expert": ("--out empty", "cannot write into empty"),
     "train imitate": ("--out .", "is a folder"),
     "train sb3": ("--out empty", "cannot write into empty"),
     "train sb3-aec": ("--out .", "is a folder"),

@@ -377,9 +377,9 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
 ) -> None:
     asked: list[int] = []
 
-    def priced(view: View, rng: np.random.Generator, particles: int, models: object, rounds: int) -> WorldPool:
+    def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> WorldPool:
         asked.append(particles)
-        assert (models, rounds) == (agent._believed, 2)
+        assert how == (agent._believed, 2, None)
         now[0] += price[0] / 1000 * particles * len(view.history)
         return uniform()
 

@@ -65,13 +65,13 @@ class PointsOptions(ParallelOptions):
 
     Attributes:
         agent: Who plays for points.
-        opponent: Whom it meets; may be repeated; :data:`OPPONENTS` by default.
+        opponent: Whom it meets; may be repeated; by default fixed thresholds and expected payoff, with three players.
         deals: Duplicate deals against each.
         first_deal: Number of the first deal under the seed.
     """
 
     agent: str = AGENT
-    opponent: tuple[str, ...] = OPPONENTS
+    opponent: tuple[str, ...] | None = None
     deals: Annotated[int, Range(1)] = 1000
     first_deal: Annotated[int, Range(0)] = FIRST_DEAL
 
@@ -90,17 +90,17 @@ def run_points_strength(
         UnknownAgentError: If an agent does not exist.
         SettingsMismatchError: If the file was written with other weights or another seed.
     """
-    check_agents((options.agent, *options.opponent))
+    agents = (options.agent, *(options.opponent or OPPONENTS))
+    check_agents(agents)
     tasks = {
         (options.agent, opponent, deal): Match((options.agent, opponent), deal, (options.agent, opponent))
-        for opponent in options.opponent
+        for opponent in agents[1:]
         for deal in range(options.first_deal, options.first_deal + options.deals)
     }
     settings = {
         "experiment": "points-strength", "rules": RULES, "seed": options.seed,
         "weights": file_digest(shipped_points_path()),
     }  # fmt: skip
-    agents = (options.agent, *options.opponent)
     store = ResultStore(PointsResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
     player = functools.partial(DealPlayer, Rules.preset(RULES), options.seed, make_generator=published_generator)
     start = functools.partial(DealWorker[list[PointsResult]], points_result, player)

@@ -72,7 +72,6 @@ app.command(
     epilog=examples(
         "ddz train expert --out runs/expert --deals 500",
         "ddz train expert --out runs/expert --deals 500 --rounds 2",
-        "ddz train selfplay --init runs/expert/policy.safetensors --out run --minutes 60",
     )
 )(expert)
 app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --out aec.zip"))(sb3_aec)

@@ -26,7 +26,7 @@ def bench(
         str | None,
         typer.Option(
             help="Parts, with commas: engine, search, aec, batch, learner, start, memory; when named also search-time, "
-            "douzero, training (minutes), web and web-weight (in Chromium)."
+            "douzero, training (minutes), gpu-step, gpu-train, web and web-weight (in Chromium)."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,

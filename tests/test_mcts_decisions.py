@@ -365,3 +365,10 @@ def test_rules_are_what_the_deck_is_counted_by() -> None:
     other: Rules = MINI.replace(deck=(4, 4, 4, 4, 4) + (0,) * 8 + (1, 1))
     with pytest.raises(InconsistentViewError, match="the deck is"):
         check_view(view.row, 0, other.words())
+
+
+def test_a_search_that_cheats_refuses_a_view() -> None:
+    state = State.new(1)
+    with pytest.raises(InconsistentViewError, match="seat 1's hand is hidden"):
+        CheatingUctAgent(20).act(state.view(), np.random.default_rng(0))  # type: ignore[arg-type]
+    assert CheatingUctAgent(20).act(state, np.random.default_rng(0)) in state.legal_moves()

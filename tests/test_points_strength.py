@@ -47,13 +47,14 @@ def test_an_agent_wins_nothing_from_itself() -> None:
 
 def test_a_deal_is_added_up_from_its_six_games() -> None:
     player = DealPlayer(Rules.preset(RULES), 0, timing=False)
-    records = player.play(4, ("rules", "random-staged"))
+    records = player.play(11, ("rules", "random-staged"))
     (result,) = points_result(records)
     seats = [[seat for seat, letter in enumerate(record.seats) if letter == "a"] for record in records]
     scores = [sum(record.stake[seat] for seat in own) for record, own in zip(records, seats, strict=True)]
     assert result.score == pytest.approx(sum(scores) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
     assert 0 <= result.won <= result.landlord
+    assert result.declined == sum(not record.winner for record in records) > 0
 
 
 def test_a_run_is_saved_resumed_and_told(tmp_path: Path) -> None:

@@ -294,3 +294,9 @@ def test_mini_has_neither_bomb_nor_rocket() -> None:
 def test_what_beats_what(reply: str, target: str, wins: bool) -> None:
     move = Notation.parse(reply)
     assert beats((move.main, move.kickers), on_table(target, "standard"), PRESETS["standard"]) == wins
+
+
+def test_whoever_changes_the_words_of_rules_changes_no_others() -> None:
+    words = Rules().words()
+    words[:] = 0
+    assert Rules().words().any()

@@ -17,7 +17,7 @@ from agents.mcts.simulate_planned import Plan, new_plan
 from agents.mcts.tree import Tree, clear, new_tree
 from agents.solver.endgame import endgame_solver
 from agents.worlds.belief import belief_of
-from agents.worlds.consistency import check_start, check_turn, check_view
+from agents.worlds.consistency import check_hands, check_start, check_turn, check_view
 from agents.worlds.determinize import WorldPool, draw_game, uniform
 from agents.worlds.inference import inferred_pool
 from ddz_env import Move, Rules, State, View
@@ -51,11 +51,12 @@ class SearchAgent(ABC, Generic[Sight]):
 
         Raises:
             IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.
-            InconsistentViewError: If no deal agrees with the view.
+            InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
         """
         position = Position.of(view)
         if self.cheats:
             check_start(position.row)
+            check_hands(position.row, position.rules)
         else:
             check_view(*position)
         check_turn(position.row, position.seat)

@@ -42,6 +42,22 @@ def check_start(row: npt.NDArray[np.uint64]) -> None:
         raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
 
 
+def check_hands(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> None:
+    """Make sure that every hand is known: what a search that cheats must be shown.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+
+    Raises:
+        InconsistentViewError: If one is not: a view was handed over in place of the state.
+    """
+    sizes = int(row[SIZES])  # of a view's hands; a state has none
+    for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
+        if int(row[HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
+            raise InconsistentViewError(f"seat {seat}'s hand is hidden: an agent that cheats needs the state, no view")
+
+
 def check_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
     """Raise unless some deal agrees with a view at the start of a decision.
 

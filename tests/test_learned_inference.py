@@ -89,6 +89,11 @@ def test_kinds_of_players_are_mixed_whatever_computes_them() -> None:
     mixed = np.log(np.exp(np.array(logs)).mean(axis=0)).sum(axis=1)
     expected = np.exp(mixed - mixed.max())
     assert known.weights == pytest.approx(expected / expected.sum(), abs=1e-6)
+    for seat in range(3):  # the kinds' own chances: Bayes' rule in each deal, then the mean over deals
+        each = np.exp([log[:, seat] for log in logs])
+        assert known.kinds[:, seat] == pytest.approx((each / each.sum(axis=0)) @ known.weights, abs=1e-6)
+    moved = infer(view, np.random.default_rng(0), particles=30, models=kinds, rounds=2)
+    assert moved.kinds.sum(axis=0) == pytest.approx(1.0)
 
 
 def test_the_policy_is_asked_only_where_a_particle_leaves_a_choice() -> None:

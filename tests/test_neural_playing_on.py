@@ -12,6 +12,7 @@ from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from agents.neural_search.descent import Descents, new_descents  # noqa: E402
 from agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
+from agents.neural_search.others import nobody  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.errors import InvalidAgentOptionError  # noqa: E402
 from ddz_env.observation import CONCEALED, action_mask, observe  # noqa: E402
@@ -149,7 +150,7 @@ def test_what_is_found_ahead_is_what_the_critic_says_of_each_move() -> None:
     evaluator, likeliest = Evaluator(model, "critic", 1.0, 4, reckons=True), logs.argmax(axis=1)
     expected, changed = [found_ahead(state, model) for state in states], 0
     for seat in range(3):
-        chosen = evaluator._found(rules, np.uint64(seat), games, logs)
+        chosen = evaluator._found(rules, nobody(), np.uint64(seat), games, logs)
         own = np.array([side(state, state.seat) == side(state, seat) for state in states])
         assert chosen.tolist() == np.where(own, expected, likeliest).tolist()
         changed += int((chosen != likeliest).sum())

@@ -124,5 +124,5 @@ def test_the_gauge_knows_the_hands() -> None:
     assert cheats(agent)
     state = after(State.new(5), 12)
     agent.act(state, np.random.default_rng(0))
-    pool = agent._search._worlds(state.view(), np.random.default_rng(0))
+    pool = agent._search._worlds(state.view(), np.random.default_rng(0))[0]
     assert pool.hands[0, :3].tolist() == [int(word) for word in state.row[:3]]

@@ -19,7 +19,7 @@ from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
 from agents.neural_search.forest import Forest  # noqa: E402
 from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from agents.worlds.determinize import WorldPool, uniform  # noqa: E402
+from agents.worlds.determinize import uniform  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
 from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
@@ -377,14 +377,13 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
 ) -> None:
     asked: list[int] = []
 
-    def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> WorldPool:
+    def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
         asked.append(particles)
         assert how == (agent._believed, 2, None)
         now[0] += price[0] / 1000 * particles * len(view.history)
-        return uniform()
 
     now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
-    monkeypatch.setattr("agents.neural_search.agent.inferred_pool", priced)
+    monkeypatch.setattr("agents.neural_search.agent.inferred", priced)
     monkeypatch.setattr("agents.neural_search.agent.time.perf_counter", lambda: now[0])
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):

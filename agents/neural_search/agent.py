@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.belief.model import load_belief
 from agents.mcts.candidates import candidates_of
@@ -23,18 +24,20 @@ from agents.mcts.options import SIMULATIONS
 from agents.neural.agent import PolicyFile
 from agents.neural.model import Floats, PolicyModel
 from agents.neural.shipped import shipped_belief_path
+from agents.neural_search.evaluation_cache import CachedModel
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
+from agents.neural_search.others import nobody, rule_chances
 from agents.neural_search.rollouts import Rollouts, likely_moves
 from agents.solver.endgame import endgame_solver
 from agents.worlds.belief import belief_of
 from agents.worlds.consistency import check_turn, check_view
 from agents.worlds.determinize import WorldPool, uniform
-from agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from agents.worlds.inference import MOST_PARTICLES, inferred
 from agents.worlds.learned_player import LearnedPlayer
 from agents.worlds.player_model import PlayerModel
-from agents.worlds.rules_player import RESPONSES, RulesPlayer
+from agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
@@ -45,6 +48,9 @@ from ddz_env.thoughts import Belief, Candidate
 
 _ASK_NETWORK = ("belief", "weighed")
 """Kinds of inference that draw worlds from a belief network."""
+_KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
+"""Where the policy and the rule agent stand among the kinds of `mixed` inference (:func:`believed_players`)."""
+_KINDS = 1 + len(RESPONSES)
 _ROUNDS = 2
 """Of annealing: each asks the policy about every particle's decisions."""
 _TO_THE_END = 10**9
@@ -91,6 +97,8 @@ class SearchOptions(Options):
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
             half of `milliseconds`, with fewer particles if necessary.
+        others: Whom the other seats are searched as: players like the policy; or, in as many worlds as their moves so
+            far speak for it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
         final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
             halving, this decides only between kickers.
         endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
@@ -117,6 +125,7 @@ class SearchOptions(Options):
     inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "mixed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
+    others: Literal["policy", "recognized"] = "policy"
     final: Literal["visits", "value"] = "visits"
     endgame: Literal["search", "solver", "sure"] = "search"
 
@@ -174,7 +183,8 @@ class ModelSearchAgent:
         self.leaf = leaf_kind(model, options.leaf)
         share = options.value_share if self.leaf != "simulation" else 0.0
         self._network = load_belief(options.belief) if options.inference in _ASK_NETWORK else None
-        self._believed = believed_players(model, options.inference) if options.inference != "belief" else ()
+        self._asked = CachedModel(model)
+        self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
         self._endgame = endgame_solver(options.endgame, 0)
         if options.mate == "search" and not (share and options.ahead):
@@ -182,8 +192,9 @@ class ModelSearchAgent:
                 "mate='search' needs leaves that are played on (ahead) and a learned value to search with (leaf)"
             )
         reckons = options.mate == "search"
-        evaluator = Evaluator(model, self.leaf if share else "simulation", options.temperature, options.ahead, reckons)
-        to_the_end = Evaluator(model, "value", options.temperature, _TO_THE_END)
+        leaf = self.leaf if share else "simulation"
+        evaluator = Evaluator(self._asked, leaf, options.temperature, options.ahead, reckons)
+        to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
         self._rollouts = Rollouts(evaluator if share else to_the_end, options.trees * options.batch, options.tau)
         self._rolled = False
         self._forest = Forest(
@@ -222,6 +233,7 @@ class ModelSearchAgent:
         if solved is not None:
             return solved
         began = time.perf_counter()
+        self._asked.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         self._rolled = self.options.root == "rollouts" and view.landlord is not None
         if self._rolled:
@@ -231,7 +243,9 @@ class ModelSearchAgent:
         move = self._settled_move(own)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
-        first = self._search(self._worlds(view, rng), priors, began)
+        pool, chances = self._worlds(view, rng)
+        self._forest.recognize(chances)
+        first = self._search(pool, priors, began)
         return choose(self._forest.trees, root, rules, self.options.final == "value", first)
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -242,15 +256,16 @@ class ModelSearchAgent:
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
-        return belief_of(view, self._worlds(view, rng))
+        return belief_of(view, self._worlds(view, rng)[0])
 
     def _roll_out(self, view: View, rng: np.random.Generator, seed: np.uint64, began: float) -> Decision:
         """Let the policy play its likeliest whole moves on, unless it is all but sure of one."""
-        options, lines = self.options, likely_moves(self.model, view, self.options.candidates)
+        options, lines = self.options, likely_moves(self._asked, view, self.options.candidates)
         if len(lines) == 1 or (options.settled < 1 and lines[0].log_prior >= math.log(options.settled)):
             return self._rollouts.settle(lines[0])
         clock = Clock(options.iterations, options.milliseconds, began)
-        return self._rollouts.search(view, self._worlds(view, rng), lines, clock, seed)
+        pool, chances = self._worlds(view, rng)
+        return self._rollouts.search(view, pool, lines, clock, seed, nobody()._replace(chances=chances))
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
@@ -260,26 +275,32 @@ class ModelSearchAgent:
         has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
         return None if has_kickers else Move(action)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """Inferred worlds: under a clock, only as many as half of the time pays for at the price of the last ones.
+    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.float64]]:
+        """Inferred worlds, and how likely each seat is the rule agent (:class:`~agents.neural_search.others.Others`).
 
-        The price falls by half at most, lest one decision with nothing to infer lets the next one take all the time;
-        and where it pays for nothing it falls as well, lest one slow moment ends inference for good.
+        Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price
+        falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
+        pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
-        moves, particles = max(1, len(view.history)), self.options.particles
+        moves, particles, nobody_known = max(1, len(view.history)), self.options.particles, np.zeros(3)
         if self._network is not None and not self._believed:
-            return self._network.worlds(view, rng, particles)
+            return self._network.worlds(view, rng, particles), nobody_known
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
             self._price /= 2
-            return uniform()
+            return uniform(), nobody_known
         began = time.perf_counter()
         proposal = self._network.proposal(view, rng, particles) if self._network is not None else None
-        pool = inferred_pool(view, rng, particles, self._believed, _ROUNDS, proposal)
+        known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
-        return pool
+        if known is None:
+            return uniform(), nobody_known
+        pool = WorldPool(known.hands, known.cumulative)
+        if self.options.others == "policy" or len(self._believed) < _KINDS:
+            return pool, nobody_known
+        return pool, rule_chances(known.kinds, *_KNOWN_KINDS, view.seat)
 
     def _search(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""

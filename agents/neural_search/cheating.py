@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
 from agents.worlds.determinize import WorldPool
@@ -19,8 +20,8 @@ class _Knowing(ModelSearchAgent):
 
     deal = np.zeros(4, np.uint64)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return WorldPool(self.deal[None], np.ones(1))
+    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.float64]]:
+        return WorldPool(self.deal[None], np.ones(1)), np.zeros(3)
 
 
 @takes(NeuralSearchOptions)

@@ -24,6 +24,7 @@ from agents.mcts.select import take_tried
 from agents.mcts.simulate import reward_of
 from agents.mcts.simulate_planned import Plan, set_plan_prices
 from agents.mcts.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, has_room
+from agents.neural_search.others import Others, known_action, plays_rules
 from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
@@ -58,6 +59,7 @@ class Searcher(NamedTuple):
         pool: Weighted determinizations to draw from; empty for uniform ones.
         exploration: PUCT's constant, on rewards 0 to 1.
         skip: Whether to pass through leaves with a single legal action without asking the networks.
+        others: What is known of the other seats.
     """
 
     row: npt.NDArray[np.uint64]
@@ -67,6 +69,7 @@ class Searcher(NamedTuple):
     pool: WorldPool
     exploration: np.float64
     skip: np.bool_
+    others: Others
 
 
 class Descents(NamedTuple):
@@ -188,6 +191,16 @@ def _child(tree: Tree, node: int, action: int) -> int:
 
 
 @inline_kernel
+def _take_known(tree: Tree, node: int, action: np.uint64) -> int:
+    """The record of an action that nobody has to choose, made if there is none yet."""
+    record = _child(tree, node, np.int64(action))
+    if record < 0:
+        record = np.int64(add_child(tree, node, action))
+        tree.available[record] = 1
+    return record
+
+
+@inline_kernel
 def _back_up(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
@@ -263,8 +276,15 @@ def descend(
             legal_mask(row, rules, mask)
             legal = count_legal(mask)
             only = nth_legal(mask, U0)
-            found = take_tried(tree, node, mask, usable)
-            if depth == 0 and first >= 0:
+            known = depth > 0 and legal > U1 and plays_rules(row, searcher.others) and has_room(tree)
+            if known:
+                record = _take_known(tree, node, known_action(row, rules, mask, searcher.others))
+                found = 0
+            else:
+                found = take_tried(tree, node, mask, usable)
+            if known:
+                pass
+            elif depth == 0 and first >= 0:
                 record = first
             elif count_legal(mask) > U0:
                 if not (searcher.skip and legal == U1 and has_room(tree)):

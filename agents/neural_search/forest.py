@@ -13,6 +13,7 @@ from agents.mcts.tree import Tree, clear, grown, new_tree
 from agents.neural.model import Floats
 from agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
 from agents.neural_search.leaves import Evaluator
+from agents.neural_search.others import nobody
 from agents.worlds.determinize import WorldPool, uniform
 from ddz_env import View
 from ddz_env.engine.tables import MASK_WORDS
@@ -74,7 +75,7 @@ class Forest:
         self._deals = [state if self._shared else np.uint64(0) for state in states]
         skip = np.bool_(self._value_share > 0)  # a simulation sees what is forced for nothing
         self._searcher = Searcher(
-            view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), self._exploration, skip
+            view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), self._exploration, skip, nobody()
         )
         root = self.descents.part(slice(1))
         write_observation(view.row, view.ring, view.rule_words, np.uint64(view.seat), root.observations[0])
@@ -85,6 +86,14 @@ class Forest:
             clear(tree)
             plant(tree, priors[0])
         return priors[0], own[0]
+
+    def recognize(self, chances: npt.NDArray[np.float64]) -> None:
+        """Let seats play the rule agent's moves, until the next decision begins.
+
+        Args:
+            chances: How likely each of them does, shape ``[3]`` (:class:`~agents.neural_search.others.Others`).
+        """
+        self._searcher = self._searcher._replace(others=self._searcher.others._replace(chances=chances))
 
     def wave(self, pool: WorldPool, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.
@@ -101,7 +110,7 @@ class Forest:
         rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.seat)
+        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.seat, searcher.others)
         first = 0
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = answers.part(slice(first, first + len(found)))

@@ -22,12 +22,11 @@ import numpy.typing as npt
 from agents.mcts.simulate import reward_of
 from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.descent import Answers, Descents, describe_leaf
-from ddz_env.engine.compiling import inline_kernel, kernel
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
-from ddz_env.engine.legal import count_legal, legal_mask, nth_legal
+from agents.neural_search.others import Others, nobody, skip_known
+from ddz_env.engine.compiling import kernel
+from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
-from ddz_env.engine.words import U0, U1
 from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.observation import mask_bytes
 
@@ -104,19 +103,27 @@ class Evaluator:
         own, _ = ask(self._model, descents)
         return flattened(own, self._temperature), own
 
-    def leaves(self, descents: Descents, rules: npt.NDArray[np.uint64], seat: np.uint64 | None = None) -> Answers:
+    def leaves(
+        self,
+        descents: Descents,
+        rules: npt.NDArray[np.uint64],
+        seat: np.uint64 | None = None,
+        others: Others | None = None,
+    ) -> Answers:
         """Priors and values of leaves.
 
         Args:
             descents: Copies of those that wait: they are played on.
             rules: The rules array.
             seat: The searcher's, whose side may play these on as a search would.
+            others: What is known of the other seats; nothing if not given.
         """
         log_probabilities, values = ask(self._model, descents)
+        others = others or nobody()
         if self._ahead:
             reckons = self._reckons and seat is not None
-            choose = functools.partial(self._found, rules, seat) if reckons else _likeliest
-            played = play_on(self._model, descents, log_probabilities, self._ahead, rules, choose)
+            choose = functools.partial(self._found, rules, others, seat) if reckons else _likeliest
+            played = play_on(self._model, descents, log_probabilities, self._ahead, rules, choose, others)
             values = played.values
             if len(played.places):
                 found = self._values(played.descents)
@@ -126,7 +133,12 @@ class Evaluator:
         return Answers(flattened(log_probabilities, self._temperature), values)
 
     def _found(
-        self, rules: npt.NDArray[np.uint64], seat: np.uint64 | None, descents: Descents, log_probabilities: Floats
+        self,
+        rules: npt.NDArray[np.uint64],
+        others: Others,
+        seat: np.uint64 | None,
+        descents: Descents,
+        log_probabilities: Floats,
     ) -> npt.NDArray[np.intp]:
         """The policy's likeliest actions, and at decisions of the seat's side what a search one move ahead finds."""
         actors, landlords = descents.rows[:, SEAT], descents.rows[:, LANDLORD]
@@ -138,7 +150,7 @@ class Evaluator:
         if not len(games):
             return chosen
         after, actions = descents.copied(games), tried[games, places]
-        _play_actions(after, actions, rules)
+        _play_actions(after, actions, rules, others)
         values = np.zeros(len(games), np.float32)
         write_results(after, actors[games], values)
         waiting = np.flatnonzero(after.waits)
@@ -213,6 +225,7 @@ def play_on(
     decisions: int,
     rules: npt.NDArray[np.uint64],
     choose: Callable[[Descents, Floats], npt.NDArray[np.intp]] = _likeliest,
+    others: Others | None = None,
 ) -> Played:
     """Let a policy play games on, its likeliest action each time, or what is chosen from its probabilities.
 
@@ -220,16 +233,18 @@ def play_on(
         model: The policy.
         descents: Games that wait for a decision; changed.
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
-        decisions: How many are played in each; what is forced does not count.
+        decisions: How many are played in each; what is forced, or known, does not count.
         rules: The rules array.
         choose: An action for each game, shape ``[n]``, from where they stand and the policy's word on them.
+        others: What is known of the other seats; nothing if not given.
     """
+    others = others or nobody()
     seats, values = descents.rows[:, SEAT].copy(), np.empty(len(descents.rows), np.float32)
     places = np.arange(len(seats))
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, descents)
-        _play_actions(descents, choose(descents, log_probabilities), rules)
+        _play_actions(descents, choose(descents, log_probabilities), rules, others)
         found = np.empty(len(places), np.float32)
         write_results(descents, seats[places], found)
         over = descents.waits == 0
@@ -243,25 +258,15 @@ def play_on(
     return Played(values, places, descents, same_side)
 
 
-@inline_kernel
-def skip_forced(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> bool:
-    """Play what is forced; whether anybody is left to decide."""
-    while row[STAGE] != STAGE_OVER:
-        legal_mask(row, rules, mask)
-        if count_legal(mask) != U1:
-            return True
-        apply_and_record(row, ring, nth_legal(mask, U0), rules)
-    return False
-
-
 @kernel
-def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray) -> None:
-    """Play an action in every waiting game, and what is forced after it; describe where it then stands.
+def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray, others: Others) -> None:
+    """Play an action in every waiting game, and what needs no decision after it; describe where it then stands.
 
     Args:
         descents: The games; rows, rings, descriptions and ``waits`` are changed.
         actions: One for each of them, waiting or not, shape ``[n]``, int64.
         rules: The rules array.
+        others: What is known of the other seats.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(actions.size):
@@ -269,7 +274,7 @@ def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray) ->
             continue
         row, ring = descents.rows[index], descents.rings[index]
         apply_and_record(row, ring, np.uint64(actions[index]), rules)
-        descents.waits[index] = skip_forced(row, ring, rules, mask)
+        descents.waits[index] = skip_known(row, ring, rules, mask, others)
         if descents.waits[index]:
             describe_leaf(row, ring, rules, mask, descents, index)
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from agents.neural.model import Floats, PolicyModel
 from agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
 from agents.neural_search.halving import Clock
-from agents.neural_search.leaves import Evaluator, ask, skip_forced, write_results
+from agents.neural_search.leaves import Evaluator, ask, write_results
+from agents.neural_search.others import Others, nobody, skip_known
 from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAX_KICKERS
@@ -101,7 +102,7 @@ def _after(line: Line, action: int, log_probability: float, rules: npt.NDArray[n
 
 @kernel
 def _begin(searcher: Searcher, lines: np.ndarray, deal: np.uint64, first: int, worlds: int, descents: Descents) -> None:
-    """Play every line in every world, and what is forced after it; describe where the games then stand.
+    """Play every line in every world, and what needs no decision after it; describe where the games then stand.
 
     Args:
         searcher: Who searches.
@@ -123,7 +124,7 @@ def _begin(searcher: Searcher, lines: np.ndarray, deal: np.uint64, first: int, w
             for stage in range(lines.shape[1]):
                 if lines[line, stage] >= 0:
                     apply_and_record(row, ring, np.uint64(lines[line, stage]), searcher.rules)
-            descents.waits[index] = skip_forced(row, ring, searcher.rules, mask)
+            descents.waits[index] = skip_known(row, ring, searcher.rules, mask, searcher.others)
             if descents.waits[index]:
                 describe_leaf(row, ring, searcher.rules, mask, descents, index)
 
@@ -141,7 +142,15 @@ class Rollouts:
         self._evaluator, self._room, self._tau = evaluator, room, tau
         self._found: list[Candidate] = []
 
-    def search(self, view: View, pool: WorldPool, lines: list[Line], clock: Clock, seed: np.uint64) -> Decision:
+    def search(
+        self,
+        view: View,
+        pool: WorldPool,
+        lines: list[Line],
+        clock: Clock,
+        seed: np.uint64,
+        others: Others | None = None,
+    ) -> Decision:
         """Value some moves, and choose.
 
         Args:
@@ -150,10 +159,10 @@ class Rollouts:
             lines: Whole moves; each game that one is played on in is a descent of the budget.
             clock: The budget; at least one world.
             seed: Of the worlds.
+            others: What is known of the other seats; nothing if not given.
         """
-        searcher = Searcher(
-            view.row, view.ring, np.uint64(view.seat), view.rule_words, pool, np.float64(0.0), np.bool_(True)
-        )
+        seat, known = np.uint64(view.seat), others or nobody()
+        searcher = Searcher(view.row, view.ring, seat, view.rule_words, pool, np.float64(0.0), np.bool_(True), known)
         priors = np.array([line.log_prior for line in lines])
         alive, values = np.arange(len(lines)), np.empty((0, len(lines)))
         while not len(values) or (len(alive) > 1 and not clock.over(1.0)):
@@ -192,7 +201,7 @@ class Rollouts:
             copies = games.copied(waiting)
             landlord = copies.rows[:, LANDLORD].copy()
             same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
-            found = self._evaluator.leaves(copies, searcher.rules, searcher.seat).values
+            found = self._evaluator.leaves(copies, searcher.rules, searcher.seat, searcher.others).values
             values[waiting] = np.where(same_side, found, -found)
         chances: npt.NDArray[np.float64] = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(worlds, len(lines))

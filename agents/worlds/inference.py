@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -164,14 +164,36 @@ def infer(
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
 
+    asked: list[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]] = []
+
     def evaluate(held: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        return _mixed(temper * _log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
+        asked.append((deals, temper * _log_likelihoods(chosen, story, deals, weighed, view.rules)))
+        return _mixed(asked[-1][1])[deal]
 
     if proposal is not None:
-        return tempered(hands, proposal.logs + evaluate(hands), least_ess)
-    hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-    return tempered(hands, logs, least_ess, exponent)
+        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
+    else:
+        hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+        found = tempered(hands, logs, least_ess, exponent)
+    return replace(found, kinds=_kinds(found, asked))
+
+
+def _kinds(
+    particles: Particles, asked: Sequence[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]]
+) -> npt.NDArray[np.float64]:
+    """How likely each seat is each kind of player, shape ``[kinds, 3]``: the mean over the weighed particles.
+
+    Args:
+        particles: The particles.
+        asked: Deals, among them all of theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
+    """
+    deals, logs = (np.concatenate(part) for part in zip(*asked, strict=True))
+    _, first, same = np.unique(np.concatenate([deals, particles.hands]), axis=0, return_index=True, return_inverse=True)
+    own = logs[first[same.ravel()[len(deals) :]]]
+    shares = np.exp(own - own.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return np.asarray(np.tensordot(particles.weights, shares, 1))
 
 
 def _log_likelihoods(
@@ -226,13 +248,24 @@ def inferred_pool(
         rounds: Of annealing (:func:`infer`).
         proposal: Deals to weigh in place of plain ones.
     """
+    known = inferred(view, rng, particles, models, rounds, proposal)
+    return uniform() if known is None else WorldPool(known.hands, known.cumulative)
+
+
+def inferred(
+    view: View,
+    rng: np.random.Generator,
+    particles: int,
+    models: Sequence[PlayerModel] | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+    proposal: Proposal | None = None,
+) -> Particles | None:
+    """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing."""
     if not particles:
-        return uniform()
+        return None
     try:
         if proposal is not None:
-            known = infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
-        else:
-            known = infer(view, rng, particles, models, rounds=rounds)
+            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
+        return infer(view, rng, particles, models, rounds=rounds)
     except InconsistentHistoryError:  # a bare row: there is nothing to infer from
-        return uniform()
-    return WorldPool(known.hands, known.cumulative)
+        return None

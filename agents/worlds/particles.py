@@ -14,7 +14,7 @@ likely, and uniformity over deals of *cards* is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +45,15 @@ class Particles:
         ess: The effective sample size, ``1 / sum(weights ** 2)``.
         exponent: The power to which the likelihoods were tempered to keep enough deals in play; 1 where they were
             not.
+        kinds: How likely each seat is each of the kinds of players asked about, shape ``[kinds, 3]``; no rows where
+            nobody asked.
     """
 
     hands: npt.NDArray[np.uint64]
     weights: npt.NDArray[np.float64]
     ess: float
     exponent: float
+    kinds: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
 
     def __len__(self) -> int:
         return len(self.weights)

@@ -11,7 +11,7 @@ from agents.neural_search.agent import ModelSearchAgent
 from agents.neural_search.evaluation_cache import CachedModel
 from agents.neural_search.forest import Forest
 from agents.neural_search.leaves import Evaluator, play_on
-from agents.neural_search.others import Others, nobody, rule_chances
+from agents.neural_search.others import Others, nobody, recognized
 from agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.engine.layout import SEAT
@@ -78,16 +78,17 @@ def test_more_positions_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) 
         assert cached.evaluate(observations[part], masks[part])[1].tobytes() == expected[1].tobytes()
 
 
-def test_chances_count_only_those_whose_moves_are_known() -> None:
-    """Of the rule agent and the policy; what others speak for says nothing about either."""
-    kinds = np.array([[0.2, 0.1, 0.4], [0.2, 0.3, 0.0], [0.6, 0.6, 0.6]])
-    assert rule_chances(kinds, 0, 1, seat=0) == pytest.approx([0.0, 0.75, 0.0])
+def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
+    """The rule agent rather than the policy; how likely other kinds are says nothing about either."""
+    kinds = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2], [0.6, 0.6, 0.6]])
+    assert recognized(kinds, 0, 1, seat=0).tolist() == [0, 1, 0]
+    assert recognized(kinds, 1, 0, seat=0).tolist() == [0, 0, 0]
 
 
 def everybody_but(seat: int) -> Others:
-    chances = np.ones(3)
-    chances[seat] = 0.0
-    return nobody()._replace(chances=chances)
+    faithful = np.ones(3, np.uint8)
+    faithful[seat] = 0
+    return nobody()._replace(faithful=faithful)
 
 
 def worlds(count: int) -> list[State]:
@@ -136,7 +137,7 @@ def test_the_tree_passes_through_its_moves() -> None:
     view, checked = state.view(), 0
     forest = Forest(1, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0)
     forest.plant(view, [np.uint64(1)])
-    forest.recognize(everybody_but(view.seat).chances)
+    forest.recognize(everybody_but(view.seat).faithful)
     for _ in range(20):
         forest.wave(uniform(), np.full(8, -1, np.int16))
         found = forest.descents
@@ -160,10 +161,7 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told(root: str) -> None:
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
     agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20, others="recognized", root=root, leaf="value")
-    _, chances = agent._worlds(state.view(), rng)
-    others = [seat for seat in range(3) if seat != state.seat]
-    assert chances[state.seat] == 0.0
-    assert (chances[others] > 0.9).all()
+    assert agent._worlds(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
     for inference in ("policy", "rules"):  # where it cannot be told, nobody is
         other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference, others="recognized", leaf="value")

@@ -28,7 +28,7 @@ from agents.neural_search.evaluation_cache import CachedModel
 from agents.neural_search.forest import Forest
 from agents.neural_search.halving import Clock, halve
 from agents.neural_search.leaves import Evaluator, leaf_kind
-from agents.neural_search.others import nobody, rule_chances
+from agents.neural_search.others import nobody, recognized
 from agents.neural_search.rollouts import Rollouts, likely_moves
 from agents.solver.endgame import endgame_solver
 from agents.worlds.belief import belief_of
@@ -97,8 +97,8 @@ class SearchOptions(Options):
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
             half of `milliseconds`, with fewer particles if necessary.
-        others: Whom the other seats are searched as: players like the policy; or, in as many worlds as their moves so
-            far speak for it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
+        others: Whom the other seats are searched as: players like the policy; or, where their moves so far speak for
+            it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
         final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
             halving, this decides only between kickers.
         endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
@@ -243,8 +243,8 @@ class ModelSearchAgent:
         move = self._settled_move(own)
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
-        pool, chances = self._worlds(view, rng)
-        self._forest.recognize(chances)
+        pool, faithful = self._worlds(view, rng)
+        self._forest.recognize(faithful)
         first = self._search(pool, priors, began)
         return choose(self._forest.trees, root, rules, self.options.final == "value", first)
 
@@ -264,8 +264,8 @@ class ModelSearchAgent:
         if len(lines) == 1 or (options.settled < 1 and lines[0].log_prior >= math.log(options.settled)):
             return self._rollouts.settle(lines[0])
         clock = Clock(options.iterations, options.milliseconds, began)
-        pool, chances = self._worlds(view, rng)
-        return self._rollouts.search(view, pool, lines, clock, seed, nobody()._replace(chances=chances))
+        pool, faithful = self._worlds(view, rng)
+        return self._rollouts.search(view, pool, lines, clock, seed, nobody()._replace(faithful=faithful))
 
     def _settled_move(self, log_probabilities: Floats) -> Move | None:
         """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
@@ -275,32 +275,32 @@ class ModelSearchAgent:
         has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
         return None if has_kickers else Move(action)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.float64]]:
-        """Inferred worlds, and how likely each seat is the rule agent (:class:`~agents.neural_search.others.Others`).
+    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
+        """Inferred worlds, and which seats are the rule agent (:class:`~agents.neural_search.others.Others`).
 
         Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price
         falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
         pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
-        moves, particles, nobody_known = max(1, len(view.history)), self.options.particles, np.zeros(3)
+        moves, particles, strangers = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
         if self._network is not None and not self._believed:
-            return self._network.worlds(view, rng, particles), nobody_known
+            return self._network.worlds(view, rng, particles), strangers
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
             self._price /= 2
-            return uniform(), nobody_known
+            return uniform(), strangers
         began = time.perf_counter()
         proposal = self._network.proposal(view, rng, particles) if self._network is not None else None
         known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:
-            return uniform(), nobody_known
+            return uniform(), strangers
         pool = WorldPool(known.hands, known.cumulative)
         if self.options.others == "policy" or len(self._believed) < _KINDS:
-            return pool, nobody_known
-        return pool, rule_chances(known.kinds, *_KNOWN_KINDS, view.seat)
+            return pool, strangers
+        return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
     def _search(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""

@@ -20,8 +20,8 @@ class _Knowing(ModelSearchAgent):
 
     deal = np.zeros(4, np.uint64)
 
-    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.float64]]:
-        return WorldPool(self.deal[None], np.ones(1)), np.zeros(3)
+    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
+        return WorldPool(self.deal[None], np.ones(1)), np.zeros(3, np.uint8)
 
 
 @takes(NeuralSearchOptions)

@@ -24,7 +24,7 @@ from agents.mcts.select import take_tried
 from agents.mcts.simulate import reward_of
 from agents.mcts.simulate_planned import Plan, set_plan_prices
 from agents.mcts.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, has_room
-from agents.neural_search.others import Others, known_action, plays_rules
+from agents.neural_search.others import Others, known_action
 from agents.worlds.determinize import WorldPool, draw_world
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import inline_kernel, kernel
@@ -276,7 +276,7 @@ def descend(
             legal_mask(row, rules, mask)
             legal = count_legal(mask)
             only = nth_legal(mask, U0)
-            known = depth > 0 and legal > U1 and plays_rules(row, searcher.others) and has_room(tree)
+            known = depth > 0 and legal > U1 and searcher.others.faithful[row[SEAT]] and has_room(tree)
             if known:
                 record = _take_known(tree, node, known_action(row, rules, mask, searcher.others))
                 found = 0

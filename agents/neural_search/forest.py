@@ -87,13 +87,13 @@ class Forest:
             plant(tree, priors[0])
         return priors[0], own[0]
 
-    def recognize(self, chances: npt.NDArray[np.float64]) -> None:
+    def recognize(self, faithful: npt.NDArray[np.uint8]) -> None:
         """Let seats play the rule agent's moves, until the next decision begins.
 
         Args:
-            chances: How likely each of them does, shape ``[3]`` (:class:`~agents.neural_search.others.Others`).
+            faithful: 1 for each of these, shape ``[3]``, uint8.
         """
-        self._searcher = self._searcher._replace(others=self._searcher.others._replace(chances=chances))
+        self._searcher = self._searcher._replace(others=self._searcher.others._replace(faithful=faithful))
 
     def wave(self, pool: WorldPool, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.

@@ -64,8 +64,10 @@ PAIRINGS: Mapping[str, Pairing] = {
     "policy-random-staged": Pairing(False, "random-staged", 2000),
     "policy-rules": Pairing(False, "rules", 5000, 65),
     "policy-isuct": Pairing(False, "isuct:iterations=10000", 1000, 50),
+    "policy-rollout": Pairing(False, "rollout", 1000),
     "search-policy": Pairing(True, POLICY, 1000, 55),
     "search-rules": Pairing(True, "rules", 1000),
+    "search-rlcard-rule": Pairing(True, "rlcard-rule", 1000),
     "search-isuct": Pairing(True, "isuct:iterations=10000", 500),
     "search-rollout": Pairing(True, "rollout", 500),
 }

@@ -388,7 +388,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
-    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0)
+    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
     for _ in range(2):
         agent._worlds(state.view(), np.random.default_rng(0))
     assert asked == [103, 5]  # 20.75 ms at the price expected at first (0.05), then at the one found
@@ -404,7 +404,7 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
     for _ in range(2):
         agent._worlds(state.view(), np.random.default_rng(0))
     assert asked[6:] == [1, 2]
-    agent = ModelSearchAgent(model, 10, particles=1000)
+    agent = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
     agent._worlds(state.view(), np.random.default_rng(0))
     assert asked[-1] == 1000
 

@@ -90,9 +90,9 @@ class SearchOptions(Options):
             move, or what a search one move ahead finds among those that the policy likes best.
         value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
-        inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either.
-            `belief` draws the worlds from a network that has learned from games of many kinds of players; `weighed`
-            draws them from it, too, and then weighs them as `mixed` does.
+        inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
+            (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
+            `weighed` draws them from it, too, and then weighs them as `mixed` does.
         belief: The belief network: a file of `ddz train belief`; none for the shipped one.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
@@ -122,12 +122,17 @@ class SearchOptions(Options):
     simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
     mate: Literal["policy", "search"] = "policy"
-    inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "mixed"
+    inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
     belief: str | Path | None = None
-    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 256
-    others: Literal["policy", "recognized"] = "policy"
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
+    others: Literal["policy", "recognized"] = "recognized"
     final: Literal["visits", "value"] = "visits"
     endgame: Literal["search", "solver", "sure"] = "search"
+
+    @property
+    def asks_network(self) -> bool:
+        """Whether worlds are drawn from a belief network."""
+        return self.particles > 0 and self.inference in _ASK_NETWORK
 
 
 @dataclass(frozen=True)
@@ -138,8 +143,7 @@ class NeuralSearchOptions(SearchOptions, PolicyFile):
         """The policy's file, and the belief network's if one is named or asked."""
         if self.belief is not None:
             return (*super().files(), Path(self.belief))
-        asked = self.inference in _ASK_NETWORK
-        return (*super().files(), shipped_belief_path()) if asked else super().files()
+        return (*super().files(), shipped_belief_path()) if self.asks_network else super().files()
 
 
 def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
@@ -182,7 +186,7 @@ class ModelSearchAgent:
         self.model = model
         self.leaf = leaf_kind(model, options.leaf)
         share = options.value_share if self.leaf != "simulation" else 0.0
-        self._network = load_belief(options.belief) if options.inference in _ASK_NETWORK else None
+        self._network = load_belief(options.belief) if options.asks_network else None
         self._asked = CachedModel(model)
         self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE

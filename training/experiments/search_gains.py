@@ -42,23 +42,25 @@ from training.experiments.experiment import Experiment, ParallelOptions, Saved, 
 from training.experiments.plotting import BLUE, GREY, new_axes, save_figure
 from training.experiments.policy_strength import shipped_fingerprint
 
+_PARTICLES = "neural-ismcts:inference=mixed,others=policy,particles=256"
 SEARCHES = (
     "neural-ismcts",
-    "neural-ismcts:inference=policy",
-    "neural-ismcts:inference=rules",
+    "neural-ismcts:others=policy",
+    "neural-ismcts:inference=belief,particles=256",
+    "neural-ismcts:inference=policy,particles=256",
+    "neural-ismcts:inference=rules,particles=256",
     "neural-ismcts:particles=0",
-    "neural-ismcts:inference=belief",
-    "neural-ismcts:ahead=0",
-    "neural-ismcts:prior_weight=0.6",
+    _PARTICLES,
+    f"{_PARTICLES},ahead=0",
+    f"{_PARTICLES},prior_weight=0.6",
 )
-"""The default and what it would be with one option changed.  Results from before ``prior_weight`` had its name call it
-``caution``."""
+"""The default; other worlds; and the default of earlier versions, with one option changed."""
 BUDGETS = (
     "neural-ismcts:iterations=15,particles=4",
     "neural-ismcts:iterations=60,particles=16",
-    "neural-ismcts:iterations=250,particles=64",
+    "neural-ismcts:iterations=250,particles=32",
     "neural-ismcts",
-    "neural-ismcts:iterations=4000,particles=1024",
+    "neural-ismcts:iterations=4000,particles=256",
 )
 """The default search with less time and with more, a factor of four apart: the line of the plot."""
 SETTLED = 0.98

@@ -30,7 +30,7 @@ class ExpertConfig(TrainingSettings):
         InvalidAgentOptionError: If it has no such option.
     """
 
-    search: str = "neural-ismcts:root=rollouts,inference=belief,iterations=300"
+    search: str = "neural-ismcts:root=rollouts,inference=belief,particles=256,iterations=300"
     deals: Count = 1000
     tau: Positive = 0.03
     passes: Count = 10

@@ -186,6 +186,17 @@ def test_a_search_has_the_target_of_its_pairing_whatever_its_budget() -> None:
     assert [dict(zip(STRENGTH_HEADER, line, strict=True))["target %"] for line in lines] == ["55", ""]
 
 
+def test_a_search_is_compared_with_the_policy_on_the_deals_that_both_have_played() -> None:
+    alone = [replace(ONE, deal=deal, peasants=deal % 2) for deal in range(1, 6)]
+    search = [replace(ONE, agent=TINY_SEARCH, deal=deal) for deal in (2, 3, 4, 99)]
+    lines = [dict(zip(STRENGTH_HEADER, line, strict=True)) for line in strength_cells([*alone, *search])]
+    over = {line["agent"]: line["over the policy"] for line in lines}
+    assert over["`policy`"] == ""
+    assert over[f"`{TINY_SEARCH}`"].startswith("+33.3 ("), "half a point, none, half a point"
+    (one,) = strength_cells([replace(ONE, agent=TINY_SEARCH, opponent="isuct")])
+    assert dict(zip(STRENGTH_HEADER, one, strict=True))["over the policy"] == ""
+
+
 def test_lines_stand_in_the_order_of_the_pairings() -> None:
     shuffled = [replace(ONE, agent=TINY_SEARCH, opponent="policy"), replace(ONE, opponent="rlcard-rule"), ONE]
     assert [line[1] for line in strength_cells(shuffled)] == ["`rlcard-rule`", "`random`", "`policy`"]

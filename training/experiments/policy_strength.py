@@ -25,6 +25,7 @@ from training.arena.statistics import (
     Interval,
     milliseconds_a_decision,
     normal_interval,
+    paired_difference,
     side_score,
     within,
     won_by_side,
@@ -170,8 +171,8 @@ def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:
 
 
 STRENGTH_HEADER = (
-    "agent", "against", "deals", "win %", "landlord %", "peasants %", "score", "ms", "its ms", "target %",
-    "others %, from memory",
+    "agent", "against", "deals", "win %", "landlord %", "peasants %", "score", "over the policy", "ms", "its ms",
+    "target %", "others %, from memory",
 )  # fmt: skip
 """Heads of the columns of :func:`strength_cells`."""
 
@@ -180,14 +181,17 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     """A line a pairing, in the order of ``PAIRINGS``.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
-    deal's.  What is not a pairing of ``PAIRINGS`` has no target.
+    deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.  What
+    is not a pairing of ``PAIRINGS`` has no target.
     """
     groups: dict[tuple[str, str], list[StrengthResult]] = {}
     for result in results:
         groups.setdefault((result.agent, result.opponent), []).append(result)
     pairs = sorted(groups, key=lambda pair: _place(*pair))
     return [
-        (f"`{agent}`", f"`{opponent}`", *_line(agent, opponent, groups[agent, opponent])) for agent, opponent in pairs
+        (f"`{agent}`", f"`{opponent}`", *_line(agent, opponent, own, groups.get((POLICY, opponent), [])))
+        for agent, opponent in pairs
+        for own in [groups[agent, opponent]]
     ]
 
 
@@ -201,7 +205,13 @@ def score_interval(results: Sequence[StrengthResult]) -> Interval:
     return normal_interval([(result.landlord_score + result.peasants_score) / 2 for result in results])
 
 
-def _line(agent: str, opponent: str, own: Sequence[StrengthResult]) -> list[str]:
+def _over(own: Sequence[StrengthResult], alone: Sequence[StrengthResult]) -> str:
+    """What is won over the policy alone, in points, on the deals that both have played."""
+    first, second = ({result.deal: (result.landlord + result.peasants) / 2 for result in rows} for rows in (own, alone))
+    return paired_difference(first, second).both("+.1f") if own is not alone and first.keys() & second.keys() else ""
+
+
+def _line(agent: str, opponent: str, own: Sequence[StrengthResult], alone: Sequence[StrengthResult]) -> list[str]:
     wins, score = win_interval(own), score_interval(own)
     place = _place(agent, opponent)
     pairing = list(PAIRINGS.values())[place] if place < len(PAIRINGS) else None
@@ -211,6 +221,7 @@ def _line(agent: str, opponent: str, own: Sequence[StrengthResult]) -> list[str]
         wins.both(to="–"),
         *(f"{100 * fmean(getattr(result, side) for result in own):.1f}" for side in SIDES),
         score.plus_minus(),
+        _over(own, alone),
         f"{median(result.ms for result in own):.2f}",
         f"{median(result.opponent_ms for result in own):.2f}",
         "" if target is None else f"{target:g}",
@@ -238,8 +249,9 @@ def strength_table(saved: Saved[StrengthResult]) -> Table:
 
 
 def _rates(folder: Path) -> str:
-    """Win rates of the shipped policy alone, for a page that has no room for more."""
-    lines = strength_cells(read_saved(StrengthResult, folder / "policy_strength.csv").results)
+    """Win rates of the shipped policy, alone and in the default search, for a page that has no room for more."""
+    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
+    lines = strength_cells([result for result in results if result.agent in (POLICY, NEURAL)])
     return markdown_table(("agents", "N", "win %"), ((f"{line[0]} v {line[1]}", *line[2:4]) for line in lines))
 
 

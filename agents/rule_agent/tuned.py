@@ -91,7 +91,7 @@ PEASANTS = np.array(
 
 
 class RulesTunedAgent(PricedAgent):
-    """The rule agent with prices of its own for the landlord and for peasants; before there is one, the landlord's."""
+    """The rule agent with prices of its own for landlords and for peasants; in an auction it takes the landlord's."""
 
     name = "rules-tuned"
 

@@ -80,7 +80,7 @@ def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> N
     (results / "policy_strength.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
     refresh([card])
     text = card.read_text(encoding="utf-8")
-    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 | 0.50 | 0.10 | 65 |" in text
+    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 | 65 |" in text
     assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
     readme = tmp_path / "README.md"
     readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")

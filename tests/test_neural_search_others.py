@@ -160,9 +160,9 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told(root: str) -> None:
     rng = np.random.default_rng(0)
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=20, others="recognized", root=root, leaf="value")
+    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, inference="mixed", particles=20, root=root, leaf="value")
     assert agent._worlds(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
     for inference in ("policy", "rules"):  # where it cannot be told, nobody is
-        other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference, others="recognized", leaf="value")
+        other = ModelSearchAgent(Uniform(), 30, particles=5, inference=inference, leaf="value")
         assert not other._worlds(state.view(), rng)[1].any()

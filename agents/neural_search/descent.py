@@ -276,23 +276,19 @@ def descend(
             legal_mask(row, rules, mask)
             legal = count_legal(mask)
             only = nth_legal(mask, U0)
-            known = depth > 0 and legal > U1 and searcher.others.faithful[row[SEAT]] and has_room(tree)
-            if known:
+            if depth > 0 and legal > U1 and searcher.others.faithful[row[SEAT]] and has_room(tree):
                 record = _take_known(tree, node, known_action(row, rules, mask, searcher.others))
-                found = 0
             else:
                 found = take_tried(tree, node, mask, usable)
-            if known:
-                pass
-            elif depth == 0 and first >= 0:
-                record = first
-            elif count_legal(mask) > U0:
-                if not (searcher.skip and legal == U1 and has_room(tree)):
-                    break
-                record = add_child(tree, node, only)
-                tree.available[record] = 1
-            else:
-                record, state = _select(tree, usable, found, searcher.exploration, state)
+                if depth == 0 and first >= 0:
+                    record = first
+                elif count_legal(mask) > U0:
+                    if not (searcher.skip and legal == U1 and has_room(tree)):
+                        break
+                    record = add_child(tree, node, only)
+                    tree.available[record] = 1
+                else:
+                    record, state = _select(tree, usable, found, searcher.exploration, state)
             tree.visits[record] += 1
             path[depth], movers[depth] = tree.action[record], row[SEAT]
             depth += 1

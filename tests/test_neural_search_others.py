@@ -78,6 +78,29 @@ def test_more_positions_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) 
         assert cached.evaluate(observations[part], masks[part])[1].tobytes() == expected[1].tobytes()
 
 
+class Breaks(Uniform):
+    """A policy that fails so many questions after it was told to."""
+
+    left = -1
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return super().evaluate(observations, masks)
+
+
+def test_a_decision_that_was_broken_off_leaves_no_answers_behind() -> None:
+    view = after(State.new(5), 12).view()
+    model = Breaks()
+    agents = [ModelSearchAgent(one, 30, inference="mixed", particles=20, leaf="value") for one in (model, Uniform())]
+    model.left = 2  # the first is about the root, the second about what the others have played
+    with pytest.raises(KeyboardInterrupt):
+        agents[0].decide(view, np.random.default_rng(0))
+    found, expected = (agent.believe(view, np.random.default_rng(0)).chances for agent in agents)
+    assert found.tobytes() == expected.tobytes()
+
+
 def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
     """The rule agent rather than the policy; how likely other kinds are says nothing about either."""
     kinds = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2], [0.6, 0.6, 0.6]])

@@ -260,6 +260,7 @@ class ModelSearchAgent:
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it searches have the hidden cards."""
+        self._asked.forget()  # a decision that was broken off leaves questions without answers
         return belief_of(view, self._worlds(view, rng)[0])
 
     def _roll_out(self, view: View, rng: np.random.Generator, seed: np.uint64, began: float) -> Decision:

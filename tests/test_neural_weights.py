@@ -46,6 +46,29 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     assert (other.critic, other.values_trained, loaded.values_trained) == (None, False, True)
 
 
+def test_half_precision_halves_the_file_and_rounds_the_weights(tmp_path: Path) -> None:
+    policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+    whole, half = tmp_path / "whole.safetensors", tmp_path / "half.safetensors"
+    for path in (whole, half):
+        save_weights(path, Weights(policy, critic, "rlcard"), half=path == half)
+    numbers = sum(tensor.numel() for module in (policy, critic) for tensor in module.state_dict().values())
+    assert whole.stat().st_size - half.stat().st_size == pytest.approx(2 * numbers, abs=64)
+    loaded = load_weights(half)
+    assert loaded.critic is not None
+    for one, other in ((policy, loaded.policy), (critic, loaded.critic)):
+        for name, tensor in one.state_dict().items():
+            assert other.state_dict()[name].dtype == torch.float32
+            assert torch.equal(other.state_dict()[name], tensor.half().float())
+
+
+def test_a_number_that_half_precision_does_not_have_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    policy = PolicyNetwork(SMALL)
+    policy.logits.bias.data[3] = 70_000.0
+    with pytest.raises(TensorFileError, match=r"policy\.logits\.bias holds numbers beyond 65,504"):
+        save_weights(tmp_path / "half.safetensors", Weights(policy), half=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_does_not_say_whether_values_were_taught_has_taught_ones(saved: Path) -> None:
     """As no file did at first."""
     arrays, about = read_tensor_file(saved, KIND, VERSION)

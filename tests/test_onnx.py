@@ -32,6 +32,7 @@ from agents.neural.model import PolicyModel  # noqa: E402
 from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.onnx_export import export_onnx  # noqa: E402
 from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
+from agents.neural.shipped import policy_path  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
@@ -270,3 +271,26 @@ def test_the_command_writes_the_shipped_policy_unless_another_is_named(tmp_path:
     refused = CliRunner().invoke(app, ["export", str(tmp_path / "mine.safetensors"), "--out", str(out)])
     assert refused.exit_code == 2
     assert "mine.safetensors: there is no such file" in refused.stderr
+
+
+def test_the_command_writes_weights_in_half_precision(tmp_path: Path) -> None:
+    """Half the size, and the same players but for rounding."""
+    out = tmp_path / "half.safetensors"
+    done = CliRunner().invoke(app, ["export", "--half", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "standard rules, win, half precision" in done.output
+    assert out.stat().st_size < 0.51 * policy_path().stat().st_size
+    states = positions("standard", 1)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    here, there = (np.exp(model.evaluate(observations, masks)[0]) for model in (load_policy(), load_policy(out)))
+    np.testing.assert_allclose(there, here, rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--half", "--out", "half.onnx"], "must end in .safetensors"), (["--half", "--standalone"], "name one of them")],
+)
+def test_half_precision_is_of_weights_only(options: list[str], said: str) -> None:
+    refused = CliRunner().invoke(app, ["export", *options])
+    assert refused.exit_code == 2
+    assert said in refused.stderr

@@ -21,7 +21,7 @@ VERSION = 1
 POLICY, CRITIC = "policy.", "critic."
 """What the names of their weights begin with."""
 
-_FLOAT = np.dtype(np.float32)
+_FLOAT, _HALF = np.dtype(np.float32), np.dtype(np.float16)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class StoredPolicy:
 
 
 def fitting(arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Shapes, where: str) -> Arrays:
-    """The arrays of a network, by name without their prefix.
+    """The arrays of a network as float32, by name without their prefix; a file may hold them in half precision.
 
     Args:
         arrays: The arrays; those without the prefix are ignored.
@@ -65,12 +65,12 @@ def fitting(arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Shapes,
         raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
     for name, shape in shapes.items():
         array = found[name]
-        if array.shape != shape or array.dtype != _FLOAT:
+        if array.shape != shape or array.dtype not in (_FLOAT, _HALF):
             raise TensorFileMismatchError(
                 f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
                 f"its architecture needs {_FLOAT} of shape {list(shape)}"
             )
-    return found
+    return {name: array.astype(_FLOAT, copy=False) for name, array in found.items()}
 
 
 def check_architecture(

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from agents.neural.architecture import Shapes
+from agents.neural.errors import TensorFileError
 from agents.neural.network import Critic, PolicyNetwork
 from agents.neural.stored_policy import CRITIC, KIND, POLICY, VERSION, fitting, read_policy
 from agents.neural.tensor_file import Arrays, write_tensor_file
@@ -70,19 +71,22 @@ def module_shapes(module: nn.Module) -> Shapes:
     return {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
 
 
-def save_weights(path: str | Path, weights: Weights) -> None:
+def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> None:
     """Write networks to a file, replacing it atomically.
 
     Args:
         path: The file.
         weights: The networks and what they are for.
+        half: Whether numbers are rounded to half precision (float16), which halves the file; they are read as float32.
 
     Raises:
-        TensorFileError: If the file cannot be written.
+        TensorFileError: If the file cannot be written, or a number is too large for half precision.
     """
     arrays = module_arrays(weights.policy, POLICY)
     if weights.critic is not None:
         arrays |= module_arrays(weights.critic, CRITIC)
+    if half:
+        arrays = {name: _halved(name, array) for name, array in arrays.items()}
     about = {
         "architecture": weights.policy.architecture.as_dict(),
         "rules": weights.rules,
@@ -91,6 +95,14 @@ def save_weights(path: str | Path, weights: Weights) -> None:
         "values_trained": weights.values_trained,
     }
     write_tensor_file(path, KIND, VERSION, arrays, about)
+
+
+def _halved(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array in half precision."""
+    most = np.finfo(np.float16).max
+    if np.abs(array).max(initial=0) > most:
+        raise TensorFileError(f"{name} holds numbers beyond {most:,.0f}, which half precision does not have")
+    return array.astype(np.float16)
 
 
 def load_weights(path: str | Path) -> Weights:

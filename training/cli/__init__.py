@@ -137,6 +137,7 @@ COMMANDS: dict[Callable[..., None], tuple[str, ...]] = {
         "ddz export runs/first/policy.safetensors --out first.onnx",
         "ddz export --standalone --out standalone.onnx",
         "ddz export student.safetensors --standalone --out standalone.onnx",
+        "ddz export policy.safetensors --half --out half.safetensors",
     ),
     tendency: (
         "ddz tendency --out deals.csv",

@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from training.cli.console import console
-from training.cli.outputs import output_file
+from training.cli.outputs import OutputError, check_output, output_file
+
+WEIGHTS = ".safetensors"
 
 
 def export(
@@ -16,9 +18,7 @@ def export(
         Path | None,
         typer.Argument(help="Weights; the shipped policy by default. With --standalone: a file of ddz train distil."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the ONNX file.", callback=output_file())] = Path(
-        "policy.onnx"
-    ),
+    out: Annotated[Path, typer.Option(help="Where to write the file.", callback=output_file())] = Path("policy.onnx"),
     standalone: Annotated[
         bool,
         typer.Option(
@@ -28,21 +28,39 @@ def export(
             "which takes no extra to write.",
         ),
     ] = False,
+    half: Annotated[
+        bool,
+        typer.Option("--half", help=f"Weights (*{WEIGHTS}) instead, in half precision: half the size, for ddz itself."),
+    ] = False,
 ) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx)."""
-    said = _export_standalone(policy, out) if standalone else _export(policy, out)
+    if half and standalone:
+        raise OutputError("--half writes weights, --standalone an ONNX file: name one of them")
+    write = _export_half if half else _export_standalone if standalone else _export
+    said = write(policy, out)
     console().print(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {said}", markup=False, soft_wrap=True)
 
 
 def _export(policy: Path | None, out: Path) -> str:
     """Write a full policy; what it is for."""
     from agents.neural.onnx_export import export_onnx
-    from agents.neural.shipped import shipped_policy_path
+    from agents.neural.shipped import policy_path
     from agents.neural.weights import load_weights
 
-    weights = load_weights(shipped_policy_path() if policy is None else policy)
+    weights = load_weights(policy_path(policy))
     export_onnx(weights, out)
     return f"{weights.rules} rules, {weights.objective}"
+
+
+def _export_half(policy: Path | None, out: Path) -> str:
+    """Write the weights in half precision; what they are for."""
+    check_output(out, (WEIGHTS,))
+    from agents.neural.shipped import policy_path
+    from agents.neural.weights import load_weights, save_weights
+
+    weights = load_weights(policy_path(policy))
+    save_weights(out, weights, half=True)
+    return f"{weights.rules} rules, {weights.objective}, half precision"
 
 
 def _export_standalone(policy: Path | None, out: Path) -> str:

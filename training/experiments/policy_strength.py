@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated
+from typing import Annotated, Any
 
 from agents.neural.shipped import shipped_policy_path
 from ddz_env import Rules
@@ -152,13 +152,38 @@ def run_policy_strength(
         for pair in [(options.neural if pairing.searches else POLICY, pairing.opponent)]
         for deal in range(options.first_deal, options.first_deal + (options.deals or pairing.deals))
     }
+    settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
+    return play_matches(Rules(), tasks, settings, options.processes, path, on_progress)
+
+
+def play_matches(
+    rules: Rules,
+    tasks: Mapping[tuple[str, str, int], Match],
+    settings: Mapping[str, Any],
+    processes: int,
+    path: Path | None,
+    on_progress: OnProgress,
+) -> Saved[StrengthResult]:
+    """Play duplicate deals and keep a line of each.
+
+    Args:
+        rules: The rules.
+        tasks: What is played, by agent, opponent and deal.
+        settings: What the results depend on, ``seed`` among it.
+        processes: Worker processes.
+        path: Where to save; a file of an earlier run is resumed.
+        on_progress: Told how many deals are done.
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+        SettingsMismatchError: If the file was written with other settings.
+    """
     agents = tuple(dict.fromkeys(spec for match in tasks.values() for spec in match.specs))
     check_agents(agents)
-    settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
     store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
-    published = functools.partial(DealPlayer, Rules(), options.seed, make_generator=published_generator)
+    published = functools.partial(DealPlayer, rules, settings["seed"], make_generator=published_generator)
     start = functools.partial(DealWorker[list[StrengthResult]], strength_result, published)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+    return kept(store, store.fill(tasks, start, processes, on_progress))
 
 
 def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:

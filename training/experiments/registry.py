@@ -28,6 +28,7 @@ EXPERIMENTS = {
     "tuning": "tuning:TUNING",
     "policy-strength": "policy_strength:POLICY_STRENGTH",
     "points-strength": "points_strength:POINTS_STRENGTH",
+    "douzero-strength": "douzero_strength:DOUZERO_STRENGTH",
     "exploitability": "exploitability:EXPLOITABILITY",
     "mini-mccfr": "mini_mccfr:MINI_MCCFR",
     "training-recipes": "training_recipes:TRAINING_RECIPES",

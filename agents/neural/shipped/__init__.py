@@ -26,11 +26,26 @@ def shipped_points_path() -> Path:
     return Path(str(resources.files(__name__) / "points.safetensors"))
 
 
+def shipped_douzero_path() -> Path:
+    """The file of the policy that was trained under DouZero's rules.
+
+    Example:
+        >>> shipped_douzero_path().name
+        'douzero.safetensors'
+    """
+    return Path(str(resources.files(__name__) / "douzero.safetensors"))
+
+
+_NAMED = {"points": shipped_points_path, "douzero": shipped_douzero_path}
+"""Shipped policies by the names that stand for their files."""
+
+
 def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; ``points`` for the shipped policy that plays for points; None for the one that plays to win.
+        path: A file; ``points`` for the shipped policy that plays for points, ``douzero`` for the one that learned
+            DouZero's rules; None for the one that plays to win by the standard rules.
 
     Example:
         >>> policy_path("points").name
@@ -38,7 +53,8 @@ def policy_path(path: str | Path | None = None) -> Path:
     """
     if path is None:
         return shipped_policy_path()
-    return shipped_points_path() if str(path) == "points" else Path(path)
+    named = _NAMED.get(str(path))
+    return Path(path) if named is None else named()
 
 
 def shipped_standalone_path() -> Path:

@@ -85,18 +85,18 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     def describe(line: Line) -> str:
         return f"of {line.update}"
 
-    found = [Evaluation(4, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
+    found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
     done = iter([0.0, 0.25])
     learned = iter([(100, 1.0), (180, 3.0)])  # resumed after 100 decisions: their second does not count
     with training_bar(1.0, lambda: next(done), lambda: next(learned), "decisions", describe) as calls:
         on_update, on_evaluation = calls
-        on_update(Line(3, 1200))
+        on_update(Line(1, 1200))
         on_evaluation([])
         on_evaluation(found)
     told = capsys.readouterr().err
-    for text in ("After 4 updates, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
+    for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told
-    assert "update 3 · 1,200 games · 40 decisions/s · of 3" in told
+    assert "update 1 · 1,200 games · 40 decisions/s · of 1" in told
     assert "25 %" in told
 
 

@@ -182,6 +182,7 @@ def _report(
     settings: Mapping[str, Any],
 ) -> None:
     """Print the tables and write the files."""
+    from ddz_env.render.table import plural
     from training.arena.statistics import standings, summarize
 
     if not records:
@@ -189,7 +190,7 @@ def _report(
     results = summarize(records, scoring)
     totals = standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
-    title = f"{deals} duplicate deals · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
     screen = console()
     short = short_names(contest.labels, screen.width)
     screen.print(results_table(results, title, screen.width, names=short))

@@ -106,12 +106,13 @@ def _play(
     """Play and show how far the league is."""
     from contextlib import closing
 
+    from ddz_env.render.table import plural
     from training.arena.provenance import other_code
     from training.league.playing import play_league
     from training.league.store import LeagueStore
 
     with closing(LeagueStore(out, contest, resume)) as store, other_code(allow_other_code), counting_bar() as progress:
-        bar = progress.add_task(f"deals × {contest.pairs} pairs", total=None, visible=False)
+        bar = progress.add_task(f"deals × {plural(contest.pairs, 'pair')}", total=None, visible=False)
         play_league(
             store,
             deals,
@@ -126,6 +127,7 @@ def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | N
     """Print the tables of a file and write what was asked for; whether an agent lost a game by a fault."""
     from contextlib import closing
 
+    from ddz_env.render.table import plural
     from training.arena.statistics import summarize
     from training.league.bradley_terry import rate as rated
     from training.league.report import cross_table, plot_ratings, ratings_table
@@ -137,7 +139,7 @@ def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | N
         complain(f"{out} holds no games yet")
         return False
     ratings, advantage = rated(games, anchor)
-    title = f"{len(games)} games · {settings['rules']['name']} rules · seed {settings['seed']}"
+    title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
     show(ratings_table(ratings, advantage, title))
     show(cross_table(ratings, games))
     for line in fault_lines(games):

@@ -9,10 +9,12 @@ import typer
 
 from training.cli.console import console
 from training.cli.help import RULES
+from training.cli.options import leave_out
 from training.cli.outputs import output_file
 
 
 def puzzles(
+    context: typer.Context,
     number: Annotated[
         int | None, typer.Argument(min=1, help="A puzzle by its number; by default how many of each grade there are.")
     ] = None,
@@ -31,8 +33,14 @@ def puzzles(
     from agents.solver.puzzles import shipped_puzzles
 
     if make is not None:
+        leave_out(context, "--make makes new puzzles", "number", "--answer")
         _make(make, deal, seed, verify, out, rules)
         return
+    leave_out(context, "only --make makes new puzzles", "--deal", "--seed", "--verify", "--out")
+    if number is None:
+        leave_out(context, "no puzzle is named by its number", "--answer", "--rules")
+    elif not answer:
+        leave_out(context, "rules matter only to --answer and --make", "--rules")
     known = shipped_puzzles()
     if number is None:
         for grade in sorted({puzzle.grade for puzzle in known}):

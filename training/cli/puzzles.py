@@ -67,13 +67,10 @@ def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rule
     import numpy as np
 
     from agents.exact.minimax import MinimaxSolver
-    from agents.solver.position import InvalidPositionError, open_position
+    from agents.solver.position import hand_sizes, open_position
     from agents.solver.puzzles import brute_force_agrees, make_puzzles
 
-    if not all(size.strip().isdecimal() for size in deal.split("+")):
-        raise InvalidPositionError(f"{deal!r} are no sizes of hands, as 8+8")
-    sizes = [int(size) for size in deal.split("+")]
-    made = list(itertools.islice(make_puzzles(sizes, np.random.default_rng(seed), rules), count))
+    made = list(itertools.islice(make_puzzles(hand_sizes(deal), np.random.default_rng(seed), rules), count))
     if verify:
         brute = MinimaxSolver(open_position(made[0].hands, rules).rules, epsilon=0, table_bits=20)
         made = [puzzle for puzzle in made if brute_force_agrees(puzzle, brute, rules)]

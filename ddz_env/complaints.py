@@ -75,6 +75,12 @@ _WHOLE = {
     "{agent} looks at hidden cards, and at this table nobody knows them": "{agent} 会看暗牌,而这张桌上没有人知道暗牌",
     "no agent is called {text}; {names}": "没有叫 {text} 的智能体;{names}",
     "no agent is called {text} (did you mean {near}?); {names}": "没有叫 {text} 的智能体(是 {near} 吗?)",
+    "there is no module {text} in the current folder or on the path, and no such agent": (
+        "当前文件夹和搜索路径中没有模块 {text},也没有这样的智能体"
+    ),
+    "there is no module {text} in the current folder or on the path, and no such agent (did you mean {near}?)": (
+        "当前文件夹和搜索路径中没有模块 {text},也没有这样的智能体(是 {near} 吗?)"
+    ),
     "move={number} must be an integer in {least}..{most}": "没有第 {number} 手:从 {least} 到 {most}",
     "there is no unfinished game of {command} in {folder}": "{folder} 中没有 {command} 未打完的牌局",
     "{file} is there already: --resume goes on with its game, or name another file": (

@@ -315,7 +315,12 @@ def _import_module(name: str) -> Any:
             raise UnknownAgentError(
                 f"{_ROOT / package} shadows your own {mine}, so that {name!r} is not found: rename yours"
             ) from error
-        raise _unknown(name) from error
+        if name in _declared():
+            raise _unknown(name) from error
+        near = did_you_mean(name, agent_names())
+        raise UnknownAgentError(
+            f"there is no module {shown(name)} in the current folder or on the path, and no such agent{near}"
+        ) from error
     except (TypeError, ValueError) as error:  # an empty or relative name
         raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from typer.testing import CliRunner, Result
 
 from training.arena.results import read_results
 from training.bench.benchmark import Contender, Part, measure
+from training.bench.parts import PARTS
 from training.cli import app
 from training.cli.console import counting_bar, share_bar, stopping
 from training.cli.signals import STOPPING
@@ -85,18 +88,18 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
     def describe(line: Line) -> str:
         return f"of {line.update}"
 
-    found = [Evaluation(4, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
+    found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
     done = iter([0.0, 0.25])
     learned = iter([(100, 1.0), (180, 3.0)])  # resumed after 100 decisions: their second does not count
     with training_bar(1.0, lambda: next(done), lambda: next(learned), "decisions", describe) as calls:
         on_update, on_evaluation = calls
-        on_update(Line(3, 1200))
+        on_update(Line(1, 1200))
         on_evaluation([])
         on_evaluation(found)
     told = capsys.readouterr().err
-    for text in ("After 4 updates, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
+    for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
         assert text in told
-    assert "update 3 · 1,200 games · 40 decisions/s · of 3" in told
+    assert "update 1 · 1,200 games · 40 decisions/s · of 1" in told
     assert "25 %" in told
 
 
@@ -168,10 +171,73 @@ def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
         (("play", "--role", "landlord", "--rules", "bidding"), "--seat"),
         (("play", "--agents", "random;random;random"), "2 other seats"),
         (("play", "--seat", "2", "--rules", "mini"), "no seat 2"),
+        (("solve", "--deal", "12"), "two or three hands separated by '+'"),
+        (("puzzles", "--make", "2", "--deal", "8"), "two or three hands separated by '+'"),
+        (("arena", "mymodule:MyAgent", "random"), "no module 'mymodule' in the current folder or on the path"),
+        (("arena", "json.nosuch:Foo", "random"), "no module 'json.nosuch' in the current folder or on the path"),
+        (("arena", "botzon:./bot", "random"), "did you mean 'botzone'?"),
     ],
 )
 def test_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
     assert message in refused(ddz(*arguments))
+
+
+IGNORED = [
+    ("hand 3344567TJQQKA22BR --role peasant-up", "--role"),
+    ("hand 3344567TJQQKA22BR --bottom 359 --bid 0", "--bid"),
+    ("hand 3344567TJQQKA22BR --bottom 359 --bid 2 --rules standard,doubling=true", "--bid"),
+    ("replay folder --review rules --all", "--all and --review"),
+    ("replay game.txt --game 1", "--game"),
+    ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --no-timing"),
+    ("rate --out l.sqlite --deals 200", "--deals"),
+    ("solve 'KK5543 / 225543' --landlord 2", "--landlord"),
+    ("solve 'KK5543 / 225543' --count 4", "--count"),
+    ("solve --deal 8+8 --all", "--all"),
+    ("puzzles 12 --make 3", "the number"),
+    ("puzzles --make 3 --answer", "--answer"),
+    ("puzzles --answer", "--answer"),
+    ("puzzles --deal 9+9", "--deal"),
+    ("puzzles 12 --out q.txt", "--out"),
+    ("puzzles 12 --rules mini", "--rules"),
+    ("puzzles --rules standard", "--rules"),
+    ("play --puzzle 12 --rules mini", "--rules"),
+    ("play --puzzle 12 --resume", "--puzzle"),
+    ("watch rules --resume --seed 3", "the agents and --seed"),
+    ("advise --resume --opener 1", "--opener"),
+    ("benchmark rules --all --deals 1", "--all"),
+    ("benchmark --check mine.json --deals 3", "--deals"),
+    ("benchmark --field --name mine", "--name"),
+]
+"""What the rest of a line leaves without effect, defaults that are typed included."""
+
+
+@pytest.mark.parametrize(("line", "without_effect"), IGNORED)
+def test_an_option_that_would_be_ignored_is_refused_before_any_work(
+    line: str, without_effect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    result = ddz(*shlex.split(line))
+    assert refused(result).endswith(f": leave out {without_effect}")
+    assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("actions 9999", "9999: bomb; action 74 (bomb 9999)"),
+        ("solve '33 / 4'", "33 / 4: the first hand wins (1 node, "),
+        ("solve '35 / 4 / 5' --landlord 2", "35 / 4 / 5: the peasants win (2 nodes, "),
+    ],
+)
+def test_what_is_told_agrees_in_number(line: str, told: str) -> None:
+    assert told in ddz(*shlex.split(line)).stdout
+
+
+def test_the_help_of_bench_names_every_part_that_can_be_measured() -> None:
+    told = ddz("bench", "--help").output
+    assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
 
 
 WRONG: dict[str, tuple[str, str]] = {

@@ -51,6 +51,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "undo 9": (lambda: after("3").undo(9), "第9手不是你出的:可选 0"),
     "cheat": (lambda: after().hint("solver"), "solver 会看暗牌"),
     "agent": (lambda: after().hint("nobody"), "没有叫 'nobody' 的智能体"),
+    "module": (lambda: after().hint("nobody:Agent"), "没有模块 'nobody'"),
+    "near": (lambda: after().hint("ruels:Agent"), "没有模块 'ruels',也没有这样的智能体(是 'rules' 吗?)"),
     "step": (lambda: Replay(after("3").record()).go(9), "没有第 9 手:从 0 到 1"),
 }
 
@@ -64,7 +66,7 @@ def test_what_is_typed_wrongly_is_told_in_chinese(wrong: str) -> None:
     assert told in chinese
     assert english == str(caught.value)
     known = chinese.partition("known are")[0]  # the names of all agents
-    assert set(LATIN.findall(known)) <= {*MAY_STAY, "zebra", "bid"}, chinese
+    assert set(LATIN.findall(known)) <= {*MAY_STAY, "zebra", "ruels", "bid"}, chinese
     assert Texts("zh").complaint(f"line 3: {english}") == f"第 3 行:{chinese}"
 
 

@@ -245,6 +245,8 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
     folder = str(tmp_path / "games")
     code, output = ddz("record", "rules", "random", "--deals", "2", "--out", folder, "--processes", "1")
     assert (code, "4 games, " in output) == (0, True), output
+    code, output = ddz("record", "rules", "random", "--out", folder, "--seed", "4")
+    assert (code, "seed: the file has 0, this run 4); name another folder" in output) == (2, True), output
     code, output = ddz("replay", folder)
     assert (code, "4 games replay as they were recorded\n" in output) == (0, True), output
     code, output = ddz("replay", folder, "--deal", "1", "--game", "1", "--all")

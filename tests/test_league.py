@@ -305,6 +305,18 @@ def test_the_tables_of_a_league_come_from_its_file(short: Path) -> None:
     assert len((short / "cross.csv").read_text().splitlines()) == 3
 
 
+def test_an_anchor_that_neither_the_file_nor_the_run_knows_is_refused_before_a_game(short: Path) -> None:
+    more = ("--deals", "3", "--processes", "1", "--out", "a.sqlite")
+    assert ddz("rate", "random", "random-staged", *more).exit_code == 0
+    before = content(short / "a.sqlite")
+    refused = ddz("rate", "random", "rules", *more, "--resume", "--anchor", "nobody")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "choose from random, rules, random-staged" in refused.stderr
+    assert content(short / "a.sqlite") == before
+    joined = ddz("rate", "random", "rules", *more, "--resume", "--anchor", "random-staged")
+    assert joined.exit_code == 0, joined.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -362,13 +362,24 @@ def test_the_command_answers_in_json_and_in_words(tmp_path: Any) -> None:
     file.write_text("# two of them\n3 / 4\n34 / 5 / 67: 3, pass\n", encoding="utf-8")
     told = ddz("solve", "--file", str(file), "--megabytes", "1")
     assert told.exit_code == 0, told.output
-    assert told.output.count("wins") == 2
+    assert "3 / 4: the first hand wins (" in told.output
+    assert "34 / 5 / 67: 3, pass: the peasants win (" in told.output
+    second = ddz("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json", "--megabytes", "1")
+    assert json.loads(second.output)["stake"] == -found["stake"]
     assert ddz("solve", "3333 / 34").exit_code == 2
     hard = dealt_position([10, 10, 10], np.random.default_rng(1))
     text = " / ".join(str(hard.hand(seat)) for seat in range(3))
     stopped = ddz("solve", text, "--nodes", "1", "--json", "--megabytes", "1")
     assert stopped.exit_code == 4
     assert json.loads(stopped.output)["reason"] == "nodes"
+
+
+def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path: Any) -> None:
+    file = tmp_path / "pos.txt"
+    file.write_text("33 / 4\n# not yet\nXX / 4\n", encoding="utf-8")
+    refused = ddz("solve", "--file", str(file))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"{file}:3: cannot read 'X'")
 
 
 def test_dealt_positions_are_summed_up() -> None:

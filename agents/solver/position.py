@@ -100,6 +100,25 @@ def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | 
     return open_position(text, rules)
 
 
+def hand_sizes(text: str) -> list[int]:
+    """Sizes of hands to deal, as they are typed.
+
+    Args:
+        text: Two or three numbers separated by ``+``.
+
+    Raises:
+        InvalidPositionError: If the text is something else.
+
+    Example:
+        >>> hand_sizes("12+13")
+        [12, 13]
+    """
+    sizes = text.split("+")
+    if not 2 <= len(sizes) <= _MOST_HANDS or not all(size.strip().isdecimal() for size in sizes):
+        raise InvalidPositionError(f"{shown(text)} are no sizes of two or three hands separated by '+', as 12+13")
+    return [int(size) for size in sizes]
+
+
 def _hand(number: int, text: str) -> Hand:
     hand = Hand.parse(text.strip())
     if not len(hand):

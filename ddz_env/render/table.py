@@ -463,7 +463,7 @@ def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:
 
 def plural(number: int, noun: str) -> str:
     """``1 card``, ``2 cards``."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:

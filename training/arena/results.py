@@ -96,13 +96,14 @@ def _cell(column: _Column, value: Any) -> Any:
     return value if isinstance(value, (int, float)) else column.text(value)
 
 
-def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, Any], place: str = "file") -> None:
     """Refuse results that were written under other settings, and name these.
 
     Args:
         path: Names the results in the message.
         found: Their settings.
         wanted: Those of the run that wants to add to them.
+        place: What a person names for them.
 
     Raises:
         SettingsMismatchError: If they differ.
@@ -115,7 +116,7 @@ def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, 
     ]
     if different:
         raise SettingsMismatchError(
-            f"{path} was written under other settings ({'; '.join(different)}); name another file"
+            f"{path} was written under other settings ({'; '.join(different)}); name another {place}"
         )
 
 
@@ -130,6 +131,7 @@ class ResultStore(Generic[_Result]):
         agents: Specifications of the agents that the results are of.
         per_key: Results that make a unit complete; None where any number does.
         resume: Whether an existing file is resumed; otherwise it is refused.
+        place: What a person names for the results: the file, or the folder in which it has a name of its own.
 
     Attributes:
         path: As given.
@@ -154,8 +156,9 @@ class ResultStore(Generic[_Result]):
         agents: Iterable[str] = (),
         per_key: int | None = None,
         resume: bool = True,
+        place: str = "file",
     ) -> None:
-        self._given = dict(settings)
+        self._given, self._place = dict(settings), place
         self._here = self._said = Provenance.of(agents)
         self.found: dict[Key, list[_Result]] = {}
         self.path = None if path is None else Path(path)
@@ -278,7 +281,7 @@ class ResultStore(Generic[_Result]):
         """Refuse a file of other settings or columns, and name them."""
         columns = [column.name for column in self._columns]
         found = {**settings, "columns": list(names) or columns}
-        check_settings(self.path, found, {**self._given, "columns": columns})
+        check_settings(self.path, found, {**self._given, "columns": columns}, self._place)
 
     def _first_line(self) -> str:
         settings = {"settings": self.settings} if self._is_json else self.settings

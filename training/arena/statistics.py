@@ -107,10 +107,10 @@ class Interval:
         """A rating with its interval, if it has one: whoever is rated 0 has none.
 
         Example:
-            >>> Interval(-12.3, -40.0, 15.0, 400).elo(), Interval(0, 0, 0, 400).elo()
-            ('-12 (-40 to +15)', '0')
+            >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
+            ('-12 (-40 to +0)', '0')
         """
-        return self.both("+.0f", 1) if self.half_width > 0 or self.mean else "0"
+        return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
     def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
         """The estimate with half the width of its interval, where it has one; a score unless told otherwise.

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ddz_env.cuda_batch import NoDeviceError
 from ddz_env.errors import DouDizhuError
 
 Repeat = Callable[[], float]
@@ -146,6 +145,8 @@ def measure(
         seconds: Seconds a repeat instead of the part's own.
         on_repeat: Called with the contender's name before each repeat.
     """
+    from ddz_env.cuda_batch import NoDeviceError  # loads numba.cuda, for which the help of the command does not wait
+
     ready: dict[str, Repeat] = {}
     notes: dict[str, str] = {}
     for contender in part.contenders:

@@ -8,7 +8,6 @@ import functools
 import json
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,8 @@ def _site() -> str:
 
 
 def _post(path: str, body: dict[str, Any]) -> Any:
+    import urllib.request
+
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{_site()}api/{path}", json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request) as answer:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.help import RULES
-from training.cli.keeping import GoOn, Keep, Lang
+from training.cli.keeping import GOES_ON, GoOn, Keep, Lang
+from training.cli.options import leave_out
 
 if TYPE_CHECKING:
     from ddz_env import Hand, Rules
@@ -25,6 +26,7 @@ _ROLES = {
 
 
 def advise(
+    context: typer.Context,
     hand: Annotated[
         str | None, typer.Option(help="Your cards as dealt, without the landlord cards; else asked.")
     ] = None,
@@ -49,10 +51,7 @@ def advise(
 
     board, named = Board(lang), out is not None
     if resume:
-        if any(value is not None for value in (hand, bottom, role, rules)):
-            raise SessionError(
-                "--resume goes on with the game as it is: leave out hand, landlord cards, role and rules"
-            )
+        leave_out(context, GOES_ON, "--hand", "--bottom", "--role", "--opener", "--rules")
         record, out = kept_game("advise", out)
     else:
         try:

@@ -108,6 +108,7 @@ def arena(
 def _chosen(deal_file: Path | None, tendency: str | None, rules: Rules, seed: int, first_deal: int) -> list[int] | None:
     """The numbers of the deals of a file; None if no file is named."""
     from ddz_env.checks import check_choice
+    from ddz_env.render.table import plural
     from training.arena.errors import InvalidArenaError
     from training.arena.tendency import TENDENCIES, deals_of_file
 
@@ -118,7 +119,13 @@ def _chosen(deal_file: Path | None, tendency: str | None, rules: Rules, seed: in
     if deal_file is None:
         return None
     numbers = deals_of_file(deal_file, tendency, rules, seed)
-    return [number for number in numbers if number >= first_deal]
+    left = [number for number in numbers if number >= first_deal]
+    if not left:
+        found = plural(len(numbers), "deal") + ("" if tendency is None else f" of tendency {tendency!r}")
+        raise InvalidArenaError(
+            f"{deal_file} has {found}, numbered up to {numbers[-1]}: --first-deal {first_deal} leaves none"
+        )
+    return left
 
 
 @contextmanager
@@ -182,6 +189,7 @@ def _report(
     settings: Mapping[str, Any],
 ) -> None:
     """Print the tables and write the files."""
+    from ddz_env.render.table import plural
     from training.arena.statistics import standings, summarize
 
     if not records:
@@ -189,7 +197,7 @@ def _report(
     results = summarize(records, scoring)
     totals = standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
-    title = f"{deals} duplicate deals · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
     screen = console()
     short = short_names(contest.labels, screen.width)
     screen.print(results_table(results, title, screen.width, names=short))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from training.bench.parts import PARTS
 from training.cli.console import console, error_console
 from training.cli.outputs import output_file
 
@@ -21,12 +22,17 @@ _QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
 _IDLE_LOAD = 0.5
 
 
+def _keys(*, on_request: bool) -> str:
+    """What the parts are called that are always measured, or those that are not."""
+    return ", ".join(key for key, part in PARTS.items() if part.on_request == on_request)
+
+
 def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Parts, with commas: engine, search, aec, batch, learner, start, memory; when named also search-time, "
-            "douzero, training (minutes), gpu-step, gpu-train, web and web-weight (in Chromium)."
+            help=f"Parts, with commas: {_keys(on_request=False)}; when named also {_keys(on_request=True)} (some take "
+            "minutes, a GPU or Chromium)."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the medians count.")] = 7,
@@ -60,7 +66,6 @@ def bench(
 def _parts(only: str | None) -> list[Part]:
     from ddz_env.errors import unknown
     from training.bench.benchmark import InvalidBenchmarkError
-    from training.bench.parts import PARTS
 
     if only is None:
         return [part for part in PARTS.values() if not part.on_request]

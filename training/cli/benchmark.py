@@ -10,7 +10,7 @@ import typer
 from training.cli.console import console
 from training.cli.experiment import OtherCode, show, with_bar
 from training.cli.faults import EXIT_AGENT_FAILED
-from training.cli.options import OnRay
+from training.cli.options import OnRay, leave_out
 from training.cli.outputs import output_file
 from training.cli.tables import fault_lines
 
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 _UNIT = "deals × pairs"
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
+_OF_PLAYING = ("--name", "--full", "--deals", "--out", "--allow-other-code")
+"""Options that only new games need."""
 
 
 def benchmark(
+    context: typer.Context,
     agent: Annotated[
         str | None,
         typer.Argument(help="Your agent (mymodule:MyAgent), or one by name with options (isuct:iterations=2000)."),
@@ -64,9 +67,14 @@ def benchmark(
 
     if sum((agent is not None, field, check is not None)) != 1:
         raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
-    if check is not None:
+    if check is None:
+        leave_out(context, "only --check plays the games of a file again", "--sample", "--all")
+    else:
+        leave_out(context, "--check plays what its file says", *_OF_PLAYING)
         _check(check, None if every else sample, processes)
         return
+    if field:
+        leave_out(context, "the field's agents have their names", "--name")
     drawn = deal_list("reporting" if full else "choosing")
     if agent is None:
         contest = field_contest(drawn, quick=not full)

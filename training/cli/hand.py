@@ -9,9 +9,11 @@ import typer
 from training.cli.console import console
 from training.cli.experiment import show
 from training.cli.help import RULES
+from training.cli.options import leave_out
 
 
 def hand(
+    context: typer.Context,
     cards: Annotated[str, typer.Argument(help="The 17 cards dealt: 3344567TJQQKA22BR.")],
     bottom: Annotated[
         str, typer.Option(help="The three landlord cards: the auction is over; show the hand, or double?")
@@ -39,8 +41,15 @@ def hand(
 
     from agents.stakes.hand import hand_view
     from agents.stakes.policy import PayoffOptions
+    from ddz_env import Rules
     from training.hand import report
 
+    if not bottom:
+        leave_out(context, "roles come with the landlord cards (--bottom)", "--role")
+    elif bid == 0:
+        leave_out(context, "with --bottom the bid is the landlord's, which is never 0", "--bid")
+    elif (preset := Rules.preset(rules)).bidding == "fixed":
+        leave_out(context, f"under the {preset.name} rules nobody bids", "--bid")
     view = hand_view(cards, rules, bottom, role, bid)
     options = [PayoffOptions(worlds, name, bankroll) for name in player or ("rules", "policy")]
     reports = [report(view, one, seed) for one in options]

@@ -75,7 +75,8 @@ def actions(
         return
     parsed = Move.parse(text, rules)
     stages = ", ".join(f"{action} ({action_name(action)})" for action in parsed.actions)
-    console().print(f"{parsed}: {parsed.category}; actions {stages}", markup=False)
+    noun = "action" if len(parsed.actions) == 1 else "actions"
+    console().print(f"{parsed}: {parsed.category}; {noun} {stages}", markup=False)
 
 
 def _is_cards(text: str, rules: str) -> bool:

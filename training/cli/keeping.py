@@ -22,6 +22,8 @@ Keep = Annotated[
     Path | None,
     typer.Option("--out", help="Keep the game in this file as it is played.", callback=output_file()),
 ]
+GOES_ON = "--resume goes on with the game as it is"
+"""Why options that make a new game are refused beside it."""
 GoOn = Annotated[bool, typer.Option("--resume", help="Go on with the game in --out, or with the last unfinished one.")]
 
 

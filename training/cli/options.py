@@ -7,7 +7,34 @@ from typing import Annotated
 
 import typer
 
+from ddz_env.errors import DouDizhuError
 from training.cli.help import RULES, TENSORBOARD
+
+
+class ContradictingOptionsError(DouDizhuError):
+    """An option was given that the rest of the command line leaves without effect; nothing has been done yet."""
+
+
+def leave_out(context: typer.Context, why: str, *options: str) -> None:
+    """Refuse options that would be ignored, whatever their values are: their defaults, too.
+
+    Args:
+        context: The command's.
+        why: What leaves them without effect.
+        *options: As they are typed (``--deals``); an argument by its name (``agents``).
+
+    Raises:
+        ContradictingOptionsError: If one of them was given.
+    """
+    names = {spelling: one.name for one in context.command.params for spelling in (*one.opts, *one.secondary_opts)}
+    given = [
+        option if option.startswith("-") else f"the {option}"
+        for option in options
+        if getattr(context.get_parameter_source(names[option] or ""), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        raise ContradictingOptionsError(f"{why}: leave out {' and '.join(given)}")
+
 
 Names = Annotated[
     list[str] | None,

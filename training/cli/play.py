@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.help import RULES
-from training.cli.keeping import GoOn, Keep, Lang
+from training.cli.keeping import GOES_ON, GoOn, Keep, Lang
+from training.cli.options import leave_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ _PUZZLE_OPPONENT = "solver"
 
 
 def play(
+    context: typer.Context,
     agents: Annotated[
         str | None,
         typer.Option(
@@ -45,19 +47,18 @@ def play(
     lang: Lang = "en",
 ) -> None:
     """Play against agents, with hints and undo; the game is kept as you play."""
-    from ddz_env.session import Session, SessionError
+    from ddz_env.session import Session
     from training.cli.board import Board
     from training.cli.keeping import Keeper, kept_game
     from training.cli.talk import Talk
 
-    board = Board(lang)
-    given = {"--agents": agents, "--seat": seat, "--role": role, "--rules": rules, "--seed": seed, "--puzzle": puzzle}
-    named = out is not None
+    board, named = Board(lang), out is not None
+    choices = ("--agents", "--seat", "--role", "--rules", "--seed")
     if resume:
-        if wrong := [name for name, value in given.items() if value is not None]:
-            raise SessionError(f"--resume goes on with the game as it is: leave out {' and '.join(wrong)}")
+        leave_out(context, GOES_ON, *choices, "--puzzle")
         record, out = kept_game("play", out)
     elif puzzle is not None:
+        leave_out(context, "a puzzle is played as it is, against the solver", *choices)
         record = _puzzle(board, puzzle)
     else:
         record = _new_game(agents or _AGENTS, seat, role, rules or "standard", seed)

@@ -9,10 +9,12 @@ import typer
 
 from training.cli.console import console
 from training.cli.help import RULES
+from training.cli.options import leave_out
 from training.cli.outputs import output_file
 
 
 def puzzles(
+    context: typer.Context,
     number: Annotated[
         int | None, typer.Argument(min=1, help="A puzzle by its number; by default how many of each grade there are.")
     ] = None,
@@ -31,8 +33,14 @@ def puzzles(
     from agents.solver.puzzles import shipped_puzzles
 
     if make is not None:
+        leave_out(context, "--make makes new puzzles", "number", "--answer")
         _make(make, deal, seed, verify, out, rules)
         return
+    leave_out(context, "only --make makes new puzzles", "--deal", "--seed", "--verify", "--out")
+    if number is None:
+        leave_out(context, "no puzzle is named by its number", "--answer", "--rules")
+    elif not answer:
+        leave_out(context, "rules matter only to --answer and --make", "--rules")
     known = shipped_puzzles()
     if number is None:
         for grade in sorted({puzzle.grade for puzzle in known}):
@@ -59,13 +67,10 @@ def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rule
     import numpy as np
 
     from agents.exact.minimax import MinimaxSolver
-    from agents.solver.position import InvalidPositionError, open_position
+    from agents.solver.position import hand_sizes, open_position
     from agents.solver.puzzles import brute_force_agrees, make_puzzles
 
-    if not all(size.strip().isdecimal() for size in deal.split("+")):
-        raise InvalidPositionError(f"{deal!r} are no sizes of hands, as 8+8")
-    sizes = [int(size) for size in deal.split("+")]
-    made = list(itertools.islice(make_puzzles(sizes, np.random.default_rng(seed), rules), count))
+    made = list(itertools.islice(make_puzzles(hand_sizes(deal), np.random.default_rng(seed), rules), count))
     if verify:
         brute = MinimaxSolver(open_position(made[0].hands, rules).rules, epsilon=0, table_bits=20)
         made = [puzzle for puzzle in made if brute_force_agrees(puzzle, brute, rules)]

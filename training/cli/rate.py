@@ -12,13 +12,20 @@ from training.cli.console import complain, counting_bar
 from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
-from training.cli.options import Names, OnFault, OnRay, TimeLimit
+from training.cli.options import Names, OnFault, OnRay, TimeLimit, leave_out
 from training.cli.outputs import output_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import fault_lines, write_csv
 
 if TYPE_CHECKING:
     from training.arena.round_robin import Arena
+
+
+_OF_PLAYING = (
+    "--resume", "--name", "--deals", "--block", "--until-decided", "--rules", "--seed", "--processes", "--ray",
+    "--allow-other-code", "--no-timing", "--time-limit", "--on-fault",
+)  # fmt: skip
+"""Options that only games need."""
 
 
 def _league_file(path: Path | None) -> Path | None:
@@ -28,6 +35,7 @@ def _league_file(path: Path | None) -> Path | None:
 
 
 def rate(
+    context: typer.Context,
     agents: Annotated[
         list[str] | None,
         typer.Argument(help="Agents, as for ddz arena. Without any, only the tables of the file are printed."),
@@ -66,16 +74,17 @@ def rate(
 ) -> None:
     """Rate agents in a league on duplicate deals; who plays next is whoever's games tell most."""
     from ddz_env import Rules
-    from ddz_env.errors import DouDizhuError, unknown
-    from training.arena.errors import InvalidArenaError
+    from ddz_env.errors import DouDizhuError
     from training.arena.round_robin import Arena
 
+    if not agents:
+        leave_out(context, "without agents only the tables of --out are printed", *_OF_PLAYING)
     ended: BaseException | None = None
     with fault_warnings() as warned:
         if agents:
             contest = Arena(tuple(agents), Rules.preset(rules), seed, timing, time_limit, on_fault, tuple(name or ()))
-            if anchor is not None and anchor not in contest.labels and not resume:
-                raise InvalidArenaError(unknown("anchor", anchor, contest.labels))
+            if anchor is not None:
+                _check_anchor(anchor, contest, out if resume else None)
             try:
                 _play(contest, out, resume, allow_other_code, deals, block, processes, until_decided)
             except (KeyboardInterrupt, DouDizhuError) as error:
@@ -93,6 +102,22 @@ def rate(
         raise typer.Exit(EXIT_AGENT_FAILED)
 
 
+def _check_anchor(anchor: str, contest: Arena, file: Path | None) -> None:
+    """Refuse an anchor that will have played no game: an agent neither of this run nor of the file it resumes."""
+    from contextlib import closing
+
+    from ddz_env.errors import unknown
+    from training.arena.errors import InvalidArenaError
+    from training.league.store import League
+
+    known = dict.fromkeys(contest.labels)
+    if anchor not in known and file is not None and file.is_file() and file.stat().st_size:
+        with closing(League(file)) as league:
+            known.update(dict.fromkeys(label for game in league.games() for label in (game.a, game.b)))
+    if anchor not in known:
+        raise InvalidArenaError(unknown("anchor", anchor, known))
+
+
 def _play(
     contest: Arena,
     out: Path,
@@ -106,12 +131,13 @@ def _play(
     """Play and show how far the league is."""
     from contextlib import closing
 
+    from ddz_env.render.table import plural
     from training.arena.provenance import other_code
     from training.league.playing import play_league
     from training.league.store import LeagueStore
 
     with closing(LeagueStore(out, contest, resume)) as store, other_code(allow_other_code), counting_bar() as progress:
-        bar = progress.add_task(f"deals × {contest.pairs} pairs", total=None, visible=False)
+        bar = progress.add_task(f"deals × {plural(contest.pairs, 'pair')}", total=None, visible=False)
         play_league(
             store,
             deals,
@@ -126,6 +152,7 @@ def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | N
     """Print the tables of a file and write what was asked for; whether an agent lost a game by a fault."""
     from contextlib import closing
 
+    from ddz_env.render.table import plural
     from training.arena.statistics import summarize
     from training.league.bradley_terry import rate as rated
     from training.league.report import cross_table, plot_ratings, ratings_table
@@ -137,7 +164,7 @@ def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | N
         complain(f"{out} holds no games yet")
         return False
     ratings, advantage = rated(games, anchor)
-    title = f"{len(games)} games · {settings['rules']['name']} rules · seed {settings['seed']}"
+    title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
     show(ratings_table(ratings, advantage, title))
     show(cross_table(ratings, games))
     for line in fault_lines(games):

@@ -38,6 +38,7 @@ def record(
 ) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly."""
     from ddz_env import Rules
+    from ddz_env.render.table import plural
     from training.arena.provenance import other_code
     from training.data.dataset import write_data_set
     from training.data.games import GAMES
@@ -58,4 +59,4 @@ def record(
         )
         writing = progress.add_task("tables", total=None)
         made = write_data_set(out, lambda done, total: progress.update(writing, completed=done, total=total))
-    console().print(f"{out}: {made.games} games, {made.rows} rows", markup=False, soft_wrap=True)
+    console().print(f"{out}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}", markup=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.keeping import Lang
+from training.cli.options import leave_out
 
 if TYPE_CHECKING:
     from ddz_env.session import Record, Replay
@@ -19,6 +20,7 @@ _WORSE = 0.01
 
 
 def replay(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A game kept by ddz, a log of Botzone, or a data set's folder.")],
     deal: Annotated[
         int | None, typer.Option(min=0, help="Of a data set: the game of this deal; without it all are checked.")
@@ -40,7 +42,11 @@ def replay(
     from training.cli.board import Board
 
     board = Board(lang)
+    if deal is None:
+        leave_out(context, "games are counted within a --deal", "--game")
     if deal is None and _is_data_set(file):
+        why = f"without --deal the data set {file} is only checked"
+        leave_out(context, why, "--at", "--seat", "--all", "--review", "--agent")
         board.line("data set replays", number=_check_data_set(file))
         return
     record = read_game(file) if deal is None else _game_of(file, deal, game)

@@ -11,17 +11,28 @@ import typer
 
 from training.cli.console import console
 from training.cli.help import RULES
+from training.cli.options import leave_out
 from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from agents.solver.solver import OpenSolver, Solution
-    from ddz_env import State
+    from ddz_env import Rules, State
 
 EXIT_UNKNOWN = 4
 """A limit came before the verdict."""
+_OF_POSITIONS = ("--turn", "--to-beat", "--passed", "--landlord", "--at", "--all", "--stake", "--threads")
+"""Options that a position is described or asked about by."""
+_WON = {
+    "first": "the first hand wins",
+    "second": "the second hand wins",
+    "landlord": "the landlord wins",
+    "peasants": "the peasants win",
+}
+"""How each winner of the JSON is told in words."""
 
 
 def solve(
+    context: typer.Context,
     position: Annotated[
         str | None,
         typer.Argument(help="Two or three hands, 'KK5543 / 225543'; behind ':' the moves played from there."),
@@ -53,8 +64,9 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a position.")] = False,
 ) -> None:
     """Say who wins with all hands known, and by which line."""
-    from agents.solver.position import InvalidPositionError, open_position
+    from agents.solver.position import InvalidPositionError
     from agents.solver.solver import OpenSolver
+    from ddz_env import Rules
 
     if sum(given is not None for given in (position, file, deal)) != 1:
         raise InvalidPositionError(
@@ -62,14 +74,17 @@ def solve(
         )
     settings = {"nodes": nodes, "megabytes": megabytes, **_switches(without or [], ways)}
     if deal is not None:
+        leave_out(context, "positions of --deal are summed up, dealt as they are", *_OF_POSITIONS)
         _solve_dealt(deal, count, seed, rules, {**settings, "seconds": seconds}, as_json)
         return
-    texts = [position] if position is not None else _lines(file)
+    leave_out(context, "only --deal deals positions", "--count", "--seed")
     options = {"turn": turn, "to_beat": to_beat, "passed": passed, "landlord": landlord, "played": at_move}
+    states = _positions(position, file, Rules.preset(rules), options)
+    if not stake and all(state.rules.players == 2 for _, state in states):
+        leave_out(context, "of two hands only --stake asks who is the landlord", "--landlord")
     solvers: dict[Any, OpenSolver] = {}
     unknown = False
-    for text in texts:
-        state = open_position(text, rules, **options)  # type: ignore[arg-type]
+    for text, state in states:
         if state.rules not in solvers:
             solvers[state.rules] = OpenSolver(state.rules, **settings)
         solver = solvers[state.rules]
@@ -103,12 +118,10 @@ def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str
     """Solve random positions, each with an empty table, and tell times of the processor."""
     import numpy as np
 
-    from agents.solver.position import InvalidPositionError, dealt_position
+    from agents.solver.position import dealt_position, hand_sizes
     from agents.solver.solver import OpenSolver
 
-    if not all(size.strip().isdecimal() for size in deal.split("+")):
-        raise InvalidPositionError(f"{deal!r} are no sizes of hands, as 12+13")
-    sizes, rng = [int(size) for size in deal.split("+")], np.random.default_rng(seed)
+    sizes, rng = hand_sizes(deal), np.random.default_rng(seed)
     states = [dealt_position(sizes, rng, rules) for _ in range(count)]
     solver = OpenSolver(states[0].rules, **options)
     solver.solve(dealt_position([2] * len(sizes), rng, rules))  # compiles, where nothing is compiled
@@ -141,20 +154,43 @@ def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str
             console().print(f"{name}: {value}", markup=False)
 
 
-def _lines(file: Path | None) -> list[str]:
-    """The positions of a file.
+def _positions(
+    position: str | None, file: Path | None, rules: Rules, options: dict[str, Any]
+) -> list[tuple[str, State]]:
+    """The position, or those of a file, as text and as a state: all of them are read before the first is solved.
+
+    Raises:
+        InvalidPositionError: If a line of the file, which it then names, is no position, or there is none.
+        DouDizhuError: If the position itself is none.
+    """
+    from agents.solver.position import InvalidPositionError, open_position
+    from ddz_env.errors import DouDizhuError
+
+    if position is not None:
+        return [(position, open_position(position, rules, **options))]
+    assert file is not None
+    found = []
+    for number, text in _lines(file):
+        try:
+            found.append((text, open_position(text, rules, **options)))
+        except DouDizhuError as error:
+            raise InvalidPositionError(f"{file}:{number}: {error}") from error
+    return found
+
+
+def _lines(file: Path) -> list[tuple[int, str]]:
+    """The lines of a file that are more than a remark, with their numbers.
 
     Raises:
         InvalidPositionError: If there are none.
     """
     from agents.solver.position import InvalidPositionError
 
-    assert file is not None
     try:
         lines = (line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
     except UnicodeDecodeError as error:
         raise InvalidPositionError(f"{file} is no text: {error}") from error
-    found = [line for line in lines if line]
+    found = [(number, line) for number, line in enumerate(lines, 1) if line]
     if not found:
         raise InvalidPositionError(f"there is no position in {file}: write one a line, as 'KK5543 / 225543'")
     return found
@@ -194,12 +230,14 @@ def _winner(state: State, landlord_wins: bool | None) -> str | None:
 
 def _tell(text: str, found: dict[str, Any], solution: Solution) -> None:
     """The same in words."""
+    from ddz_env.render.table import plural
+
     screen = console()
-    spent = f"{solution.nodes:,} nodes, {solution.seconds:.3f} s"
+    spent = f"{plural(solution.nodes, 'node')}, {solution.seconds:.3f} s"
     if found["winner"] is None:
         screen.print(f"{text}: unknown, stopped by {solution.reason} after {spent}", markup=False)
     else:
-        screen.print(f"{text}: {found['winner']} wins ({spent})", markup=False)
+        screen.print(f"{text}: {_WON[found['winner']]} ({spent})", markup=False)
         screen.print("  " + " ".join(found["line"]), markup=False)
     for move, wins in found.get("moves", {}).items():
         screen.print(f"  {move}: {'unknown' if wins is None else 'wins' if wins else 'loses'}", markup=False)

@@ -153,6 +153,7 @@ def dmc(
 
 def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None) -> None:
     """Train under a bar."""
+    from ddz_env.render.table import plural
     from training.ppo.board import board
     from training.ppo.run import POLICY, train
 
@@ -167,7 +168,7 @@ def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None
         with bar as (on_update, on_evaluation):
             train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.close()
-        console().print(f"{out / POLICY} after {run.counters.update} updates", markup=False, soft_wrap=True)
+        console().print(f"{out / POLICY} after {plural(run.counters.update, 'update')}", markup=False, soft_wrap=True)
 
 
 def _begun(

@@ -76,7 +76,9 @@ def training_bar(
 
 def _evaluation_table(found: Sequence[Evaluation]) -> Table:
     """The evaluations after one update, a line an opponent."""
-    title = f"After {found[0].update} updates, {found[0].deals} duplicate deals each"
+    from ddz_env.render.table import plural
+
+    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("against", style="cyan")
     for heading in ("wins %", "95 %", "landlord", "peasants"):

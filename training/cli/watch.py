@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.help import RULES
-from training.cli.keeping import GoOn, Keep, Lang
+from training.cli.keeping import GOES_ON, GoOn, Keep, Lang
+from training.cli.options import leave_out
 
 if TYPE_CHECKING:
     from ddz_env.session import Record, Session
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def watch(
+    context: typer.Context,
     agents: Annotated[
         list[str] | None, typer.Argument(help="An agent a seat, seat 0 first; a single name stands for all.")
     ] = None,
@@ -37,14 +39,13 @@ def watch(
     lang: Lang = "en",
 ) -> None:
     """Watch agents play, with what they think of each move."""
-    from ddz_env.session import Session, SessionError
+    from ddz_env.session import Session
     from training.cli.board import Board
     from training.cli.keeping import Keeper, kept_game
 
     board, named = Board(lang), out is not None
     if resume:
-        if agents or rules is not None or seed is not None:
-            raise SessionError("--resume goes on with the game as it is: leave out the agents, --rules and --seed")
+        leave_out(context, GOES_ON, "agents", "--rules", "--seed")
         record, out = kept_game("watch", out)
     else:
         record = _new_game(agents or ["isuct"], rules or "standard", seed)

@@ -96,7 +96,13 @@ class Recording:
         if self.visits:
             _check_searches(self.agents)
         return ResultStore(
-            RecordedGame, path, self.settings(), ("deal",), agents=self.agents, per_key=len(self.seatings)
+            RecordedGame,
+            path,
+            self.settings(),
+            ("deal",),
+            agents=self.agents,
+            per_key=len(self.seatings),
+            place="folder",
         )
 
 

@@ -26,6 +26,7 @@ _PARTS = {
     "there is no such seat": "没有这个座位",
     "the game is over": "牌局已经结束",
     "it is seat {seat}'s turn": "轮到{seat}号位",
+    "--resume goes on with its game, or name another file": "用 --resume 继续其中的牌局,或换一个文件",
 }
 _WHOLE = {
     "line {number}: {whole}": "第 {number} 行:{whole}",
@@ -83,9 +84,7 @@ _WHOLE = {
     ),
     "move={number} must be an integer in {least}..{most}": "没有第 {number} 手:从 {least} 到 {most}",
     "there is no unfinished game of {command} in {folder}": "{folder} 中没有 {command} 未打完的牌局",
-    "{file} is there already: --resume goes on with its game, or name another file": (
-        "{file} 已经存在:用 --resume 继续其中的牌局,或换一个文件"
-    ),
+    "{file} is there already: {part}": "{file} 已经存在:{part}",
     # --- the page in the browser ---
     "{agent} on seat {seat} failed; the server's terminal says why": "{seat}号位的 {agent} 出错了;原因见服务器的终端",
     "{agent} failed; the server's terminal says why": "{agent} 出错了;原因见服务器的终端",

@@ -157,6 +157,65 @@ def test_every_command_checks_the_folder_that_it_will_write_into(command: tuple[
     assert "cannot write into" in refusal(ddz(*command, file / "below"))
 
 
+TWO = "random random-staged --deals 1 --processes 1"
+KEPT = {
+    "games.csv": '# {"agents": ["random", "rules"]}\ndeal,winner\n0,landlord\n',
+    "games.jsonl": '{"settings": {"format": "ddz-games-1"}}\n',
+    "old.json": "a benchmark",
+    "old.onnx": "a policy",
+    "old.safetensors": "weights",
+    "old.txt": "positions",
+    "old.zip": "a model",
+}
+"""Files that no command may replace."""
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"arena {TWO} --out new.csv --csv ./new.csv", "--out and --csv are both new.csv: name two files"),
+        (f"arena {TWO} --csv new.csv --out new.csv", "--csv and --out are both new.csv: name two files"),
+        (f"arena {TWO} --csv games.csv", "games.csv holds the results of an earlier run: name another file"),
+        (f"arena {TWO} --csv old.safetensors", "old.safetensors must end in .csv"),
+        (f"arena {TWO} --json games.jsonl", "games.jsonl must end in .json"),
+        (f"arena {TWO} --deal-file games.csv --out linked.csv", "--deal-file and --out are both linked.csv"),
+        (f"rate {TWO} --out new.sqlite --csv new.sqlite", "new.sqlite must end in .csv"),
+        (f"rate {TWO} --csv new.csv --cross-csv new.csv", "--csv and --cross-csv are both new.csv"),
+        ("bench --only engine --json old.txt", "old.txt must end in .json"),
+        ("botzone-match random random random --out old.txt", "old.txt is there already: name another file"),
+        ("puzzles --make 1 --deal 6+6 --out old.txt", "old.txt is there already: name another file"),
+        ("export old.onnx --out old.onnx", "--out and POLICY are both old.onnx: name two files"),
+        ("export --standalone --out old.safetensors", "old.safetensors must end in .onnx"),
+        ("export --half --out old.safetensors", "old.safetensors is there already: name another file"),
+        ("train imitate --out old.safetensors", "old.safetensors is there already: name another file"),
+        ("train imitate --out games.jsonl", "games.jsonl must end in .safetensors"),
+        ("train distil --out old.safetensors", "old.safetensors is there already: add --resume to continue it"),
+        ("train sb3-aec --out old.zip", "old.zip is there already: name another file"),
+        ("train selfplay --updates 1 --out new --resume", "there is no such file"),
+        ("benchmark random --out old.json", "old.json is there already: name another file"),
+    ],
+)
+def test_no_command_replaces_what_it_was_not_asked_to_replace(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command.startswith("train"):
+        pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(tmp_path)
+    for name, text in KEPT.items():
+        Path(name).write_text(text)
+    os.link("games.csv", "linked.csv")
+    assert message in refusal(ddz(*command.split()))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**KEPT, "linked.csv": KEPT["games.csv"]}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no such device")
+def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    for _ in range(2):
+        assert ddz(*GAMES, "--csv", table, "--json", "/dev/null").exit_code == 0
+    assert ddz(*GAMES, "--csv", "/dev/null", "--json", "/dev/null").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("x.txt", "must end in .png or .pdf or .svg"), ("x", "must end in .png"), ("", "is a folder")],
@@ -241,18 +300,19 @@ def imported_anew() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("command", "package"),
     [
-        (("train", "selfplay", "--updates", "1"), "torch"),
-        (("train", "imitate"), "torch"),
-        (("train", "distil"), "torch"),
-        (("export",), "torch"),
-        (("demo",), "torch"),
+        (("train", "selfplay", "--updates", "1", "--out", "out"), "torch"),
+        (("train", "imitate", "--out", "out.safetensors"), "torch"),
+        (("train", "distil", "--out", "out.safetensors"), "torch"),
+        (("export", "--out", "out.onnx"), "torch"),
+        (("demo", "--out", "out"), "torch"),
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(
     command: tuple[str, ...], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imported_anew: None
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    said = refusal(ddz(*command, "--out", tmp_path / "out"))
+    monkeypatch.chdir(tmp_path)
+    said = refusal(ddz(*command))
     assert "pip install 'ddz-env[train" in said
     assert not list(tmp_path.iterdir())
 

@@ -228,6 +228,18 @@ def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest
         list(read_pieces(tmp_path, ["action"]))
 
 
+@needs_tables
+def test_tables_know_the_rules_of_their_games_if_these_are_the_same(tmp_path: Path) -> None:
+    for rules in ("standard", "mini"):
+        record(tmp_path / rules, "random", deals=1, rules=Rules.preset(rules))
+        write_data_set(tmp_path / rules)
+        assert table.rules_of_tables(tmp_path / rules) == Rules.preset(rules)
+        (one,) = table.table_files(tmp_path / rules)
+        one.rename(tmp_path / f"{rules}.parquet")
+    with pytest.raises(DataSetError, match="under different rules: mini and standard"):
+        table.rules_of_tables(tmp_path)
+
+
 def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = CliRunner().invoke(app, ["record", "random", "--out", str(tmp_path / "games")])

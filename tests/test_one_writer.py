@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,8 @@ import sys
 from pathlib import Path
 from training.arena.one_writer import claim
 
-held = [claim(Path("games.csv")), claim(Path("run"), folder=True), claim(Path("file")), claim(Path("a.sqlite"))]
+held = [claim(Path(name)) for name in ("games.csv", "a.safetensors", "a.sqlite")]
+held += [claim(Path("run"), folder=True)]
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -34,7 +35,7 @@ ARENA = Arena(("random", "random-staged"), timing=False)
 
 @pytest.fixture(scope="module")
 def holder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
-    """Another process that writes ``games.csv``, ``file`` and into ``run``."""
+    """Another process that writes ``games.csv``, ``a.safetensors`` and into ``run``."""
     folder = tmp_path_factory.mktemp("shared")
     run_arena(ARENA, 2, store=ARENA.store(folder / "games.csv"))
     gc.collect()
@@ -69,7 +70,7 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
         ("rate", "random", "random-staged", "--out", "a.sqlite"),
         ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
         ("train", "sb3", "--out", "run", "--timesteps", "1"),
-        ("train", "imitate", "--out", "file"),
+        ("train", "imitate", "--out", "a.safetensors"),
     ],
     ids=" ".join,
 )
@@ -92,11 +93,19 @@ def test_the_lock_of_a_killed_process_blocks_nobody_and_its_files_go(tmp_path: P
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)
     assert {"games.csv.lock", "games.csv.owner"} <= names(tmp_path)
     assert len(run_arena(ARENA, 1, store=ARENA.store(tmp_path / "games.csv"))) == 2
-    with writing(tmp_path / "run", folder=True), writing(tmp_path / "file"), writing(tmp_path / "a.sqlite"):
+    with writing(tmp_path / "run", folder=True), writing(tmp_path / "a.safetensors"), writing(tmp_path / "a.sqlite"):
         assert str(os.getpid()) in (tmp_path / "run" / ".owner").read_text()
     gc.collect()
     assert names(tmp_path) == {"games.csv", "run"}
     assert names(tmp_path / "run") == set()
+
+
+def test_a_folder_that_was_made_for_nothing_goes_with_the_lock(tmp_path: Path) -> None:
+    with writing(tmp_path / "kept" / "empty" / "empty", folder=True), writing(tmp_path / "kept" / "file"):
+        (tmp_path / "kept" / "file").touch()
+    gc.collect()
+    assert names(tmp_path) == {"kept"}
+    assert names(tmp_path / "kept") == {"file"}
 
 
 def test_one_process_may_open_a_file_twice_and_leaves_no_lock_behind(tmp_path: Path) -> None:
@@ -115,7 +124,7 @@ def test_one_process_may_open_a_file_twice_and_leaves_no_lock_behind(tmp_path: P
 def test_a_file_can_be_read_where_no_lock_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_arena(ARENA, 1, store=ARENA.store(tmp_path / "games.csv"))
 
-    def refuse(path: Path, base: str) -> None:
+    def refuse(path: Path, base: str, made: Sequence[Path]) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(one_writer, "Claim", refuse)

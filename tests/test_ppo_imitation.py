@@ -180,7 +180,7 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
         result = CliRunner().invoke(app, [*prefix, *map(str, arguments)])
         return result.exit_code, result.output
 
-    first, second, games = tmp_path / "first", tmp_path / "second", tmp_path / "games"
+    first, second, games = tmp_path / "first.safetensors", tmp_path / "second.safetensors", tmp_path / "games"
     code, output = ddz("imitate", "--out", first, "--decisions", "500", "--threads", "1")
     assert code == 0, output
     assert load_weights(first).notes["imitates"] == "rules"
@@ -192,12 +192,36 @@ def test_warm_starts_from_the_command_line(tmp_path: Path) -> None:
     notes = load_weights(second).notes
     assert (notes["imitates"], notes["files"]["--data"].keys()) == ("games", {GAMES})
     assert not load_weights(second).values_trained
-    code, output = ddz("imitate", "--out", second, "--init", first)
+    third = tmp_path / "third.safetensors"
+    code, output = ddz("imitate", "--out", third, "--init", first)
     assert (code, "goes with --data" in output) == (2, True)
     code, output = ddz("imitate", "--out", tmp_path)  # said at once, not after an hour
     assert (code, "is a folder: name a file in it" in output) == (2, True)
-    code, output = ddz("imitate", "--out", second, "--data", tmp_path / "nothing")
+    code, output = ddz("imitate", "--out", third, "--data", tmp_path / "nothing")
     assert (code, "there is no table at" in output) == (2, True)
+
+
+def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+
+    def imitate(name: str, *options: str) -> tuple[Path, str]:
+        out = tmp_path / f"{name}.safetensors"
+        result = CliRunner().invoke(app, ["train", "imitate", "--out", str(out), "--data", str(data), *options])
+        assert result.exit_code == (0 if out.exists() else 2), result.output
+        return out, result.stderr
+
+    data, recording = tmp_path / "data", Recording(("random",), Rules.preset("mini"))
+    record_games(recording, 2, store=recording.store(data / GAMES))
+    write_data_set(data)
+    choices = len(load_recorded(data))
+    out, said = imitate("default")
+    assert (load_weights(out).rules, load_weights(out).notes["decisions"]) == ("mini", 10 * choices)
+    assert "by heart" not in said
+    assert "51 times and may learn them by heart" in imitate("often", "--decisions", str(51 * choices))[1]
+    assert imitate("same", "--decisions", "1", "--rules", "mini")[0].exists()
+    out, said = imitate("other", "--rules", "standard")
+    assert "played under the mini rules, not standard: leave out --rules" in said
+    assert not out.exists()
 
 
 def wins_against_random(policy: PolicyNetwork, deals: int) -> Interval:

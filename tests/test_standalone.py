@@ -183,7 +183,7 @@ def test_the_commands_distil_and_say_what_is_wrong(tmp_path: Path) -> None:
     student = load_standalone(out)
     assert (student.rules, student.objective) == ("standard", read_policy(shipped_policy_path()).objective)
     refused = CliRunner().invoke(
-        app, ["export", str(shipped_policy_path()), "--standalone", "--out", str(tmp_path / "x")]
+        app, ["export", str(shipped_policy_path()), "--standalone", "--out", str(tmp_path / "x.onnx")]
     )
     assert refused.exit_code == 2
     assert "ddz train distil" in refused.stderr

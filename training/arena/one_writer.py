@@ -13,7 +13,7 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -32,9 +32,10 @@ class Claim:
     Args:
         path: The file or folder.
         base: What the names of the two files begin with.
+        made: Folders that were made for it, the innermost first; those that are still empty in the end are removed.
     """
 
-    def __init__(self, path: Path, base: str) -> None:
+    def __init__(self, path: Path, base: str, made: Sequence[Path]) -> None:
         self._lock = FileLock(f"{base}.lock", timeout=0, mode=0o666, thread_local=False)
         owner = Path(f"{base}.owner")
         try:
@@ -43,7 +44,7 @@ class Claim:
             raise InUseError(
                 f"{path} is being written by {_named(owner)}: wait until it has ended, or name another"
             ) from error
-        self._end = weakref.finalize(self, _release, self._lock, owner, os.getpid())
+        self._end = weakref.finalize(self, _release, self._lock, owner, made, os.getpid())
         about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
         with contextlib.suppress(OSError):  # the lock holds without it
             owner.unlink(missing_ok=True)
@@ -63,19 +64,22 @@ def _named(owner: Path) -> str:
         return "another process"
 
 
-def _release(lock: FileLock, owner: Path, process: int) -> None:
+def _release(lock: FileLock, owner: Path, made: Sequence[Path], process: int) -> None:
     if os.getpid() == process:  # not in a fork of the holder
         with contextlib.suppress(OSError):
             owner.unlink(missing_ok=True)
             Path(lock.lock_file).unlink(missing_ok=True)  # whoever has just opened it sees that, and makes a new one
         lock.release()
+        with contextlib.suppress(OSError):  # the first one that is not empty, and all above it, stay
+            for folder in made:
+                folder.rmdir()
 
 
 def claim(path: Path, *, folder: bool = False) -> Claim | None:
     """Claim a file or a folder for this process, which may claim it more than once.
 
     Args:
-        path: The file or folder; it need not exist, and folders are made.
+        path: The file or folder; it need not exist.  Folders are made, and go again if nothing was written there.
         folder: Whether it is a folder.
 
     Returns:
@@ -89,8 +93,10 @@ def claim(path: Path, *, folder: bool = False) -> Claim | None:
         held = _claims.get(path)
         if held is None:
             try:
-                (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
-                held = _claims[path] = Claim(path, f"{path}/" if folder else str(path))
+                inner = path if folder else path.parent
+                made = [each for each in (inner, *inner.parents) if not each.exists()]
+                inner.mkdir(parents=True, exist_ok=True)
+                held = _claims[path] = Claim(path, f"{path}/" if folder else str(path), made)
             except OSError:
                 return None
         return held

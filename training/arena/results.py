@@ -29,6 +29,9 @@ from training.arena.provenance import Provenance, SameCode
 
 SUFFIXES = (".csv", ".jsonl")
 
+_LONGEST = 1 << 20
+"""More characters than any line of settings has."""
+
 Key = tuple[Any, ...]
 Rows = Sequence[Mapping[str, Any]]
 OnProgress = Callable[[int, int], None]
@@ -316,17 +319,32 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return settings, rows
 
 
+def holds_results(path: Path) -> bool:
+    """Whether a file is one of results, as its first line says."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        first = file.readline(_LONGEST)
+    try:
+        _settings(path, first)
+    except ResultsFileError:
+        return False
+    return True
+
+
+def _settings(path: Path, first: str) -> dict[str, Any]:
+    """What the first line of a file says."""
+    is_json = path.suffix.lower() == ".jsonl"
+    try:
+        settings = json.loads(first if is_json else first.partition("# ")[2])
+        return dict(settings["settings"] if is_json else settings)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ResultsFileError(f"{path} is no results file: its first line is {first[:60]!r}") from error
+
+
 def _read(path: Path) -> tuple[dict[str, Any], list[str], list[dict[str, Any]]]:
     """Settings, names of the columns (none in JSON lines) and complete lines of a file."""
     lines = path.read_bytes().decode("utf-8", errors="replace").split("\n")[:-1]
-    is_json = path.suffix.lower() == ".jsonl"
-    try:
-        settings = json.loads(lines[0] if is_json else lines[0].partition("# ")[2])
-        settings = dict(settings["settings"] if is_json else settings)
-    except (IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
-        first = lines[0][:60] if lines else ""
-        raise ResultsFileError(f"{path} is no results file: its first line is {first!r}") from error
-    if is_json:
+    settings = _settings(path, lines[0] if lines else "")
+    if path.suffix.lower() == ".jsonl":
         return settings, [], [_parsed(path, number, line, json.loads) for number, line in enumerate(lines[1:], 2)]
     names = "".join(lines[1:2]).split(",")
     parse = functools.partial(_csv_row, names)

@@ -15,7 +15,7 @@ from training.cli.experiment import OtherCode
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit
-from training.cli.outputs import output_file, results_file
+from training.cli.outputs import input_file, results_file, table_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
 
@@ -40,7 +40,10 @@ def arena(
     ] = 1000,
     first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
     deal_file: Annotated[
-        Path | None, typer.Option(help="Play deals of this file only, the first --deals of them (ddz tendency --out).")
+        Path | None,
+        typer.Option(
+            help="Play deals of this file only, the first --deals of them (ddz tendency --out).", callback=input_file
+        ),
     ] = None,
     tendency: Annotated[
         str | None, typer.Option(help="Of the deal file only those that lean so: none, landlord or peasants.")
@@ -59,9 +62,12 @@ def arena(
     timing: Annotated[bool, typer.Option(help="Record times; --no-timing makes equal runs write equal files.")] = True,
     time_limit: TimeLimit = None,
     on_fault: OnFault = "lose",
-    csv: Annotated[Path | None, typer.Option(help="Write the final table here.", callback=output_file())] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the final table here (FILE.csv).", callback=table_file(".csv"))
+    ] = None,
     json: Annotated[
-        Path | None, typer.Option(help="Write the final table and the settings here.", callback=output_file())
+        Path | None,
+        typer.Option(help="Write the final table and the settings here (FILE.json).", callback=table_file(".json")),
     ] = None,
 ) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals."""

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from training.bench.parts import PARTS
 from training.cli.console import console, error_console
-from training.cli.outputs import output_file
+from training.cli.outputs import table_file
 
 if TYPE_CHECKING:
     from training.bench.benchmark import Measurement, Part
@@ -39,7 +39,9 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Two short repeats: for a first look, not for figures to quote.")
     ] = False,
-    json: Annotated[Path | None, typer.Option(help="Write every repeat to this file.", callback=output_file())] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write every repeat to this file (FILE.json).", callback=table_file(".json"))
+    ] = None,
 ) -> None:
     """Measure speeds in alternation with the installed peers, and the ratios to them."""
     from training.bench.benchmark import machine, measure

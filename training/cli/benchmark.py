@@ -11,7 +11,7 @@ from training.cli.console import console
 from training.cli.experiment import OtherCode, show, with_bar
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.options import OnRay, leave_out
-from training.cli.outputs import output_file
+from training.cli.outputs import check_new, input_file, output_file
 from training.cli.tables import fault_lines
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def benchmark(
     ] = False,
     check: Annotated[
         Path | None,
-        typer.Option(help="Check a file of results by playing some of its deals again."),
+        typer.Option(help="Check a file of results by playing some of its deals again.", callback=input_file),
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Deals a pair that --check plays, drawn anew each time.")] = 10,
     every: Annotated[bool, typer.Option("--all", help="Let --check play all of them.")] = False,
@@ -95,7 +95,10 @@ def _play(contest: Contest, deals: int, processes: int, out: Path | None) -> Res
     from training.benchmark.play import play_contest
 
     contest.deals.check_count(deals)
-    store = contest.store(out.with_suffix(".csv") if out else None)
+    games = out.with_suffix(".csv") if out else None
+    if out is not None and games is not None and not games.exists():
+        check_new(out)  # another run's, whose games are elsewhere
+    store = contest.store(games)
     records = with_bar(
         _UNIT, lambda tell: play_contest(contest, deals, processes=processes, store=store, on_progress=tell)
     )

@@ -49,7 +49,9 @@ def botzone_match(
         "FightTheLandlord"
     ),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the deal and of our agents.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the log here.", callback=output_file())] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the log to this new file.", callback=output_file(new=True))
+    ] = None,
 ) -> None:
     """Play one match in the platform's JSON and print its record, faults and scores."""
     from ddz_env.botzone.games import botzone_game
@@ -57,6 +59,7 @@ def botzone_match(
 
     log = play_match(botzone_game(game), agents, seed)
     if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(str(log), encoding="utf-8")
     console().print(log.record(), markup=False, soft_wrap=True, end="")
 

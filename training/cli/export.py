@@ -8,17 +8,20 @@ from typing import Annotated
 import typer
 
 from training.cli.console import console
-from training.cli.outputs import OutputError, check_output, output_file
-
-WEIGHTS = ".safetensors"
+from training.cli.outputs import ONNX, WEIGHTS, OutputError, check_new, check_output, input_file, output_file
 
 
 def export(
     policy: Annotated[
         Path | None,
-        typer.Argument(help="Weights; the shipped policy by default. With --standalone: a file of ddz train distil."),
+        typer.Argument(
+            help="Weights; the shipped policy by default. With --standalone: a file of ddz train distil.",
+            callback=input_file,
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the file.", callback=output_file())] = Path("policy.onnx"),
+    out: Annotated[Path, typer.Option(help=f"Where to write the file (*{ONNX}).", callback=output_file())] = (
+        Path(f"policy{ONNX}")
+    ),
     standalone: Annotated[
         bool,
         typer.Option(
@@ -30,12 +33,17 @@ def export(
     ] = False,
     half: Annotated[
         bool,
-        typer.Option("--half", help=f"Weights (*{WEIGHTS}) instead, in half precision: half the size, for ddz itself."),
+        typer.Option(
+            "--half", help=f"Weights (a new *{WEIGHTS}) instead, in half precision: half the size, for ddz itself."
+        ),
     ] = False,
 ) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx)."""
     if half and standalone:
         raise OutputError("--half writes weights, --standalone an ONNX file: name one of them")
+    check_output(out, (WEIGHTS if half else ONNX,))
+    if half:
+        check_new(out)
     write = _export_half if half else _export_standalone if standalone else _export
     said = write(policy, out)
     console().print(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {said}", markup=False, soft_wrap=True)
@@ -54,7 +62,6 @@ def _export(policy: Path | None, out: Path) -> str:
 
 def _export_half(policy: Path | None, out: Path) -> str:
     """Write the weights in half precision; what they are for."""
-    check_output(out, (WEIGHTS,))
     from agents.neural.shipped import policy_path
     from agents.neural.weights import load_weights, save_weights
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.outputs import output_file
+from training.cli.outputs import check_new, output_file
 from training.cli.signals import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
@@ -56,16 +56,14 @@ class Keeper:
         resumed: Whether the game in the file is the one that goes on.
 
     Raises:
-        RecordError: If the file is there, and its game does not go on.
+        OutputError: If the file is there, and its game does not go on.
     """
 
     def __init__(
         self, board: Board, command: str, out: Path | None, *, chosen: bool = False, resumed: bool = False
     ) -> None:
-        from ddz_env.session import RecordError
-
-        if out is not None and out.is_file() and not resumed:
-            raise RecordError(f"{out} is there already: --resume goes on with its game, or name another file")
+        if out is not None and not resumed:
+            check_new(out, "--resume goes on with its game, or name another file")
         stamp = time.strftime("%Y%m%d-%H%M%S")
         self.path = out or games_folder() / f"{command}-{stamp}-{os.getpid()}.txt"
         self._board, self._command, self._chosen = board, command, chosen

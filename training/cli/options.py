@@ -9,6 +9,7 @@ import typer
 
 from ddz_env.errors import DouDizhuError
 from training.cli.help import RULES, TENSORBOARD
+from training.cli.outputs import input_file
 
 
 class ContradictingOptionsError(DouDizhuError):
@@ -72,7 +73,10 @@ OnRay = Annotated[
 Minutes = Annotated[float | None, typer.Option(help="Minutes of training in total, including those before --resume.")]
 Updates = Annotated[int | None, typer.Option(help="Updates in total, including those before --resume.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint in --out.")]
-Init = Annotated[Path | None, typer.Option(help="Start from these weights: those of imitate, or of an earlier run.")]
+Init = Annotated[
+    Path | None,
+    typer.Option(help="Start from these weights: those of imitate, or of an earlier run.", callback=input_file),
+]
 TrainedRules = Annotated[str | None, typer.Option("--rules", help=RULES)]
 Objective = Annotated[str | None, typer.Option(help="win (default) or stake.")]
 TrainingSeed = Annotated[int | None, typer.Option("--seed", help="Seed of deals, actions and weights; 0 by default.")]

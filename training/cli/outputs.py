@@ -6,8 +6,14 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+import typer
 
 from ddz_env.errors import DouDizhuError, install_hint
+
+WEIGHTS = ".safetensors"
+ONNX = ".onnx"
 
 PLOTS = (".png", ".pdf", ".svg")
 """What matplotlib is asked to write."""
@@ -17,7 +23,7 @@ _PROBE = bytes(1 << 16)
 
 
 class OutputError(DouDizhuError):
-    """A file or folder that was named for output cannot be written; nothing has been done yet."""
+    """A file or folder that was named for output cannot be written, or must not be; nothing has been done yet."""
 
 
 def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
@@ -42,6 +48,20 @@ def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
             _probe(path.parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def check_new(path: Path, advice: str = "name another file") -> None:
+    """Refuse to replace a file.
+
+    Args:
+        path: The file.
+        advice: What to do instead.
+
+    Raises:
+        OutputError: If it is there.
+    """
+    if path.is_file():
+        raise OutputError(f"{path} is there already: {advice}")
 
 
 def check_output_folder(path: Path) -> None:
@@ -70,29 +90,97 @@ def _probe(folder: Path) -> None:
         os.fsync(file.fileno())
 
 
-def output_file(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """The callback of an option that names a file to write.
+class _Named(NamedTuple):
+    """A file that an option of the command names."""
+
+    option: str
+    path: Path
+    written: bool
+
+
+def _note(context: typer.Context, option: typer.CallbackParam, path: Path, *, written: bool) -> None:
+    """Note a file of the command, and refuse it if another option names it and one of the two writes it.
+
+    Raises:
+        OutputError: If so.
+    """
+    name = option.opts[-1] if option.param_type_name == "option" else option.opts[-1].upper()
+    others: list[_Named] = context.meta.setdefault("ddz.files", [])
+    for other in others:
+        if (written or other.written) and _same(path, other.path):
+            raise OutputError(f"{other.option} and {name} are both {path}: name two files")
+    others.append(_Named(name, path, written))
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+
+
+def input_file(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
+    """The callback of an option that names a file to read, which no output of the command may replace."""
+    if path is not None:
+        _note(context, option, path, written=False)
+    return path
+
+
+Callback = Callable[[typer.Context, typer.CallbackParam, Path | None], Path | None]
+"""Of an option that names a file."""
+
+
+def output_file(*suffixes: str, new: bool = False, results: bool = False) -> Callback:
+    """The callback of an option that names a file to write; all files of a command are different ones.
 
     Args:
         *suffixes: How its name may end; none for anything.
+        new: Whether a file that is there is refused.
+        results: Whether it holds results (:mod:`training.arena.results`); anything else never replaces these.
     """
 
-    def check(path: Path | None) -> Path | None:
+    def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
         if path is not None:
             check_output(path, suffixes)
+            _note(context, option, path, written=True)
+            if new:
+                check_new(path)
+            if not results:
+                _check_no_results(path)
         return path
 
     return check
 
 
-def results_file(path: Path | None) -> Path | None:
+def _check_no_results(path: Path) -> None:
+    """Refuse to replace the games, or whatever else was computed, of an earlier run."""
+    if path.is_file():
+        from training.arena.results import holds_results
+
+        if holds_results(path):
+            raise OutputError(f"{path} holds the results of an earlier run: name another file")
+
+
+def table_file(*suffixes: str) -> Callback:
+    """The callback of an option that names a file for a table, or a device or pipe.
+
+    Args:
+        *suffixes: How the file's name may end.
+    """
+    check_file = output_file(*suffixes)
+
+    def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
+        is_stream = path is not None and path.exists() and not path.is_file() and not path.is_dir()
+        return path if is_stream else check_file(context, option, path)
+
+    return check
+
+
+def results_file(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
     """The callback of an option that names a file of results."""
     from training.arena.results import SUFFIXES
 
-    return output_file(*SUFFIXES)(path)
+    return output_file(*SUFFIXES, results=True)(context, option, path)
 
 
-def plot_file(path: Path | None) -> Path | None:
+def plot_file(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
     """The callback of an option that names a picture.
 
     Raises:
@@ -102,7 +190,7 @@ def plot_file(path: Path | None) -> Path | None:
 
     if path is not None and not can_plot():
         raise OutputError(f"a plot needs matplotlib: {install_hint('plot')}")
-    return output_file(*PLOTS)(path)
+    return output_file(*PLOTS)(context, option, path)
 
 
 def output_folder(path: Path | None) -> Path | None:

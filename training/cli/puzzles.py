@@ -24,7 +24,7 @@ def puzzles(
     seed: Annotated[int, typer.Option(min=0, help="Seed of new ones.")] = 1,
     verify: Annotated[bool, typer.Option("--verify", help="Check new ones by plain minimax.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write new ones to a file, one a line.", callback=output_file())
+        Path | None, typer.Option(help="Write new ones to a new file, one a line.", callback=output_file(new=True))
     ] = None,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
 ) -> None:
@@ -80,4 +80,5 @@ def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rule
     if out is None:
         typer.echo(lines, nl=False)
     else:
+        out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(lines, encoding="utf-8")

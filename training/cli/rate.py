@@ -13,7 +13,7 @@ from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit, leave_out
-from training.cli.outputs import output_file
+from training.cli.outputs import output_file, table_file
 from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import fault_lines, write_csv
 
@@ -28,10 +28,10 @@ _OF_PLAYING = (
 """Options that only games need."""
 
 
-def _league_file(path: Path | None) -> Path | None:
+def _league_file(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
     from training.league.store import SUFFIXES
 
-    return output_file(*SUFFIXES)(path)
+    return output_file(*SUFFIXES)(context, option, path)
 
 
 def rate(
@@ -66,9 +66,11 @@ def rate(
     anchor: Annotated[
         str | None, typer.Option(help="The agent that is rated 0; by default the mean of the league is 0.")
     ] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the ratings here.", callback=output_file())] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the ratings here (FILE.csv).", callback=table_file(".csv"))
+    ] = None,
     cross_csv: Annotated[
-        Path | None, typer.Option(help="Write the results of every pair here.", callback=output_file())
+        Path | None, typer.Option(help="Write the results of every pair here (FILE.csv).", callback=table_file(".csv"))
     ] = None,
     plot: Plot = None,
 ) -> None:

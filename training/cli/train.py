@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from training.cli.console import FriendlyGroup, console, share_bar, stopping
+from training.cli.console import FriendlyGroup, complain, console, share_bar, stopping
 from training.cli.experiment import OtherCode, Plot, draw
 from training.cli.help import RULES, examples
 from training.cli.options import (
@@ -25,15 +26,17 @@ from training.cli.options import (
     TrainingSeed,
     Updates,
 )
-from training.cli.outputs import output_file, output_folder
+from training.cli.outputs import WEIGHTS, check_new, input_file, output_file, output_folder
 from training.cli.train_belief import belief
 from training.cli.train_expert import expert
 from training.cli.train_sb3 import sb3, sb3_aec
 from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
+    from agents.neural.network import PolicyNetwork
     from training.ppo.curves import CurveLine
-    from training.ppo.imitation import ImitationProgress
+    from training.ppo.imitation import ImitationConfig, ImitationProgress
+    from training.ppo.recorded import RecordedSet
     from training.ppo.run import Budget
     from training.ppo.selfplay import SelfPlay
 
@@ -208,21 +211,37 @@ def _begun(
 )
 def imitate(
     out: Annotated[
-        Path, typer.Option(help="File for the weights; start from them with selfplay --init.", callback=output_file())
+        Path,
+        typer.Option(
+            help="New file for the weights; start from them with selfplay --init.",
+            callback=output_file(WEIGHTS, new=True),
+        ),
     ],
-    decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
+    decisions: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Decisions to learn from; 2,000,000 by default, with --data no more than ten times those in the set.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent."),
+        typer.Option(
+            help="Imitate a data set of ddz record, by its visits if it has them, instead of the rule agent.",
+            callback=input_file,
+        ),
     ] = None,
-    init: Annotated[Path | None, typer.Option(help="With --data: start from these weights.")] = None,
-    rules: Preset = "standard",
+    init: Annotated[
+        Path | None, typer.Option(help="With --data: start from these weights.", callback=input_file)
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option(help=f"{RULES} standard by default, with --data the rules of its games.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of deals, actions and weights.")] = 0,
     threads: Threads = None,
     tensorboard: TensorBoard = None,
 ) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another."""
-    from agents.neural.architecture import Architecture
     from agents.neural.network import PolicyNetwork
     from agents.neural.weights import Weights, load_weights, save_weights
     from training.arena.one_writer import writing
@@ -230,20 +249,21 @@ def imitate(
     from training.data.games import games_file
     from training.ppo.board import board
     from training.ppo.errors import InvalidTrainingError
-    from training.ppo.imitation import Imitation, ImitationConfig, imitate_recorded, random_policy, rules_teacher
+    from training.ppo.imitation import Imitation, imitate_recorded, random_policy, rules_teacher
     from training.ppo.recorded import load_recorded
     from training.ppo.selfplay import SOURCE
 
     if init is not None and data is None:
         raise InvalidTrainingError("--init goes with --data: the rule agent is imitated from random weights")
     start = load_weights(init).policy if init is not None else None
-    architecture = start.architecture if start is not None else Architecture()
-    config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=architecture)
+    rules = rules or "standard" if data is None else _rules_of(data, rules)
+    recorded = load_recorded(data) if data is not None else None
+    config = _imitation(decisions, recorded, rules, seed, start)
     learned = 0
     advice = "the weights have learned from fewer decisions"
     with writing(out), stopping(advice) as asked, board(tensorboard) as curves:
         with share_bar("state") as progress:
-            bar = progress.add_task("imitating", total=decisions, state="")
+            bar = progress.add_task("imitating", total=config.decisions, state="")
 
             def on_step(now: ImitationProgress) -> None:
                 nonlocal learned
@@ -252,11 +272,11 @@ def imitate(
                 progress.update(bar, completed=learned, state=state)
                 curves.add_line(now)
 
-            if data is None:
+            if recorded is None:
                 untaught = random_policy(PolicyNetwork, config)
                 policy = Imitation(config, untaught, rules_teacher(config), threads).run(on_step, asked)
             else:
-                policy = imitate_recorded(load_recorded(data), config, threads, start, on_step, asked)
+                policy = imitate_recorded(recorded, config, threads, start, on_step, asked)
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": seed}
         notes |= (
             Provenance.of((), *SOURCE).reading("--data", data and games_file(data)).reading("--init", init).settings()
@@ -266,6 +286,38 @@ def imitate(
         console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
 
 
+def _rules_of(data: Path, wanted: str | None) -> str:
+    """The preset of a data set; another one that is wanted is refused."""
+    from ddz_env import Rules
+    from training.data.table import rules_of_tables
+    from training.ppo.errors import InvalidTrainingError
+
+    played = rules_of_tables(data)
+    if wanted is not None and Rules.preset(wanted) != played:
+        raise InvalidTrainingError(f"{data} was played under the {played.name} rules, not {wanted}: leave out --rules")
+    return played.name
+
+
+def _imitation(
+    decisions: int | None, recorded: RecordedSet | None, rules: str, seed: int, start: PolicyNetwork | None
+) -> ImitationConfig:
+    """The settings of an imitation: of a data set, few passes by default, and a word of warning of many."""
+    from agents.neural.architecture import Architecture
+    from training.ppo.imitation import MANY_PASSES, PASSES, ImitationConfig
+
+    architecture = start.architecture if start is not None else Architecture()
+    config = ImitationConfig(rules=rules, seed=seed, architecture=architecture)
+    if recorded is None or not len(recorded):
+        return dataclasses.replace(config, decisions=decisions or config.decisions)
+    most = PASSES * len(recorded)
+    if decisions is not None and decisions > MANY_PASSES * len(recorded):
+        complain(
+            f"--decisions {decisions} goes through the {len(recorded)} decisions of the data set "
+            f"{decisions // len(recorded)} times and may learn them by heart; by default it would be {PASSES} times"
+        )
+    return dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
+
+
 @app.command(
     epilog=examples(
         "ddz train distil --out student.safetensors",
@@ -273,10 +325,12 @@ def imitate(
     )
 )
 def distil(
-    policy: Annotated[Path | None, typer.Argument(help="The teacher's weights; the shipped policy by default.")] = None,
+    policy: Annotated[
+        Path | None, typer.Argument(help="The teacher's weights; the shipped policy by default.", callback=input_file)
+    ] = None,
     out: Annotated[
-        Path, typer.Option(help="File of the run; export --standalone reads it.", callback=output_file())
-    ] = Path("student.safetensors"),
+        Path, typer.Option(help="File of the run; export --standalone reads it.", callback=output_file(WEIGHTS))
+    ] = Path(f"student{WEIGHTS}"),
     decisions: Annotated[int, typer.Option(min=1, help="Decisions to learn from.")] = 2_000_000,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     allow_other_code: OtherCode = False,
@@ -297,6 +351,7 @@ def distil(
         if resume:
             run = Distillation.resume(out, config, policy, threads)
         else:
+            check_new(out, "add --resume to continue it, or name another file")
             run = Distillation(config, policy, threads)
         with board(tensorboard, run.decisions if resume else 0) as curves, share_bar("state") as progress:
             bar = progress.add_task("distilling", total=decisions, state="", completed=run.decisions)

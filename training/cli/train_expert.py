@@ -10,7 +10,7 @@ import typer
 from training.cli.console import console, share_bar
 from training.cli.experiment import OtherCode
 from training.cli.options import OnRay, Settings, Threads, TrainedRules, TrainingSeed
-from training.cli.outputs import output_folder
+from training.cli.outputs import input_file, output_folder
 
 if TYPE_CHECKING:
     from training.ppo.imitation import ImitationProgress
@@ -28,7 +28,9 @@ def expert(
     search: Annotated[
         str | None, typer.Option(help="The search, without path; neural-ismcts with 300 rollouts by default.")
     ] = None,
-    init: Annotated[Path | None, typer.Option(help="The first policy; the shipped one by default.")] = None,
+    init: Annotated[
+        Path | None, typer.Option(help="The first policy; the shipped one by default.", callback=input_file)
+    ] = None,
     allow_other_code: OtherCode = False,
     rules: TrainedRules = None,
     seed: TrainingSeed = None,

@@ -98,7 +98,9 @@ def sb3_aec(
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of deals, actions and weights.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File for the model (.zip).", callback=output_file())] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="New file for the model (.zip).", callback=output_file(".zip", new=True))
+    ] = None,
 ) -> None:
     """Learn with MaskablePPO on the PettingZoo environment, as in PettingZoo's tutorial but with correct rewards."""
     from training.sb3.aec_tutorial import run_tutorial, summary

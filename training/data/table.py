@@ -21,6 +21,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.errors import install_hint, shown
 from ddz_env.observation import OBSERVATION, OBSERVATION_SIZE, observe
+from training.arena.rules_settings import read_rules_settings
 from training.data.errors import DataSetError
 from training.data.games import GameFile, RecordedGame, Thought
 
@@ -275,6 +276,22 @@ def read_about(path: Path) -> Mapping[str, Any]:
             f"of this package have {fingerprint()!r}: write the tables anew from the recorded games (ddz record)"
         )
     return dict(said)
+
+
+def rules_of_tables(path: str | Path) -> Rules:
+    """The rules that the games of a data set were played under.
+
+    Args:
+        path: As for :func:`table_files`.
+
+    Raises:
+        DataSetError: If there is no table, one is none of ours, or they are of different rules.
+    """
+    found = {read_rules_settings(read_about(file)["rules"]) for file in table_files(path)}
+    if len(found) > 1:
+        names = " and ".join(sorted(rules.name for rules in found))
+        raise DataSetError(f"the tables at {path} are of games under different rules: {names}")
+    return found.pop()
 
 
 def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

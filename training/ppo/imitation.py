@@ -31,6 +31,9 @@ from training.ppo.sampling import drawn
 from training.ppo.settings import Count, Positive, Share, TrainingSettings
 from training.ppo.threads import Threads, shards
 
+PASSES, MANY_PASSES = 10, 50
+"""How often a data set is gone through by default, and how often at most without a word of warning."""
+
 _SHARD = 256
 _LAST_RATE = 0.02
 
@@ -261,12 +264,12 @@ def imitate_recorded(
     Raises:
         InvalidTrainingError: If there is nothing to learn from.
     """
-    if not len(recorded.observations):
+    if not len(recorded):
         raise InvalidTrainingError("the data set holds no decision with a choice")
     student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
     rng = np.random.default_rng([config.seed, 3])
     while student.decisions < config.decisions and not stop():
-        order = rng.permutation(len(recorded.observations))
+        order = rng.permutation(len(recorded))
         for piece in shards(len(order), config.num_games):
             rows = order[piece]
             _, loss, agreement = student.learn(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))

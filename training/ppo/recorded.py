@@ -41,6 +41,9 @@ class RecordedSet:
     searched: npt.NDArray[np.bool_]
     deals: npt.NDArray[np.int64]
 
+    def __len__(self) -> int:
+        return len(self.observations)
+
     def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
         """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)

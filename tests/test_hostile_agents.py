@@ -340,7 +340,7 @@ def test_the_command_counts_faults_prints_the_table_and_says_so_in_its_exit_code
 def test_a_fault_in_close_keeps_the_table(own: str) -> None:
     done = CliRunner().invoke(app, ["arena", f"{own}:Rude", f"{own}:Honest", "--deals", "1", "--processes", "1"])
     assert done.exit_code == 3
-    assert "1 duplicate deals" in done.output
+    assert "1 duplicate deal" in done.output
     assert done.output.count(f"agent '{own}:Rude' failed in close: SystemExit: 0") == 1
     with pytest.warns(AgentFaultWarning, match="Rude' failed in close"):
         run_arena(Arena((f"{own}:Rude", f"{own}:Honest"), timing=False), 1)

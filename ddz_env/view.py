@@ -124,6 +124,9 @@ class View:
         self.history = history
         self.ring = ring
 
+    def __reduce__(self) -> tuple[object, ...]:  # the default goes by a list of names that an agent can empty
+        return type(self), (self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
+
     @property
     def hand(self) -> Hand:
         """The observer's hand."""

@@ -13,12 +13,13 @@ from ddz_env.provenance import file_digest
 from training.arena.duplicate import Match
 from training.arena.results import OnProgress, no_progress
 from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
+from training.experiments.matches import play_matches
 from training.experiments.policy_strength import (
     POLICY,
     STRENGTH_HEADER,
     StrengthResult,
-    play_matches,
     strength_cells,
+    strength_result,
 )
 
 FIRST_DEAL = 8_000_000
@@ -68,7 +69,8 @@ def run_douzero_strength(
         "experiment": "douzero-strength", "rules": RULES, "seed": options.seed,
         "weights": file_digest(shipped_douzero_path()),
     }  # fmt: skip
-    return play_matches(Rules.preset(RULES), tasks, settings, options.processes, path, on_progress)
+    rules = Rules.preset(RULES)
+    return play_matches(StrengthResult, strength_result, rules, tasks, settings, options.processes, path, on_progress)
 
 
 DOUZERO_HEADER = tuple("ADP" if head == "score" else head for head in STRENGTH_HEADER[:-2])

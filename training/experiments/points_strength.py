@@ -6,7 +6,6 @@ Where all decline the deal ends with zero, so that a game is never played on oth
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +15,13 @@ from typing import Annotated
 
 from agents.neural.shipped import shipped_points_path
 from ddz_env import Rules
-from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.provenance import file_digest
-from training.arena.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
-from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.duplicate import GameRecord, Match
+from training.arena.results import OnProgress, no_progress
 from training.arena.statistics import milliseconds_a_decision, normal_interval, side_score
-from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
+from training.experiments.matches import play_matches
 
 FIRST_DEAL = 7_000_000
 RULES = "bidding,doubling=true,all_decline=end"
@@ -90,21 +89,17 @@ def run_points_strength(
         UnknownAgentError: If an agent does not exist.
         SettingsMismatchError: If the file was written with other weights or another seed.
     """
-    agents = (options.agent, *(options.opponent or OPPONENTS))
-    check_agents(agents)
     tasks = {
         (options.agent, opponent, deal): Match((options.agent, opponent), deal, (options.agent, opponent))
-        for opponent in agents[1:]
+        for opponent in options.opponent or OPPONENTS
         for deal in range(options.first_deal, options.first_deal + options.deals)
     }
     settings = {
         "experiment": "points-strength", "rules": RULES, "seed": options.seed,
         "weights": file_digest(shipped_points_path()),
     }  # fmt: skip
-    store = ResultStore(PointsResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
-    player = functools.partial(DealPlayer, Rules.preset(RULES), options.seed, make_generator=published_generator)
-    start = functools.partial(DealWorker[list[PointsResult]], points_result, player)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+    rules = Rules.preset(RULES)
+    return play_matches(PointsResult, points_result, rules, tasks, settings, options.processes, path, on_progress)
 
 
 def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:

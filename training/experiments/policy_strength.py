@@ -6,21 +6,19 @@ that the games of other weights are never mixed in.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, Any
+from typing import Annotated
 
 from agents.neural.shipped import shipped_policy_path
 from ddz_env import Rules
-from ddz_env.generators import published_generator
 from ddz_env.options import Range
 from ddz_env.provenance import file_digest
-from training.arena.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
-from training.arena.results import OnProgress, ResultStore, no_progress
+from training.arena.duplicate import SIDES, GameRecord, Match
+from training.arena.results import OnProgress, no_progress
 from training.arena.statistics import (
     Interval,
     milliseconds_a_decision,
@@ -30,7 +28,8 @@ from training.arena.statistics import (
     within,
     won_by_side,
 )
-from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
+from training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, read_saved
+from training.experiments.matches import play_matches
 from training.markdown import markdown_table
 
 FIRST_DEAL = 5_000_000
@@ -153,37 +152,7 @@ def run_policy_strength(
         for deal in range(options.first_deal, options.first_deal + (options.deals or pairing.deals))
     }
     settings = {"experiment": "policy-strength", "seed": options.seed, "weights": shipped_fingerprint()}
-    return play_matches(Rules(), tasks, settings, options.processes, path, on_progress)
-
-
-def play_matches(
-    rules: Rules,
-    tasks: Mapping[tuple[str, str, int], Match],
-    settings: Mapping[str, Any],
-    processes: int,
-    path: Path | None,
-    on_progress: OnProgress,
-) -> Saved[StrengthResult]:
-    """Play duplicate deals and keep a line of each.
-
-    Args:
-        rules: The rules.
-        tasks: What is played, by agent, opponent and deal.
-        settings: What the results depend on, ``seed`` among it.
-        processes: Worker processes.
-        path: Where to save; a file of an earlier run is resumed.
-        on_progress: Told how many deals are done.
-
-    Raises:
-        UnknownAgentError: If an agent does not exist.
-        SettingsMismatchError: If the file was written with other settings.
-    """
-    agents = tuple(dict.fromkeys(spec for match in tasks.values() for spec in match.specs))
-    check_agents(agents)
-    store = ResultStore(StrengthResult, path, settings, ("agent", "opponent", "deal"), agents=agents)
-    published = functools.partial(DealPlayer, rules, settings["seed"], make_generator=published_generator)
-    start = functools.partial(DealWorker[list[StrengthResult]], strength_result, published)
-    return kept(store, store.fill(tasks, start, processes, on_progress))
+    return play_matches(StrengthResult, strength_result, Rules(), tasks, settings, options.processes, path, on_progress)
 
 
 def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:

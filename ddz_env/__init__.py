@@ -24,3 +24,4 @@ if "ddz_env/DouDizhu-v0" not in _gymnasium.registry:
     )
 if "ddz_env/dou_dizhu-v0" not in getattr(_pettingzoo, "aec_registry", {"ddz_env/dou_dizhu-v0": None}):
     _pettingzoo.register("aec", "ddz_env/dou_dizhu_v0", "ddz_env.dou_dizhu_v0:env")
+    _pettingzoo.register("parallel", "ddz_env/dou_dizhu_v0", "ddz_env.dou_dizhu_v0:parallel_env")

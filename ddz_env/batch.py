@@ -43,7 +43,7 @@ from ddz_env.observation import (
 from ddz_env.rules import Rules
 from ddz_env.state import State
 from ddz_env.stepping import choose_scoring, marked
-from ddz_env.threads import run_chunks, usable_threads
+from ddz_env.threads import Turn, one_at_a_time, run_chunks, usable_threads
 from ddz_env.view import seat_role
 
 MOST_GAMES = 2**24
@@ -229,7 +229,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
     array = as_array(actions)
     if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
         raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
-    return np.ascontiguousarray(array, np.int64)
+    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
 
 
 def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
@@ -297,7 +297,8 @@ class SelfPlayBatch:
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
     in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
-    already shows the slot's next game (same-step reset).  Elsewhere ``reward`` is zero.
+    already shows the slot's next game (same-step reset).  Elsewhere ``reward`` is zero.  One thread at a time uses a
+    batch; a second one gets a :class:`~ddz_env.errors.SharedGamesError`.
 
     Args:
         num_games: How many games.
@@ -349,7 +350,7 @@ class SelfPlayBatch:
         self.reset()
 
     def _allocate(self, parts: tuple[bool, ...]) -> None:
-        self._parts = parts
+        self._parts, self._turn = parts, Turn()
         self._rule_words = self.rules.words()
         self._slots = Slots.allocate(self.num_games, observation=parts[0], mask=parts[1], concealed=parts[2])
         self._streams = np.zeros(self.num_games, np.uint64)
@@ -365,6 +366,7 @@ class SelfPlayBatch:
         self.game: npt.NDArray[np.uint64] = self._slots.games
         self.rows: npt.NDArray[np.uint64] = self._slots.rows
 
+    @one_at_a_time
     def reset(self, seed: int | None = None) -> None:
         """Deal every slot's first game.
 
@@ -384,6 +386,7 @@ class SelfPlayBatch:
     def _terms(self) -> Terms:
         return Terms(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
 
+    @one_at_a_time
     def step(self, actions: npt.ArrayLike) -> None:
         """Play one action in every game.
 
@@ -400,6 +403,7 @@ class SelfPlayBatch:
             refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
         run_chunks(step_range, self.num_games, self.threads, played, self._slots, self._terms())
 
+    @one_at_a_time
     def sample_actions(self) -> npt.NDArray[np.int64]:
         """Draw a uniform legal action for every game, reproducibly from the seed.
 
@@ -420,6 +424,7 @@ class SelfPlayBatch:
         state.ring[:] = self._slots.rings[index]
         return state
 
+    @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
         """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
         return {"rules": self._rule_words.copy(), "seed": self.seed} | {
@@ -429,6 +434,7 @@ class SelfPlayBatch:
     def _saved(self) -> dict[str, npt.NDArray[Any]]:
         return saved_arrays(self._slots, self._streams)
 
+    @one_at_a_time
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
 

@@ -32,9 +32,11 @@ def as_integer(value: object) -> int | None:
     """
     if type(value) is int:
         return value
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim > 0):
+    if isinstance(value, (bool, np.bool_)):
         return None
     try:
+        if getattr(value, "ndim", 0):  # an array of one number is no number, whichever library's it is
+            return None
         return operator.index(cast(SupportsIndex, value))
     except Exception:  # a foreign __index__ raises what it likes
         return None

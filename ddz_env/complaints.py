@@ -22,7 +22,7 @@ _PARTS = {
     "the hand {hand} has not enough {ranks}": "手牌 {hand} 中 {ranks} 不够",
     "the leader of a trick cannot pass": "先出牌的一方不能不出",
     "it does not beat {move}": "压不过 {move}",
-    "the {rules} rules do not allow it now": "{rules} 规则此时不允许",
+    "the {rules} rules do not allow it now": "{rules}规则此时不允许",
     "there is no such seat": "没有这个座位",
     "the game is over": "牌局已经结束",
     "it is seat {seat}'s turn": "轮到{seat}号位",
@@ -38,9 +38,9 @@ _WHOLE = {
     "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}:一副牌只有 {most} 张",
     "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
     "chains 34567, planes 333444+57, or pass": (
-        "{cards} 不成牌型({rules} 规则):单张 3,对子 33,三张 333 或 333+4,炸弹 3333,顺子 34567,飞机 333444+57,不出 pass"
+        "{cards} 不成牌型({rules}规则):单张 3,对子 33,三张 333 或 333+4,炸弹 3333,顺子 34567,飞机 333444+57,不出 pass"
     ),
-    "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}({rules} 规则)",
+    "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}({rules}规则)",
     "{text} has more than one '+': write body+kickers, as 333444+57": (
         "{text} 中不止一个 +:请写成“主体+带牌”,如 333444+57"
     ),
@@ -54,9 +54,9 @@ _WHOLE = {
     "the game is over: start a new one": "牌局已经结束,请重新开局",
     "it is not your turn": "还没轮到你",
     # --- a table of which one hand is known ---
-    "{cards} are {number} cards; the {rules} rules deal {most}": "{cards} 是 {number} 张;{rules} 规则发 {most} 张",
-    "your hand has {number} cards; {rules} deals {most}": "你的手牌有 {number} 张;{rules} 规则发 {most} 张",
-    "{number} landlord cards; {rules} has {most}": "底牌有 {number} 张;{rules} 规则是 {most} 张",
+    "{number} cards, {cards}; the {rules} rules deal {most}": "{cards} 是 {number} 张;{rules}规则发 {most} 张",
+    "your hand has {number} cards; {rules} deals {most}": "你的手牌有 {number} 张;{rules}规则发 {most} 张",
+    "{number} landlord cards; {rules} has {most}": "底牌有 {number} 张;{rules}规则是 {most} 张",
     "the landlord's {number} cards have the landlord cards among them": "地主的 {number} 张牌应包括底牌",
     "that would be {number} cards of rank {rank}, yours and the landlord cards included; the deck has {most}": (
         "那样 {rank} 就有 {number} 张了(包括你的手牌和底牌):一副牌只有 {most} 张"
@@ -97,6 +97,16 @@ _WHOLE = {
     "puzzles are numbered from 1 to {most}": "残局的编号从 1 到 {most}",
 }
 
+_RULES = {
+    "standard": "标准",
+    "bidding": "叫地主",
+    "robbing": "抢地主",
+    "perfect": "明牌",
+    "mini": "迷你",
+    "micro": "微型",
+    "half-deck": "半副牌",
+}
+
 
 def in_chinese(message: str, write: Callable[[str], str]) -> str:
     """A message of an error in Chinese; one that is not known stays as it is.
@@ -122,8 +132,9 @@ def _found(message: str, known: dict[str, str], write: Callable[[str], str]) -> 
 
 @functools.lru_cache
 def _pattern(english: str) -> re.Pattern[str]:
-    """What a text matches whose values stand in braces."""
+    """What a text matches whose values stand in braces; of a number of cards, one card too."""
     numbers = re.sub(r"\\{(number|least|most|seat)\\}", r"(?P<\1>\\d+)", re.escape(english))
+    numbers = re.sub(r"(?<=\\d\+\)\\ )((?:landlord\\ )?card)s", r"\1s?", numbers)
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", numbers), re.DOTALL)
 
 
@@ -137,4 +148,6 @@ def _value(name: str, text: str, write: Callable[[str], str]) -> str:
         return write(text)
     if name == "moves":
         return "、".join(map(write, text.split(", ")))
+    if name == "rules":
+        return _RULES.get(text, f"{text} ")
     return "、".join(text.split(" or ")) if name == "readings" else text

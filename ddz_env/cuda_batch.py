@@ -40,6 +40,7 @@ from ddz_env.errors import DouDizhuError, InvalidMoveError
 from ddz_env.rules import Rules
 from ddz_env.state import State
 from ddz_env.stepping import choose_scoring
+from ddz_env.threads import Turn, one_at_a_time
 
 try:
     from numba import cuda
@@ -216,6 +217,7 @@ class CudaSelfPlayBatch:
         check: bool = True,
     ) -> None:
         check_device()
+        self._turn = Turn()
         self.num_games = check_count("num_games", num_games)
         self.rules = Rules.preset(rules)
         self.check = check
@@ -236,6 +238,7 @@ class CudaSelfPlayBatch:
         self.reward, self.done, self.game = self._slots.rewards, self._slots.done, self._slots.games
         self.reset()
 
+    @one_at_a_time
     def reset(self, seed: int | None = None) -> None:
         """Deal every slot's first game.
 
@@ -252,6 +255,7 @@ class CudaSelfPlayBatch:
         self.done.copy_to_device(np.zeros(self.num_games, np.bool_))
         self._launch("begin_all", self._streams, self._rule_words, np.uint64(self.seed), *self._slots)
 
+    @one_at_a_time
     def step(self, actions: Any) -> None:
         """Play one action in every game.
 
@@ -273,6 +277,7 @@ class CudaSelfPlayBatch:
         terms = self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward
         self._launch("step_all", played, *terms, *self._slots)
 
+    @one_at_a_time
     def sample_actions(self) -> Any:
         """Draw a uniform legal action for every game, reproducibly from the seed.
 
@@ -288,11 +293,13 @@ class CudaSelfPlayBatch:
         state.ring[:] = self._slots.rings.copy_to_host()[index]
         return state
 
+    @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
         """Everything that :meth:`load_state_dict` needs, on the host; the batch of the CPU takes it, too."""
         saved = {name: array.copy_to_host() for name, array in self._saved().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
+    @one_at_a_time
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict` of this batch or of one on the CPU.
 

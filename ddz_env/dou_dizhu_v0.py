@@ -15,9 +15,10 @@ A move with kickers is several decisions of one agent: the main group, then each
 zero, and ``agent_selection`` stays.  Rewards come at the end of the game, and a learner that sums the rewards of
 ``last()`` gets each return exactly once.
 
-There is no ``parallel_env``: exactly one player decides at a time, and the next one depends on the action (a player who
-chooses kickers moves on), so there is nothing to do in parallel.  For throughput step many games at once with
-:class:`ddz_env.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
+Exactly one player decides at a time, and the next one depends on the action (a player who chooses kickers moves on), so
+there is nothing to do in parallel.  :func:`parallel_env` is for libraries that take nothing but PettingZoo's parallel
+interface: all agents see every step, and the action of the one that is to act counts.  For throughput step many games
+at once with :class:`ddz_env.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
 
 Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
 """
@@ -31,8 +32,9 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from pettingzoo import AECEnv  # type: ignore[import-untyped]
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.checks import as_integer, check_number, check_seed
@@ -42,13 +44,13 @@ from ddz_env.forms import ObservationForm
 from ddz_env.infos import STAGE_COLUMN, as_infos, check_infos
 from ddz_env.observation import OBSERVATION, STATE, full_state
 from ddz_env.rules import Rules
-from ddz_env.screen import RENDER_MODES, Screen
-from ddz_env.stepping import Game, random_seed
+from ddz_env.screen import Screen, usable_modes
+from ddz_env.stepping import Game, check_position, random_seed
 
 if TYPE_CHECKING:
     from ddz_env.state import State
 
-__all__ = ["env", "raw_env"]
+__all__ = ["env", "parallel_env", "raw_env"]
 
 Observation = dict[str, npt.NDArray[Any]]
 
@@ -97,6 +99,23 @@ def env(
     return wrap(game, illegal_reward)
 
 
+def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
+    """Make the environment in PettingZoo's parallel form, as ``turn_based_aec_to_parallel(env(...))`` does.
+
+    Every step takes an action of every agent and plays that of the agent that is to act; the others' are ignored.  That
+    agent has the only mask with a non-zero entry, and after the first step its name stands in every agent's
+    ``info["active_agent"]``.  Rewards are those of the step; they come with the last one.
+
+    Args:
+        **options: Those of :func:`env`.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If another option is unknown.
+    """
+    return turn_based_aec_to_parallel(env(**options))
+
+
 def wrap(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
@@ -140,7 +159,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "dou_dizhu_v0",
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_modes(),
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -202,6 +221,21 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._game.deal(chosen, number, options)
         self._seed = chosen
         self._number = number + 1
+        self._begin()
+
+    def set_state(self, state: State) -> None:
+        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+
+        Nobody has been paid anything; later games (``reset`` without a seed) are those that would have come.
+
+        Raises:
+            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+        """
+        self._game.deal(self._seed, self._number, {"deal": check_position(state)})
+        self._begin()
+
+    def _begin(self) -> None:
+        """Show the position on the table to all agents, and pay them if it is the end of a game."""
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -209,6 +243,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection: str | None = None
         self._show()
+        if self._over:
+            self._finish()
         if self.render_mode == "human":
             self.render()
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import os
+import shlex
+import subprocess
 from collections.abc import Iterable
 
 
@@ -36,6 +39,10 @@ class InvalidDealError(DouDizhuError):
 
 class GameOverError(DouDizhuError):
     """A step was asked of a game that has ended."""
+
+
+class SharedGamesError(DouDizhuError):
+    """Two threads use the same games at once; the arrays of each would be overwritten by the other."""
 
 
 class UnknownAgentError(DouDizhuError):
@@ -86,12 +93,42 @@ def shown(value: object) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra, for an installed package and for a checkout.
+    """The command that installs an extra: every message that misses one says it in these words.
+
+    The package is installed from a clone.  No index has it, and to name one would send people to whatever stands there.
 
     Args:
         extra: Its name, or several separated by commas.
+
+    Example:
+        >>> install_hint("web")
+        "pip install -e '.[web]' (in a clone of ddz-env)"
     """
-    return f"pip install 'ddz-env[{extra}]' (in a checkout: pip install -e '.[{extra}]')"
+    return f"pip install -e '.[{extra}]' (in a clone of ddz-env)"
+
+
+def command_line(*words: object) -> str:
+    """A command as one types it into a shell of this system.
+
+    Args:
+        *words: The program, its options and their values, each one word.
+
+    Example:
+        >>> command_line("ddz", "replay", "games/a.txt")
+        'ddz replay games/a.txt'
+    """
+    texts = list(map(str, words))
+    return subprocess.list2cmdline(texts) if os.name == "nt" else shlex.join(texts)
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> plural(1, "card"), plural(2, "card")
+        ('1 card', '2 cards')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

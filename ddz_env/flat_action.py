@@ -19,8 +19,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from pettingzoo import AECEnv  # type: ignore[import-untyped]
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
 from ddz_env import dou_dizhu_v0
 from ddz_env.actions import CATEGORIES, MAIN_GROUPS
@@ -38,6 +39,7 @@ from ddz_env.errors import (
 from ddz_env.flat import rlcard_actions
 from ddz_env.notation import Move, counts_to_word
 from ddz_env.observation import OBSERVATION
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
@@ -99,7 +101,19 @@ def env(
     return dou_dizhu_v0.wrap(raw_env(rules=rules, **options), illegal_reward)
 
 
-class FlatActionWrapper(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
+    """The flat environment in PettingZoo's parallel form: see :func:`ddz_env.dou_dizhu_v0.parallel_env`.
+
+    Args:
+        **options: Those of :func:`env`.
+
+    Raises:
+        InvalidRulesError: If the rules are unknown or not covered.
+    """
+    return turn_based_aec_to_parallel(env(**options))
+
+
+class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """Lets an agent choose a whole move by its flat id.
 
     ``action_mask`` has shape ``[27472]``, int8; everything else is as in the environment inside.

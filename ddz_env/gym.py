@@ -25,28 +25,69 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.batch import check_count
-from ddz_env.checks import as_array, as_integer, check_choice, check_flag, check_seed, described
+from ddz_env.checks import as_array, as_integer, check_choice, check_flag, check_integer, check_seed, described
 from ddz_env.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.forms import ObservationForm
 from ddz_env.infos import KEYS, TEXT_KEYS, as_infos, check_infos
 from ddz_env.learner import FINISHED, LearnerGames
 from ddz_env.observation import OBSERVATION
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
-from ddz_env.screen import RENDER_MODES, Screen
-from ddz_env.threads import usable_threads
+from ddz_env.screen import RENDER_MODES, Screen, usable_modes
+from ddz_env.state import State
+from ddz_env.threads import Turn, one_at_a_time, usable_threads
 from ddz_env.view import View
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
 ILLEGAL_ACTIONS = ("terminate", "raise")
+_NO_LIMIT = 2**62
+"""Steps that no game has."""
 
 
-class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
+class _GamesOfSeeds(OwnsArrays):
+    """What both kinds of environments share: their games, and where games get seeds when the caller gives none.
+
+    A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
+    ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
+    """
+
+    _games: LearnerGames
+    _np_random: np.random.Generator | None
+    _np_random_seed: int | None
+    _renew_seeds = False
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Where games without a seed get theirs; setting it begins anew from the generator that is set."""
+        if self._np_random is None:
+            self._np_random, self._np_random_seed = seeding.np_random()
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._np_random, self._np_random_seed = value, -1
+        self._renew_seeds = True
+
+    def _seeded(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
+        """The seeds of the chosen games, with those that ``np_random`` has to give."""
+        without = np.array([seed is None for seed in seeds]) & chosen
+        for index in np.flatnonzero(without & (self._renew_seeds | ~self._games.seeded)).tolist():
+            seeds[index] = self._draw_seed()
+        self._renew_seeds = False
+        return seeds
+
+    def _draw_seed(self) -> int:
+        return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
+
+
+class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
     """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
 
     A move with kickers is several steps: the main group, then each kicker.
@@ -73,7 +114,7 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
         UnknownAgentError: If an opponent cannot be found.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": usable_modes(), "render_fps": 2}  # type: ignore[misc]
 
     def __init__(
         self,
@@ -97,13 +138,16 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._refuse = illegal_action == "raise"
         self._games = LearnerGames(1, rules, opponents, role, scoring, log=render_mode is not None)
+        self._turn = Turn()
         self._all = np.ones(1, np.bool_)
 
+    @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Deal, and let the opponents play until the learner must decide.
 
         Args:
-            seed: Starts game 0 of this seed (the deal of ``State.new(seed)``); without it the next game of the last.
+            seed: Starts game 0 of this seed (the deal of ``State.new(seed)``); without it the next game of the last,
+                or, for the first game and after ``np_random`` was set, of a seed that ``np_random`` draws.
             options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards.
 
         Returns:
@@ -115,11 +159,44 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
         """
         seed = None if seed is None else check_seed(seed)
         super().reset(seed=seed)
-        self._games.begin(self._all, [seed], options)
+        self._games.begin(self._all, self._seeded([seed], self._all), options)
         if self.render_mode == "human":
             self.render()
         return self._seen()
 
+    @one_at_a_time
+    def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+
+        The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
+        random it keeps its seat.
+
+        Args:
+            state: The position.
+            seed: Of all that follows: the opponents' draws, and the games after this one.  Without it ``np_random``
+                draws one, so that copies of a position can be played on differently.
+
+        Returns:
+            The observation and the info, as :meth:`reset`.
+
+        Raises:
+            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidDealError: If the seed is out of range.
+        """
+        self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
+        if self.render_mode == "human":
+            self.render()
+        return self._seen()
+
+    def game_state(self) -> State:
+        """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
+
+        Its ``history`` is complete where somebody reads the moves (a render mode, opponents that are asked one by one),
+        and otherwise empty.
+        """
+        return self._games.state(0)
+
+    @one_at_a_time
     def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Play one stage of the learner's move, and the opponents' replies.
 
@@ -132,7 +209,7 @@ class DouDizhuEnv(gymnasium.Env[Any, "np.int64"]):
             IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
         """
         if (number := as_integer(action)) is None:
-            raise InvalidMoveError(f"an action is an integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
+            raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
         checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
         self._games.step(checked, self._all)
         tables = self._games.tables
@@ -167,7 +244,7 @@ def _position(games: LearnerGames, index: int) -> View:
     return games.state(index).view(int(games.tables.learners[index]))
 
 
-class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Many games for one learner; games, opponents and observations are stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
@@ -202,6 +279,8 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         mask_key: As :class:`DouDizhuEnv`.
         infos: As :class:`DouDizhuEnv`.
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
+        max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
+            None or -1 for never.
         threads: How many threads step; None for one a core.  Results do not depend on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
 
@@ -227,6 +306,7 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         infos: str = "numbers",
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
         threads: int | None = None,
         copy: bool = True,
     ) -> None:
@@ -236,7 +316,8 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         self.num_envs = check_count("num_envs", num_envs)
         self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": list(RENDER_MODES[:2]), "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        modes = usable_modes(RENDER_MODES[:2])
+        self.metadata = {"render_modes": modes, "render_fps": 2, "autoreset_mode": self.autoreset_mode}
         self.form = ObservationForm(observation, dtype, observation_key, mask_key)
         self._text = check_infos(infos)
         self.single_observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
@@ -256,18 +337,26 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
             renew=self.autoreset_mode == AutoresetMode.SAME_STEP,
         )
         self._ended = np.zeros(self.num_envs, np.bool_)
+        self._turn = Turn()
+        self._elapsed = np.zeros(self.num_envs, np.int64)
+        self._most_steps = _NO_LIMIT
+        if max_episode_steps is not None and as_integer(max_episode_steps) != -1:
+            self._most_steps = check_integer("max_episode_steps", max_episode_steps, 1, _NO_LIMIT)
 
+    @one_at_a_time
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Deal all games, or those of ``options["reset_mask"]``.
 
         Args:
-            seed: Game ``i`` gets ``seed + i``, or the ``i``-th of a sequence; None continues with the next games.
+            seed: Game ``i`` gets ``seed + i``, or the ``i``-th of a sequence; None continues with the next games, or,
+                for first games and after ``np_random`` was set, with those of seeds that ``np_random`` draws.
             options: ``{"reset_mask": ...}``, shape ``[num_envs]``, bool; a deal as for :class:`DouDizhuEnv`.
 
         Returns:
-            Observations, shape ``[num_envs, OBSERVATION_SIZE]``, and infos.
+            Observations of all games, shape ``[num_envs, OBSERVATION_SIZE]``, and infos, whose ``_key`` entries say
+            which games were dealt.
 
         Raises:
             InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
@@ -276,9 +365,10 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         seeds = self._seeds(seed)
         super().reset(seed=as_integer(seed))
         chosen, rest = self._reset_mask(options)
-        self._games.begin(chosen, seeds, rest)
+        self._games.begin(chosen, self._seeded(seeds or [None] * self.num_envs, chosen), rest)
         self._ended[chosen] = False
-        return self._seen()
+        self._elapsed[chosen] = 0
+        return self._seen(chosen)
 
     def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
         if not isinstance(options, (Mapping, type(None))):
@@ -303,6 +393,7 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         first = check_seed(seed)
         return list(range(first, first + self.num_envs))
 
+    @one_at_a_time
     def step(
         self, actions: npt.NDArray[np.int64]
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
@@ -313,7 +404,7 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
 
         Returns:
             Observations ``[num_envs, OBSERVATION_SIZE]``, rewards ``[num_envs]`` float64, terminations and
-            truncations ``[num_envs]`` bool, infos.
+            truncations (by ``max_episode_steps``) ``[num_envs]`` bool, infos.
 
         Raises:
             GameOverError: If a game is over and autoreset is disabled, or nothing has been dealt.
@@ -327,23 +418,30 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
             self._games.begin(renewed)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
+        self._elapsed = np.where(played, self._elapsed + 1, 0)
+        truncated = self._elapsed >= self._most_steps
+        self._ended = ended | truncated
+        final: dict[str, Any] = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._ended.any():
+            final = self._final(ended, truncated & ~ended, illegal)
+            self._elapsed[self._ended] = 0
+            if (truncated & ~ended).any():
+                self._games.begin(truncated & ~ended)
         observed, infos = self._seen()
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
-            infos |= self._final(ended, illegal)
-        self._ended = ended.copy()  # the caller may keep the other
-        return observed, rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+        return observed, rewards, ended, truncated, infos | final
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
         return np.asarray(self._games.masks, np.bool_)
 
-    def _seen(self) -> tuple[Any, dict[str, Any]]:
-        """Observations and infos of all games."""
+    def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
         games, tables = self._games, self._games.tables
         values, masks = games.observations, games.masks
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
-        infos = self._stacked(np.ones(self.num_envs, np.bool_), tables.infos, tables.illegal, masks)
+        present = np.ones(self.num_envs, np.bool_) if dealt is None else dealt.copy()
+        infos = self._stacked(present, tables.infos, tables.illegal, masks)
         return self.form.of(values, masks), infos
 
     def _stacked(
@@ -365,17 +463,20 @@ class DouDizhuVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]])
         columns["action_mask"] = masks.copy() if self._copy else masks
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
-    def _final(self, ended: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """What the games that have just ended showed last, in Gymnasium's form."""
-        endings = self._games.endings
+    def _final(
+        self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
+        games, over = self._games, ended | cut
         observations = np.full(self.num_envs, None, dtype=object)
-        masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
+        masks = np.where(cut[:, None], games.masks, np.int8(0))
         masks[ended, 0] = 1
-        for index in np.flatnonzero(ended).tolist():
-            values = self.form.vector(endings.observations[index], OBSERVATION)
-            observations[index] = self.form.of(values, masks[index])
-        info = self._stacked(ended.copy(), np.where(ended[:, None], endings.infos, 0), illegal & ended, masks)
-        return {"final_obs": observations, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
+        for index in np.flatnonzero(over).tolist():
+            last = games.endings.observations if ended[index] else games.observations
+            observations[index] = self.form.of(self.form.vector(last[index], OBSERVATION), masks[index])
+        written = np.where(ended[:, None], games.endings.infos, np.where(cut[:, None], games.tables.infos, 0))
+        info = self._stacked(over.copy(), written, illegal & ended, masks)
+        return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
         """One text or picture a game, as its learner sees it."""

@@ -31,16 +31,25 @@ from ddz_env.observation import (
     write_observation,
 )
 from ddz_env.opponents import ASKED, Opponents, play_randomly, play_whole_move
+from ddz_env.owned import own
 from ddz_env.rules import R_PLAYERS, Rules
 from ddz_env.state import State
-from ddz_env.stepping import LOG_MOVES, choose_scoring, dealt_state, play_action, random_seed, restore_state
+from ddz_env.stepping import (
+    LOG_MOVES,
+    check_position,
+    choose_scoring,
+    dealt_state,
+    play_action,
+    random_seed,
+    restore_state,
+)
 from ddz_env.threads import run_chunks
 from ddz_env.view import ROLES
 
 LEARNER_TURN, OPPONENT_TURN, FINISHED = 0, 1, 2
 """What a game waits for: the learner, an opponent who is asked, a new deal."""
 
-WAIT, DEAL, BEGIN, ACT, ANSWER = 0, 1, 2, 3, 4
+WAIT, DEAL, BEGIN, ACT, ANSWER, RESUME = 0, 1, 2, 3, 4, 5
 """What :func:`run_orders` does first in a game."""
 
 RANDOM_ROLE = 3
@@ -126,13 +135,13 @@ class LearnerTerms(NamedTuple):
 
 
 @pure_kernel
-def seat_learner(index: int, tables: Tables, setting: LearnerTerms) -> None:
-    """Seed the opponents' generator of a freshly dealt game and choose the learner's seat."""
+def seat_learner(index: int, tables: Tables, setting: LearnerTerms, stay: bool) -> None:
+    """Seed the opponents' generator of a game that begins, and choose the learner's seat; a random one may stay."""
     row, rules = tables.rows[index], setting.rules
     state = advance(key(tables.seeds[index] ^ _OPPONENT_STREAM, tables.episodes[index]))
     tables.streams[index] = state
     if setting.role == RANDOM_ROLE or row[LANDLORD] == _NO_SEAT:
-        seat = below(mix(state), rules[R_PLAYERS])
+        seat = np.uint64(tables.learners[index]) if stay else below(mix(state), rules[R_PLAYERS])
     else:
         seat = row[LANDLORD] + np.uint64(setting.role)
         if seat >= rules[R_PLAYERS]:
@@ -211,7 +220,8 @@ def run_orders(
     Args:
         first: The first game.
         stop: The end.
-        orders: ``WAIT``, ``DEAL``, ``BEGIN`` (the row is dealt already), ``ACT`` or ``ANSWER``, shape ``[n]``, int8.
+        orders: ``WAIT``, ``DEAL``, ``BEGIN`` (the row is dealt already), ``RESUME`` (likewise, and the learner keeps a
+            random seat), ``ACT`` or ``ANSWER``, shape ``[n]``, int8.
         actions: The learners' actions, shape ``[n]``, int64.
         answers: What opponents answered, a main id and kickers or the action id of a single stage and 0, shape
             ``[n, 2]``, uint64; empty where nobody is asked.
@@ -231,7 +241,7 @@ def run_orders(
         elif order == ANSWER:
             play_whole_move(row, ring, log, answers[index, 0], answers[index, 1], setting.rules)
         else:
-            seat_learner(index, tables, setting)
+            seat_learner(index, tables, setting, order == RESUME)
         if continues:
             play_opponents(index, tables, setting)
         show(index, tables, setting)
@@ -348,6 +358,7 @@ class LearnerGames:
         return saved | {"tables": tuple(self.tables), "_setting": tuple(self._setting)}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
+        saved = own(saved)
         self.__dict__.update(saved)
         self.tables, self._setting = Tables(*saved["tables"]), LearnerTerms(*saved["_setting"])
         self._name_bytes()  # a copied view would no longer share the words
@@ -377,6 +388,30 @@ class LearnerGames:
         if given is not None:
             self._lay_out(chosen, given)
         self._run(np.where(chosen, DEAL if given is None else BEGIN, WAIT))
+
+    def resume(self, chosen: npt.NDArray[np.bool_], given: State, seed: int) -> None:
+        """Put a position into the chosen games; what follows is drawn from a seed.
+
+        Args:
+            chosen: Which, shape ``[n]``, bool.
+            given: The position.
+            seed: Of the opponents' draws, and of the games that follow.
+
+        Raises:
+            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidDealError: If the seed is out of range.
+        """
+        position = dealt_state({"deal": check_position(given)}, self.rules, 0)
+        assert position is not None
+        stay = self._seeded.copy()
+        self._number(chosen, [check_seed(seed)] * self.count)
+        self._lay_out(chosen, position)
+        self._run(np.where(chosen, np.where(stay, RESUME, BEGIN), WAIT))
+
+    @property
+    def seeded(self) -> npt.NDArray[np.bool_]:
+        """Which games have had a seed, shape ``[n]``."""
+        return self._seeded
 
     def _number(self, chosen: npt.NDArray[np.bool_], seeds: list[int | None] | None = None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""

@@ -26,6 +26,7 @@ from ddz_env.errors import InvalidMoveError, InvalidOptionError
 from ddz_env.generators import agent_generator
 from ddz_env.notation import counts_to_word
 from ddz_env.observation import mask_bytes
+from ddz_env.owned import OwnsArrays
 from ddz_env.playing import call, play_answer
 from ddz_env.registry import make_agent
 from ddz_env.rules import Rules
@@ -170,7 +171,7 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
     return by_role
 
 
-class Opponents:
+class Opponents(OwnsArrays):
     """The opponents of a table of games, and their answers.
 
     Args:

@@ -50,6 +50,7 @@ from typing import (
 
 import numpy as np
 
+from ddz_env.docstrings import own_docstring
 from ddz_env.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
@@ -454,7 +455,7 @@ def meanings(cls: type) -> dict[str, str]:
     """What the docstrings of a class and its bases say of each attribute, by name."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
+        _, _, text = own_docstring(base).partition("Attributes:\n")
         for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
             found[name] = " ".join(meaning.split())
     return found

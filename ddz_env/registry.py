@@ -4,7 +4,8 @@ Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in 
 dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
 
 Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
-way.  Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
+way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:mod:`ddz_env.levels`).  Factories are
+loaded when they are asked for: nobody waits for search kernels to play ``random``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 from ddz_env.agent import Agent
 from ddz_env.bidder import WithBidder
 from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
+from ddz_env.levels import LEVELS, spelled_out
 from ddz_env.options import Option, Range, plain_value, refuse_unknown, split_options
 
 GROUP = "ddz_env.agents"
@@ -44,10 +46,10 @@ def make_agent(agent: str | object) -> Agent:
     """Make an agent from its name and options.
 
     Args:
-        agent: ``name``, ``name:option=value,option=value``, or the user's own ``module:factory`` with options after a
-            second colon.  Values are integers, floats, ``true``, ``false``, ``none`` or text.  Agents with a
-            ``main_option`` take it without its name (``botzone:./bot``).  An object with ``act`` is an agent already,
-            and is returned.
+        agent: ``name``, ``name:option=value,option=value``, a level (:data:`ddz_env.levels.LEVELS`), or the user's own
+            ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``, ``false``,
+            ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).  An object
+            with ``act`` is an agent already, and is returned.
 
     Raises:
         UnknownAgentError: If nothing answers to the name, or what answers is no agent.
@@ -108,6 +110,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     """
     if _BIDDER not in agent:
         return agent, None
+    agent = spelled_out(agent)
     factory, rest = _read_name(agent)
     if _BIDDER in _option_names(factory):
         return agent, None
@@ -127,6 +130,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
     """What makes an agent, and the text of its options."""
+    agent = spelled_out(agent)
     name, _, rest = agent.strip().partition(":")
     factory = _factory(name)
     if factory is None:
@@ -282,7 +286,7 @@ def _install() -> str:
     """How to install what is missing."""
     if (_ROOT / "pyproject.toml").is_file():
         return f"the installation is older than this checkout; run `pip install -e .` in {_ROOT}"
-    return f"the installation is broken; run `pip install --force-reinstall {_DISTRIBUTION}`"
+    return f"the installation is broken; in a clone of {_DISTRIBUTION}, run `pip install --force-reinstall .`"
 
 
 def _declared() -> list[str]:
@@ -353,9 +357,12 @@ def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> N
 def _unknown(name: str) -> UnknownAgentError:
     if isinstance(name, str) and name in _declared():
         return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
-    return UnknownAgentError(f"no agent is called {shown(name)}{did_you_mean(name, agent_names())}; {_known()}")
+    near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
+    return UnknownAgentError(f"no agent is called {shown(name)}{near}; {_known()}")
 
 
 def _known() -> str:
     names = agent_names()
-    return f"known are {', '.join(names)}, and module:Class for your own" if names else f"none is: {_install()}"
+    levels = ", ".join(level.name for level in LEVELS)
+    known = f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"
+    return known if names else f"none is: {_install()}"

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 
 from ddz_env.checks import check_choice
+from ddz_env.errors import MissingDependencyError
 from ddz_env.state import State
 from ddz_env.view import View
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
+_NEEDED = {"ansi": {}, "rgb_array": {"PIL": "Pillow"}, "human": {"PIL": "Pillow", "pygame": "pygame"}}
+"""Modules that a mode needs, and the packages that have them."""
+
+
+def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
+    """Those of some render modes whose packages are installed: what an environment declares, checkers try."""
+    return [mode for mode in modes if not _missing(mode)]
+
+
+def _missing(mode: str) -> list[str]:
+    """The packages that a mode needs and that are not installed; nothing is imported."""
+    return [package for module, package in _NEEDED[mode].items() if importlib.util.find_spec(module) is None]
 
 
 class Screen:
@@ -23,11 +37,14 @@ class Screen:
 
     Raises:
         InvalidOptionError: If the mode is unknown.
+        MissingDependencyError: If a package that it needs is not installed.
     """
 
     def __init__(self, mode: str | None, modes: Sequence[str] = RENDER_MODES) -> None:
         if mode is not None:
-            check_choice("render_mode", mode, modes)
+            missing = _missing(check_choice("render_mode", mode, modes))
+            if missing:
+                raise MissingDependencyError(missing[0])
         self._mode = mode
         self._window: Any = None
 

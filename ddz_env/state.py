@@ -25,9 +25,11 @@ from ddz_env.errors import (
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
+    plural,
     shown,
 )
 from ddz_env.notation import Hand, Move, plain_move
+from ddz_env.owned import own
 from ddz_env.rules import Rules
 from ddz_env.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 
@@ -116,14 +118,16 @@ class State:
         parsed = [hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in hands]
         low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
         if len(parsed) != rules.players:
-            raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {len(parsed)} hands")
+            got = plural(len(parsed), "hand")
+            raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {got}")
         for seat, hand in enumerate(parsed):
             if check_sizes and not rules.half_deck and len(hand) != rules.hand_size:
-                raise InvalidDealError(f"seat {seat} has {len(hand)} cards; {rules.name} deals {rules.hand_size}")
+                held = plural(len(hand), "card")
+                raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
             if len(hand) == 0:
                 raise InvalidDealError(f"seat {seat} has no cards")
         if check_sizes and not rules.half_deck and len(low) != rules.bottom:
-            raise InvalidDealError(f"{len(low)} landlord cards; {rules.name} has {rules.bottom}")
+            raise InvalidDealError(f"{plural(len(low), 'landlord card')}; {rules.name} has {rules.bottom}")
         total = [sum(column) for column in zip(low.counts, *(hand.counts for hand in parsed), strict=True)]
         for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
             if count > most:
@@ -298,7 +302,7 @@ class State:
         return self._row, self._rules, self._ring, self._log
 
     def __setstate__(self, saved: tuple[Any, ...]) -> None:
-        self._row, self._rules, self._ring, self._log = saved
+        self._row, self._rules, self._ring, self._log = own(saved)
         self._rule_words = self._rules.words()
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ need (a state, a view, readable moves) is rebuilt from the row and its log on re
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.actions import NUM_ACTIONS
-from ddz_env.checks import check_choice
+from ddz_env.checks import as_integer, check_choice
 from ddz_env.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.engine.deal import new_game
 from ddz_env.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
@@ -27,8 +26,10 @@ from ddz_env.errors import IllegalMoveError, InvalidOptionError, InvalidRulesErr
 from ddz_env.infos import WIDTH, write_infos
 from ddz_env.notation import Move, recorded_move
 from ddz_env.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.owned import own
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State, game_key
+from ddz_env.threads import Turn
 
 LOG_MOVES = 256
 """Completed moves a log holds.  54 cards are at most 54 plays with two passes after each, and an auction."""
@@ -170,6 +171,17 @@ def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> S
     return State.from_hands(rules=rules, seed=seed, **deal)
 
 
+def check_position(position: object) -> State:
+    """A position that an environment is to go on from.
+
+    Raises:
+        InvalidOptionError: If it is no :class:`~ddz_env.State`.
+    """
+    if not isinstance(position, State):
+        raise InvalidOptionError(f"a position is a ddz_env.State, not {shown(position)}")
+    return position
+
+
 class Game:
     """One game with the buffers of an environment.
 
@@ -199,6 +211,7 @@ class Game:
         self._observation = np.zeros(OBSERVATION_WORDS, np.uint64)
         self._mask = np.zeros(MASK_BYTE_WORDS, np.uint64)
         self.infos = np.zeros((rules.players, WIDTH), np.int64)
+        self._turn = Turn()
         self._name_bytes()
 
     def _name_bytes(self) -> None:
@@ -209,7 +222,7 @@ class Game:
         return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__.update(saved)
+        self.__dict__.update(own(saved))
         self._name_bytes()  # a copied view would no longer share the words
 
     def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
@@ -244,27 +257,28 @@ class Game:
 
     def _play(self, action: object) -> bool:
         """Play a legal action; False, and no change, for anything else."""
-        if type(action) is bool:
-            return False
-        try:
-            number = operator.index(action)  # type: ignore[arg-type]  # that is what is tried
-        except Exception:  # no integer; a foreign __index__ raises what it likes
-            return False
-        return 0 <= number < NUM_ACTIONS and self._step_and_look(number, -1, self._observation)
+        number = as_integer(action)
+        return number is not None and 0 <= number < NUM_ACTIONS and self._step_and_look(number, -1, self._observation)
 
     def _step_and_look(self, action: int, observer: int, observation: npt.NDArray[np.uint64]) -> bool:
-        return step_and_look(
-            self.row,
-            self.ring,
-            self._log,
-            self.rule_words,
-            action,
-            observer,
-            self._bits,
-            observation,
-            self._mask,
-            self.infos,
-        )
+        turn = self._turn
+        if not turn.acquire(False):
+            raise turn.refuse()
+        try:
+            return step_and_look(
+                self.row,
+                self.ring,
+                self._log,
+                self.rule_words,
+                action,
+                observer,
+                self._bits,
+                observation,
+                self._mask,
+                self.infos,
+            )
+        finally:
+            turn.release()
 
     @property
     def seat(self) -> int:

@@ -44,6 +44,25 @@ TEXTS: dict[str, tuple[str, str]] = {
     "peasants win": ("the peasants win: seat {seat} went out{spring}", "农民胜:{seat}号位出完{spring}"),
     "peasant wins": ("the peasant wins: seat {seat} went out{spring}", "农民胜:{seat}号位出完{spring}"),
     "spring": (", spring", ",春天"),
+    # --- why a move is advised ---
+    "why unknown": ("The adviser does not say why.", "没有说明理由。"),
+    "why only": ("The rules allow no other move.", "只有这一种出法。"),
+    "why wins": ("It goes out and wins.", "出完就赢了。"),
+    "why solved": ("It wins whatever the others play.", "不管对方怎么出,都能赢。"),
+    "why lost": ("No move wins here if the others make no mistake.", "只要对方不出错,怎么出都赢不了。"),
+    "why better": (
+        "It wins about {number} more games in 100 than the next best move.",
+        "比第二好的出法,每一百局大约多赢{number}局。",
+    ),
+    "why close": ("The next best move is about as good.", "第二好的出法也差不多。"),
+    "why deeper": (
+        "The search looked further ahead and prefers it, though another move seems to win {number} more games in 100.",
+        "往后多算了几步,还是这手好,虽然另一手看上去每一百局能多赢{number}局。",
+    ),
+    "why liked": (
+        "Strong players mostly play it here, though another move seems to win {number} more games in 100.",
+        "高手在这里多半这样出,虽然另一手看上去每一百局能多赢{number}局。",
+    ),
     # --- moves ---
     "pass": ("pass", "不出"),
     "bid 1": ("bid 1", "叫1分"),
@@ -96,6 +115,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "nobody": ("Nobody bid.", "无人叫分。"),
     "returns": ("Returns by seat: {returns}", "各座位得分:{returns}"),
     "kept": ("The game is kept in {file}", "牌局保存在 {file}"),
+    "seen": (
+        "It has the cards and moves that seat {seat} saw, so nobody can go on with it.",
+        "里面只有{seat}号位看到的牌和出牌,不能接着打。",
+    ),
     "resume": ("Go on with: {command}", "继续:{command}"),
     "look": ("Look at it again with: {command}", "复盘:{command}"),
     "not kept": ("The game cannot be kept: {reason}", "牌局无法保存:{reason}"),

@@ -8,18 +8,73 @@ seconds to compile, and must not be used on both sides of a ``fork``.
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ddz_env.checks import check_integer
+from ddz_env.errors import GameOverError, IllegalMoveError, SharedGamesError
 
 MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
 _SMALLEST_CHUNK = 64  # a call costs microseconds, a game less than one
 
 _pools: dict[int, ThreadPoolExecutor] = {}
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_OWN = "give each thread its own games, or let one thread have them until it is done"
+
+
+class Turn:
+    """Whose turn it is to use games whose arrays are written in place; a copy begins with nobody's.
+
+    Kernels release the interpreter's lock, and a step checks its actions in one call and plays them in the next: a
+    second thread in between would play actions that nobody has checked, and compiled code does not survive that.
+    """
+
+    __slots__ = ("acquire", "last", "release")
+
+    def __init__(self) -> None:
+        lock = threading.Lock()
+        self.acquire, self.release = lock.acquire, lock.release
+        self.last = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Turn, ()
+
+    def refuse(self) -> SharedGamesError:
+        """What a second thread gets."""
+        return SharedGamesError(f"another thread is using these games at this moment: {_OWN}")
+
+
+def one_at_a_time(method: _F) -> _F:
+    """A method of an object with a :class:`Turn` under ``_turn``: a second thread is refused while one is in it.
+
+    Raises:
+        SharedGamesError: If another thread is in a method of this object.  Nothing has changed.
+    """
+
+    @functools.wraps(method)
+    def alone(self: Any, *arguments: Any, **options: Any) -> Any:
+        turn = self._turn
+        if not turn.acquire(False):
+            raise turn.refuse()
+        before = turn.last
+        try:
+            turn.last = threading.get_ident()
+            return method(self, *arguments, **options)
+        except (IllegalMoveError, GameOverError) as error:
+            if before in (0, turn.last) or type(error) not in (IllegalMoveError, GameOverError):
+                raise
+            # What was right when this thread looked is wrong by now.
+            raise type(error)(f"{error}; another thread has used these games in the meantime: {_OWN}") from error
+        finally:
+            turn.release()
+
+    return cast(_F, alone)
 
 
 def usable_threads(threads: int | None) -> int:

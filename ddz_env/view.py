@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
 from ddz_env.errors import InvalidDealError
 from ddz_env.notation import Hand, Move
+from ddz_env.owned import own
 from ddz_env.rules import R_OPEN_HANDS, R_PLAYERS, Rules
 
 if TYPE_CHECKING:
@@ -91,6 +92,11 @@ def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> l
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
 
+def _restored(kind: type[View], row: Any, rules: Rules, rule_words: Any, seat: int, history: Any, ring: Any) -> View:
+    """A view from a pickle."""
+    return kind(own(row), rules, own(rule_words), seat, history, own(ring))
+
+
 class View:
     """What one seat knows of a game, and nothing else.
 
@@ -125,7 +131,7 @@ class View:
         self.ring = ring
 
     def __reduce__(self) -> tuple[object, ...]:  # the default goes by a list of names that an agent can empty
-        return type(self), (self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
+        return _restored, (type(self), self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
 
     @property
     def hand(self) -> Hand:

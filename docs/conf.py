@@ -43,6 +43,8 @@ napoleon_use_ivar = True
 napoleon_numpy_docstring = False
 
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_title = f"ddz-env {release}"
 html_copy_source = False
 html_show_sourcelink = False

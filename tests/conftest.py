@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +14,23 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+# What a command prints does not depend on whether its kernels were compiled before.
+os.environ.setdefault("DDZ_QUIET", "1")
 
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
     from tests.web_page import Page
+
+# What somebody has set for his own games and terminals is not what is tested.
+for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(own, None)
+
+# pytest executes the asserts of test files whatever Python does (python -O, PYTHONOPTIMIZE).  Those of the files beside
+# them are given to it as well, before one of them is imported.
+_HELPERS = [file.stem for file in Path(__file__).parent.iterdir() if not re.match("test_|conftest|_", file.stem)]
+pytest.register_assert_rewrite(*(f"tests.{name}" for name in _HELPERS))
 
 # derandomize: the same examples in every run; no deadline: the first call of a kernel compiles it.
 settings.register_profile("ddz", derandomize=True, deadline=None)
@@ -34,6 +46,32 @@ def _games_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DDZ_GAMES_DIR", str(tmp_path_factory.mktemp("games")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _programs_of_tests_are_not_optimized() -> Iterator[None]:
+    """A program that a test runs may consist of asserts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONOPTIMIZE", raising=False)
+        yield
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of these tests."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files, and the tests in each, in a random order.")
+
+
+def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """Tests in an order that depends on the seed alone; those of a file stay together, as its fixtures do."""
+    draw = random.Random(seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    order = list(files.values())
+    draw.shuffle(order)
+    for tests in order:
+        draw.shuffle(tests)
+    return [item for tests in order for item in tests]
 
 
 @pytest.fixture(scope="session")
@@ -60,11 +98,27 @@ _TOPICS = {
 """Tests that call the same kernels, by the beginning of their files' names."""
 
 
+_SURROUNDINGS = (
+    r"anywhere|architecture|botzone.*|cli.*|compil.*|copying|data_sets|distribution|dockerfile|docs|first_contact|"
+    r"hostile_agents|integrations|league|notebooks|one_writer|provenance|ray_cluster|registry|render|session|site|"
+    r"standalone|table_commands|training_curves|web.*"
+)
+"""Files whose tests start programs, read the environment, compile, keep files, or read what is printed of paths.
+
+What the other files test is computed.  Before a release the whole suite runs in every surrounding, which tells whether
+a file is missing here (`make test-anywhere ARGS=--whole`).
+"""
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give a topic, or else a file, to one worker: two that need the same new kernels would both compile them."""
     for item in items:
         if next(item.iter_markers("xdist_group"), None) is None:
             name = item.path.stem.removeprefix("test_")
             topics = (topic for topic, files in _TOPICS.items() if re.match(files, name))
             item.add_marker(pytest.mark.xdist_group(next(topics, name)))
+        if re.fullmatch(_SURROUNDINGS, item.path.stem.removeprefix("test_")):
+            item.add_marker(pytest.mark.surroundings)
+    if config.getoption("shuffle", None) is not None:
+        items[:] = shuffled(items, config.getoption("shuffle"))

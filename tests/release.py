@@ -1,18 +1,19 @@
 """``python -m tests.release``: both archives in clean environments, under every Python at hand, with every extra.
 
 An environment is made for each pair, with pip and nothing else; it gets the built archive from outside the checkout and
-must do what it is for.  Versions are held by ``constraints.txt``.  This takes some minutes, and gigabytes for ``all``.
+must do what it is for.  Versions are held by ``constraints.txt``, but for one environment that has the lowest versions
+that ``pyproject.toml`` allows, so that these are no empty words.  This takes some minutes, and gigabytes for ``all``.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+LOWEST = "lowest versions"
 SECONDS = 1200
 """After which a step is ended."""
 
@@ -46,7 +48,8 @@ PROMISES: dict[str, str] = {
     "onnx": "import onnx, onnxscript, onnxruntime, pathlib, agents.neural.shipped as shipped; "
     "onnxruntime.InferenceSession(str(pathlib.Path(shipped.__file__).with_name('standalone.onnx')))",
     "tensorboard": "import tensorboard",
-    "peers": "import rlcard, pyspiel, douzero; from ddz_env.registry import make_agent; make_agent('rlcard-rule')",
+    "peers": "import rlcard, pyspiel, douzero",
+    "rlcard": "from ddz_env.registry import make_agent; make_agent('rlcard-rule')",
     "holdem": "from pettingzoo.classic import texas_holdem_no_limit_v6 as game; game.env().reset(seed=1)",
     "plot": "from training.experiments.plotting import new_axes; new_axes(3.0)",
     "data": "import pyarrow.parquet, training.data.table",
@@ -72,14 +75,23 @@ def extras() -> tuple[str, ...]:
         return tuple(tomllib.load(file)["project"]["optional-dependencies"])
 
 
-def pythons() -> Iterator[str]:
-    """The interpreters at hand, one a version: on the path, or in pyenv's folder."""
+def floors() -> list[str]:
+    """The lowest versions of the core's dependencies, as pip's constraints."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needs = tomllib.load(file)["project"]["dependencies"]
+    return [re.sub(r">=([\d.]+).*", r"==\1", need) for need in needs]
+
+
+def pythons() -> dict[str, str]:
+    """The interpreters at hand by their versions: on the path, or in pyenv's folder."""
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = {}
     for version in PYTHONS:
         kept = sorted(versions.glob(f"{version}.*/bin/python"))
-        found = str(kept[-1]) if kept else shutil.which(f"python{version}")
-        if found:
-            yield found
+        python = str(kept[-1]) if kept else shutil.which(f"python{version}")
+        if python:
+            found[version] = python
+    return found
 
 
 def _run(*command: object, cwd: Path, cache: Path | None = None) -> str:
@@ -98,7 +110,7 @@ def _run(*command: object, cwd: Path, cache: Path | None = None) -> str:
     return done.stdout
 
 
-def check(python: str, archive: Path, extra: str = "", cache: Path | None = None) -> str:
+def check(python: str, archive: Path, extra: str = "", cache: Path | None = None, *, lowest: bool = False) -> str:
     """Install an archive in a fresh environment, with an extra or none, and use it.
 
     Args:
@@ -106,6 +118,7 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
         archive: The wheel or the source distribution.
         extra: The extra; without one the commands of the core are run.
         cache: Where compiled kernels are kept; by default in the environment, so that all are compiled.
+        lowest: Whether dependencies have the lowest versions that are allowed.
 
     Returns:
         The Python's version and what was installed.
@@ -119,7 +132,11 @@ def check(python: str, archive: Path, extra: str = "", cache: Path | None = None
         binaries = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         wanted = f"ddz-env[{extra}] @ {archive.as_uri()}" if extra else archive
         pip = (binaries / "python", "-m", "pip")
-        quiet = ("--quiet", "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt")
+        held = ROOT / "constraints.txt"
+        if lowest:
+            held = folder / "floors.txt"
+            held.write_text("\n".join(floors()))
+        quiet = ("--quiet", "--disable-pip-version-check", "--constraint", held)
         _run(*pip, "install", *quiet, wanted, cwd=folder)
         _run(*pip, "check", cwd=folder)
         _run(binaries / "python", "-c", CORE + PROMISES.get(extra, ""), cwd=folder)
@@ -136,7 +153,7 @@ def main(
     no_extras: Annotated[bool, typer.Option("--no-extras", help="The core alone.")] = False,
 ) -> None:
     """Build both archives and check them; the exit code is 1 if one fails."""
-    chosen = python or list(pythons())
+    chosen = python or list(pythons().values())
     names = () if no_extras else extra or extras()
     failed = 0
     with tempfile.TemporaryDirectory() as name:
@@ -145,10 +162,13 @@ def main(
         (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
         plan = [(one, archive, "") for one in chosen for archive in (wheel, sdist)]
         plan += [(chosen[-1], wheel, one) for one in names]
+        plan += [(one, wheel, LOWEST) for one in chosen[:1]]
         for interpreter, archive, one in plan:
             start = time.monotonic()
             try:
-                told = check(interpreter, archive, one, folder / f"cache-{chosen.index(interpreter)}")
+                cache = folder / f"cache-{chosen.index(interpreter)}"
+                lowest = one == LOWEST
+                told = check(interpreter, archive, "" if lowest else one, cache, lowest=lowest)
             except (FailedError, subprocess.TimeoutExpired) as error:
                 told, failed = f"FAILED\n{error}", failed + 1
             what = "wheel" if archive.suffix == ".whl" else "sdist"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
-from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 from pettingzoo.test.state_test import test_state as check_state
 from pettingzoo.test.state_test import test_state_space as check_state_space
 
@@ -92,6 +92,31 @@ def test_registered_with_pettingzoo() -> None:
     env = pettingzoo.make("aec", "ddz_env/dou_dizhu_v0", rules="mini")
     assert env.unwrapped.rules.name == "mini"
     assert str(env) == "dou_dizhu_v0"
+    assert len(pettingzoo.make("parallel", "ddz_env/dou_dizhu_v0", rules="mini").reset(seed=1)[0]) == 2
+
+
+@pytest.mark.filterwarnings("error", *QUIET, "ignore:Agent was given", "ignore:Live agent was not given")
+@pytest.mark.parametrize("module", [dou_dizhu_v0, flat_action], ids=["two stages", "flat"])
+def test_the_parallel_form_is_the_same_game(module: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    parallel_api_test(module.parallel_env(rules="mini"), num_cycles=200)
+    parallel_seed_test(lambda: module.parallel_env(rules="mini"), num_cycles=50)
+    assert "Passed" in capsys.readouterr().out
+    parallel, turns, rng = module.parallel_env(rules="rlcard"), module.env(rules="rlcard"), np.random.default_rng(1)
+    for seed in range(3):
+        observations, _ = parallel.reset(seed=seed)
+        turns.reset(seed=seed)
+        paid = dict.fromkeys(parallel.agents, 0.0)
+        while parallel.agents:
+            agent = turns.agent_selection
+            able = [name for name, seen in observations.items() if seen["action_mask"].any()]
+            assert able == [agent]
+            action = int(rng.choice(np.flatnonzero(observations[agent]["action_mask"])))
+            others = {name: int(rng.integers(400)) for name in parallel.agents}  # whatever they say is ignored
+            observations, rewards, over, _, _ = parallel.step(others | {agent: action})
+            turns.step(action)
+            assert (over, rewards) == (turns.terminations, turns.rewards)
+            paid = {name: value + rewards[name] for name, value in paid.items()}
+        assert tuple(paid.values()) == turns.unwrapped.game_state().returns()
 
 
 @pytest.mark.parametrize("rules", PRESETS)
@@ -319,6 +344,34 @@ def test_deals_by_option() -> None:
         env.reset(options={"hands": hands})
     with pytest.raises(InvalidDealError):
         env.reset(seed=-1)
+
+
+@pytest.mark.parametrize("make", [dou_dizhu_v0.env, flat_action.env], ids=["env", "flat"])
+def test_a_position_is_put_back_and_played_on(make: Any) -> None:
+    env = make(rules="rlcard")
+    env.reset(seed=4)
+    following = copy.deepcopy(env)
+    following.reset()
+    rng = np.random.default_rng(3)
+    play(env, rng, max_steps=9)
+    saved, seen, infos = env.game_state(), env.last()[0], copy.deepcopy(env.infos)
+    games = []
+    for _ in range(2):
+        play(env, np.random.default_rng(5))
+        games.append(env.game_state())
+        env.set_state(saved)
+        assert env.game_state() == saved
+        assert env.infos == infos
+        np.testing.assert_equal(env.last()[0], seen)
+    assert games[0] == games[1]
+    env.set_state(games[0])
+    assert tuple(env.rewards.values()) == games[0].returns()
+    assert all(env.terminations.values())
+    env.reset()
+    np.testing.assert_equal(env.last()[0], following.last()[0])
+    for wrong in (None, saved.row, State.new(1, "mini")):
+        with pytest.raises(InvalidOptionError):
+            env.set_state(wrong)
 
 
 def test_unknown_options_are_refused() -> None:

@@ -10,13 +10,11 @@ from agents.rule_agent.agent import RulesAgent
 from agents.rule_agent.mind import new_mind
 from agents.rule_agent.rules import rules_move
 from agents.rule_agent.weights import WEIGHTS
-from ddz_env import PRESETS, Hand, Move, Rules, State, View
+from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN
-from ddz_env.engine.words import add_hand, remove_hand
 from ddz_env.errors import DouDizhuError, IllegalMoveError
-from ddz_env.notation import word_to_counts
 from ddz_env.playing import IllegalAgentMoveError, play_game, play_one, seat_generators
+from tests.hidden import permuted
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 
@@ -24,24 +22,6 @@ AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 def _game(agents: list[Agent], preset: str, seed: int) -> State:
     state = State.new(seed, preset)
     return play_game(state, agents[: state.rules.players], seat_generators([seed, 0], state.rules.players))
-
-
-def _shuffled(state: State, rng: np.random.Generator) -> State:
-    """The same game for the seat to act: the cards it cannot place dealt anew."""
-    twin, seat = state.copy(), state.seat
-    row = twin.row
-    places = [HANDS + s for s in range(state.rules.players) if s != seat] + [HIDDEN]
-    landlord = state.view().landlord
-    fixed = {} if landlord is None else {HANDS + landlord: row[KNOWN]}
-    loose = {place: remove_hand(row[place], fixed.get(place, np.uint64(0))) for place in places}
-    cards = [r for word in loose.values() for r, n in enumerate(word_to_counts(int(word))) for _ in range(n)]
-    rng.shuffle(cards)
-    for place, word in loose.items():
-        size = int(word).bit_count()
-        counts = [cards[:size].count(rank) for rank in range(15)]
-        cards = cards[size:]
-        row[place] = add_hand(np.uint64(Hand(tuple(counts)).word), fixed.get(place, np.uint64(0)))
-    return twin
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -87,7 +67,7 @@ def test_permuting_the_hidden_cards_changes_no_move(preset: str) -> None:
         state = State.new(seed, preset)
         rngs = seat_generators([seed, 0], state.rules.players)
         while not state.is_over:
-            twin = _shuffled(state, shuffle)
+            twin = permuted(state, state.seat, shuffle)
             for agent in (RandomAgent(), RandomStagedAgent(), RulesAgent()):
                 here = agent.act(state.view(), np.random.default_rng(seed))
                 assert agent.act(twin.view(), np.random.default_rng(seed)) == here

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -197,6 +200,80 @@ def test_wrong_options_and_saved_batches() -> None:
         SelfPlayBatch(3, "mini").load_state_dict(saved)
     with pytest.raises(InvalidOptionError, match=r"of shape \[3, 32\]; this batch needs uint64 of shape \[4, 32\]"):
         SelfPlayBatch(4).load_state_dict(saved)
+
+
+HAMMER = """
+import threading
+import numpy as np
+from ddz_env import dou_dizhu_v0
+from ddz_env.batch import SelfPlayBatch
+from ddz_env.errors import GameOverError, IllegalMoveError, SharedGamesError
+from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+
+def batch_step(batch):
+    batch.step(batch.sample_actions())
+
+def vector_step(env):
+    masks = env.action_masks()
+    env.step(masks.argmax(axis=1))
+
+def aec_step(env):
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+
+def gym_step(env):
+    if env.step(int(env.action_masks().argmax()))[2]:
+        env.reset()
+
+def begun(env):
+    env.reset(seed=1)
+    return env
+
+told = {}
+for make, step, rounds in (
+    (lambda: SelfPlayBatch(512, seed=1, threads=2), batch_step, 150),
+    (lambda: begun(DouDizhuVectorEnv(512, illegal_action="raise", threads=2)), vector_step, 100),
+    (lambda: begun(DouDizhuEnv(illegal_action="raise")), gym_step, 400),
+    (lambda: begun(dou_dizhu_v0.raw_env()), aec_step, 400),
+):
+    games, said = make(), set()
+
+    def use():
+        for _ in range(rounds):
+            try:
+                step(games)
+            except (SharedGamesError, IllegalMoveError, GameOverError) as error:
+                said.add(type(error).__name__ if "another thread" in str(error) else str(error))
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    told[step.__name__] = said
+    fresh = make()
+    step(fresh)  # a thread alone is not refused
+for name in ("batch_step", "vector_step"):
+    assert "SharedGamesError" in told[name] and told[name] <= {"SharedGamesError", "IllegalMoveError"}, told
+print("alive")
+"""
+
+
+def test_games_that_several_threads_use_refuse_all_but_one_by_name() -> None:
+    """In a process of its own, because what is unchecked in compiled code ends the process."""
+    done = subprocess.run([sys.executable, "-c", HAMMER], capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
+
+
+def test_games_may_change_hands_between_threads() -> None:
+    """And what a thread does wrong by itself is said as ever."""
+    batch = SelfPlayBatch(3, seed=1)
+    thread = threading.Thread(target=lambda: batch.step(batch.sample_actions()))
+    thread.start()
+    thread.join()
+    batch.step(batch.sample_actions())
+    with pytest.raises(InvalidMoveError, match="ids run from 0 to 399"):
+        batch.step(np.full(3, 400))
+    with pytest.raises(IllegalMoveError) as said:
+        batch.step(np.full(3, 399))
+    assert "another thread" not in str(said.value)
 
 
 def test_chunks_cover_everything_once_and_pass_errors_on() -> None:

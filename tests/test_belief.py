@@ -218,7 +218,9 @@ def test_training_learns_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
         steps += 1
         return steps > 20
 
-    BeliefTraining(TINY).run(tmp_path / "parts", stop=stop)
+    saved: list[bool] = []
+    BeliefTraining(TINY).run(tmp_path / "parts", lambda _: saved.append((tmp_path / "parts" / BELIEF).exists()), stop)
+    assert all(saved)
     resumed = BeliefTraining.resume(tmp_path / "parts", {})
     assert 0 < resumed.positions < whole.positions
     resumed.run(tmp_path / "parts")

@@ -302,7 +302,7 @@ def test_a_bot_on_standard_input_and_output() -> None:
     own = at("334567899TTJQQKKA2BR")
     request = {"requests": [{"own": own, "history": [[], []], "publiccard": own[:3]}], "responses": []}
     told = f"{json.dumps(request)}\n{json.dumps({'history': [[], []]})}\n"
-    result = CliRunner().invoke(app, ["botzone-bot", "--agent", "rules", "--stay"], input=told)
+    result = CliRunner().invoke(app, ["botzone", "bot", "--agent", "rules", "--stay"], input=told)
     assert result.exit_code == 0, result.output
     first, marker, second, _ = result.output.splitlines()
     assert marker == KEEP_RUNNING
@@ -310,9 +310,9 @@ def test_a_bot_on_standard_input_and_output() -> None:
     assert cards
     assert len(set(cards)) == len(cards)
     assert set(cards) <= set(own)
-    once = CliRunner().invoke(app, ["botzone-bot"], input=told)
+    once = CliRunner().invoke(app, ["botzone", "bot"], input=told)
     assert once.output.splitlines() == [first]
-    refused = CliRunner().invoke(app, ["botzone-bot"], input="{}\n")
+    refused = CliRunner().invoke(app, ["botzone", "bot"], input="{}\n")
     assert "a first message is" in refused.output
 
 
@@ -343,6 +343,6 @@ def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Pat
 
 
 def test_a_log_that_cannot_be_read_is_a_named_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["botzone-log", str(tmp_path / "none.json")])
+    result = CliRunner().invoke(app, ["botzone", "log", str(tmp_path / "none.json")])
     assert result.exit_code != 0
     assert "cannot be read" in " ".join(result.output.split())

@@ -162,9 +162,17 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "Deal bottom": lambda value: Deal(Rules(), hands=(OWN, None, None), bottom=value),
     "observed seat": lambda value: Deal.observed(Rules(), value, OWN),
     "observed opener": lambda value: Deal.observed(Rules.preset("bidding"), 0, OWN, opener=value),
+    "Record": lambda value: Record(value, (PERSON,) * 3),
+    "Record players": lambda value: Record(Deal(Rules(), 1), value),
+    "Record player": lambda value: str(Record(Deal(Rules(), 1), (value,) * 3)),
+    "Record remarks": lambda value: Record(Deal(Rules(), 1), (PERSON,) * 3, (), value),
     "Record.parse": Record.parse,
     "session view": SESSION.view,
     "session sight": SESSION.sight,
+    "session worded": SESSION.worded,
+    "session worded number": lambda value: SESSION.worded(Move(0), value),
+    "session thought": lambda value: SESSION.thought(value, None),
+    "session record": SESSION.record,
     "session play": lambda value: session().play(value),
     "session seat": lambda value: session().play("3", value),
     "session undo": lambda value: SESSION.undo(value),
@@ -172,6 +180,8 @@ ENTRIES: dict[str, Callable[[Any], object]] = {
     "session hint seat": lambda value: SESSION.hint("random", value),
     "session belief": lambda value: SESSION.belief("random", value),
     "replay": lambda value: Replay(SESSION.record()).go(value),
+    "replay hint": lambda value: Replay(SESSION.record()).hint(value, 0),
+    "replay viewer": lambda value: Replay(SESSION.record()).hint("random", value),
     "Texts": Texts,
 }
 
@@ -239,7 +249,7 @@ def test_an_action_that_is_no_integer_leaves_the_game_unchanged(action: Any) -> 
     assert wrapped.unwrapped.game_state() == before
     gym = DouDizhuEnv()
     gym.reset(seed=1)
-    with pytest.raises(InvalidMoveError, match="an action is an integer"):
+    with pytest.raises(InvalidMoveError, match="an action is one integer"):
         gym.step(action)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from training.cli.outputs import OutputError, check_output, check_output_folder
 from training.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
 
 ROOT = Path(__file__).resolve().parent.parent
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="files and signals are those of POSIX")
 GAMES = ("arena", "random", "random-staged", "--deals", "1", "--processes", "1")
 
 
@@ -54,9 +56,9 @@ def cut_off() -> SystemError:
         (InvalidMoveError("no move"), "no move", EXIT_BAD_INPUT),
         (KeyboardInterrupt(), "interrupted", EXIT_INTERRUPTED),
         (cut_off(), "interrupted", EXIT_INTERRUPTED),
-        (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install 'ddz-env[train]'", 2),
+        (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install -e '.[train]'", 2),
         (ModuleNotFoundError("No module named 'torch'", name="torch"), "pip install -e '.[train]'", 2),
-        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), "'ddz-env[plot]'", 2),
+        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), "pip install -e '.[plot]'", 2),
         (ModuleNotFoundError("No module named 'mine'", name="mine"), "No module named 'mine'", 2),
         (PermissionError(errno.EACCES, "Permission denied", "x.csv"), "x.csv: Permission denied", 2),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device", 2),
@@ -111,6 +113,10 @@ def test_what_the_command_line_says_itself_is_left_to_it() -> None:
         ("--json", "file/below/t.json", "cannot write"),
         ("--out", "file/t.csv", "cannot write"),
         ("--out", "games.xls", "must end in .csv or .jsonl"),
+        pytest.param("--out", "pipe.csv", "is a device or a pipe: name a file", marks=needs_posix),
+        pytest.param("--out", "loop.csv", "Too many levels of symbolic links", marks=needs_posix),
+        pytest.param("--out", f"{'n' * 251}.csv", "File name too long", marks=needs_posix),
+        pytest.param("--out", f"{'n' * 245}.csv", "File name too long", marks=needs_posix),  # or that of its lock
     ],
 )
 def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
@@ -118,16 +124,21 @@ def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("in the way")
+    if name.startswith("pipe"):
+        os.mkfifo(tmp_path / name)
+    if name.startswith("loop"):
+        (tmp_path / name).symlink_to(name)
+    before = sorted(path.name for path in tmp_path.iterdir())
     said = refusal(ddz(*GAMES, option, tmp_path / name))
     assert message in said
     assert str(tmp_path / name) in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ("bench", "--only", "engine", "--json"),
+        ("speed", "--only", "engine", "--json"),
         ("reproduce", "mini-agents", "--out"),
         ("export", "--out"),
         ("train", "imitate", "--out"),
@@ -181,8 +192,8 @@ KEPT = {
         (f"arena {TWO} --deal-file games.csv --out linked.csv", "--deal-file and --out are both linked.csv"),
         (f"rate {TWO} --out new.sqlite --csv new.sqlite", "new.sqlite must end in .csv"),
         (f"rate {TWO} --csv new.csv --cross-csv new.csv", "--csv and --cross-csv are both new.csv"),
-        ("bench --only engine --json old.txt", "old.txt must end in .json"),
-        ("botzone-match random random random --out old.txt", "old.txt is there already: name another file"),
+        ("speed --only engine --json old.txt", "old.txt must end in .json"),
+        ("botzone match random random random --out old.txt", "old.txt is there already: name another file"),
         ("puzzles --make 1 --deal 6+6 --out old.txt", "old.txt is there already: name another file"),
         ("export old.onnx --out old.onnx", "--out and POLICY are both old.onnx: name two files"),
         ("export --standalone --out old.safetensors", "old.safetensors must end in .onnx"),
@@ -208,7 +219,7 @@ def test_no_command_replaces_what_it_was_not_asked_to_replace(
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**KEPT, "linked.csv": KEPT["games.csv"]}
 
 
-@pytest.mark.skipif(os.name != "posix", reason="there is no such device")
+@needs_posix
 def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     for _ in range(2):
@@ -229,7 +240,7 @@ def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, messag
 def test_a_hint_keeps_its_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.experiments.plotting.can_plot", lambda: False)
     said = refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / "x.png"))
-    assert "pip install 'ddz-env[plot]' (in a checkout: pip install -e '.[plot]')" in said
+    assert "pip install -e '.[plot]' (in a clone of ddz-env)" in said
 
 
 def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +265,6 @@ def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch:
                 check(tmp_path / "new")
     assert file.read_text() == "old"
     check_output(file)
-    check_output(Path("/dev/null") if os.name == "posix" else file)
     check_output_folder(tmp_path / "a" / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["games.csv"]
 
@@ -313,8 +323,40 @@ def test_a_missing_extra_is_named_with_its_command(
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.chdir(tmp_path)
     said = refusal(ddz(*command))
-    assert "pip install 'ddz-env[train" in said
+    assert "pip install -e '.[train" in said
     assert not list(tmp_path.iterdir())
+
+
+# --- what a shell hands over ---
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("before", "command", "code", "said"),
+    [
+        ("", "rules >&-", 2, "standard output is closed"),
+        ("", "play --agents random --lang en <&-", 0, "goodbye"),
+        ("mkdir gone; cd gone; rmdir ../gone", "--help", 2, "this folder is not there any more"),
+        ("", r"arena --out $(printf 'bad\377\376name')", 2, r"bad\\xff\\xfename: names are text in UTF-8"),
+        (
+            "export PYTHONOPTIMIZE=2",
+            "train -h; {ddz} agents isuct",
+            0,
+            "Learn where the hidden cards lie.*The constant k of figure 2",
+        ),
+    ],
+)
+def test_what_a_shell_takes_away_is_made_up_for_or_named(
+    before: str, command: str, code: int, said: str, tmp_path: Path
+) -> None:
+    ddz = f"{sys.executable} -m training"
+    script = f"{before}\n{ddz} {command.format(ddz=ddz)}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert re.search(said, done.stdout + done.stderr, re.DOTALL), done.stdout + done.stderr
 
 
 # --- signals --------------------------------------------------------------------------------
@@ -346,9 +388,6 @@ def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert found == [False]
-
-
-needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals between processes are those of POSIX")
 
 
 def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:

@@ -7,6 +7,8 @@ import importlib.util
 import itertools
 import os
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -253,7 +255,7 @@ def test_no_folder_at_all_is_said_once_with_both_reasons(
 
 
 @pytest.mark.parametrize("root", [True, False], ids=["with a cache", "without"])
-def test_compiling_is_announced_to_a_person_once(
+def test_compiling_is_announced_once_unless_all_is_quiet(
     root: bool, folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if not root:
@@ -262,9 +264,9 @@ def test_compiling_is_announced_to_a_person_once(
         warnings.simplefilter("ignore", CompileCacheWarning)
         kernel = load()
         kernel(3)
-        assert capsys.readouterr().err == "", "a log is told nothing"
+        assert capsys.readouterr().err == "", "the tests are quiet"
         monkeypatch.setattr(cache, "_told", set())
-        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+        monkeypatch.delenv("DDZ_QUIET")
         kernel(3.0)
         assert capsys.readouterr().err.count("Compiling toy0") == 1
         kernel(3 + 0j)
@@ -276,6 +278,27 @@ def test_a_loaded_kernel_is_not_announced(
 ) -> None:
     load()(3)
     monkeypatch.setattr(cache, "_told", set())
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("DDZ_QUIET")
     load()(3)
     assert capsys.readouterr().err == ""
+
+
+def announce() -> None:
+    """What a worker of several does first: compile."""
+    cache._told.clear()
+    os.environ.pop("DDZ_QUIET")
+    cache._announce("toys")
+
+
+def test_where_only_workers_compile_the_first_says_so() -> None:
+    """As in the worker processes of a vector environment, whose main process plays nothing."""
+    source = (
+        "import multiprocessing; from tests.test_compile_cache import announce\n"
+        "if __name__ == '__main__':\n"
+        "    workers = [multiprocessing.get_context('spawn').Process(target=announce) for _ in range(3)]\n"
+        "    [worker.start() for worker in workers]; [worker.join() for worker in workers]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, check=True, timeout=300, capture_output=True, text=True
+    )
+    assert done.stderr.count("Compiling toys") == 1

@@ -35,7 +35,7 @@ def after(*moves: str, observed: bool = False) -> Session:
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "letter": (lambda: Move.parse("zebra"), "看不懂 'zebra' 中的 'Z'"),
     "hand": (lambda: Hand.parse("33333"), "5 张 3:一副牌只有 4 张"),
-    "no move": (lambda: Move.parse("34"), "34' 不成牌型(standard 规则)"),
+    "no move": (lambda: Move.parse("34"), "34' 不成牌型(标准规则)"),
     "kickers": (lambda: Move.parse("333+456"), "'333' 不能带 '456'"),
     "plus": (lambda: Move.parse("333+4+5"), "不止一个 +"),
     "ambiguous": (lambda: Move.parse("333444555666", "openspiel,ambiguous_cards=ask"), "有几种读法"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from training.data import table
 from training.data.botzone_logs import keep_matches
 from training.data.dataset import CARD, write_data_set
 from training.data.errors import DataSetError, GameRecordError
-from training.data.games import GAMES, RecordedGame, Thought, read_games
+from training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
 from training.data.recording import Recording, record_games
 from training.data.table import COLUMNS, read_pieces
 
@@ -141,6 +142,25 @@ def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
         read_games(tmp_path)
 
 
+@pytest.mark.parametrize("field", ["agents", "rules"])
+def test_a_first_line_that_says_no_agents_or_rules_is_refused_by_name(tmp_path: Path, field: str) -> None:
+    first = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
+
+    def write(settings: dict[str, Any]) -> None:
+        (tmp_path / GAMES).write_text(json.dumps({"settings": settings}) + "\n")
+
+    write(first)
+    assert read_games(tmp_path).agents == ("random",)
+    wrong = (None, True, 5, 1.5, "rules", [5], [None], [[]], {"x": 1}, {"deck": "all"})
+    for settings in ({**first, field: value} for value in wrong):
+        write(settings)
+        with pytest.raises(DataSetError, match=f"the {field} of the first line"):
+            read_games(tmp_path)
+    write({name: value for name, value in first.items() if name != field})
+    with pytest.raises(DataSetError, match=f"the {field} of the first line"):
+        read_games(tmp_path)
+
+
 @needs_tables
 def test_a_table_says_what_each_stage_of_the_games_was(tmp_path: Path) -> None:
     rules = Rules.preset("bidding")
@@ -244,7 +264,7 @@ def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     result = CliRunner().invoke(app, ["record", "random", "--out", str(tmp_path / "games")])
     assert result.exit_code == 2
-    assert "ddz-env[data]" in result.output
+    assert "pip install -e '.[data]'" in result.output
     assert not (tmp_path / "games" / GAMES).exists()
 
 
@@ -280,9 +300,9 @@ def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None
     cut = dataclasses.replace(logs[0], entries=logs[0].entries[:9])
     file, folder = tmp_path / "matches.jsonl", tmp_path / "games"
     file.write_text("".join(map(str, (*logs, cut))), encoding="utf-8")
-    result = CliRunner().invoke(app, ["botzone-log", str(file), "--out", str(folder)], env={"COLUMNS": "160"})
+    result = CliRunner().invoke(app, ["botzone", "log", str(file), "--out", str(folder)], env={"COLUMNS": "160"})
     assert "2 games, " in result.output, result.output
-    assert "1 matches that did not end by play are left out" in result.output
+    assert "left out, not ended by play: 1" in result.output
     for game, log in zip(read_games(folder).games, logs, strict=True):
         assert game.replay(log.game.rules) == log.replay()[0]
     assert f"From logs of Botzone, {name}." in (folder / CARD).read_text(encoding="utf-8")

@@ -208,6 +208,6 @@ def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monke
     assert (refused.exit_code, "a,b" in refused.stderr) == (2, True)
     monkeypatch.setitem(sys.modules, "torch", None)
     refused = CliRunner().invoke(app, ["demo"])
-    assert (refused.exit_code, "pip install 'ddz-env[train]'" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "pip install -e '.[train]'" in refused.stderr) == (2, True)
     assert "landlord" not in refused.output
     assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.release import floors
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -143,6 +146,12 @@ def test_metadata_is_complete(built: Built) -> None:
     assert not [
         line for line in core if line.startswith(("torch", "onnx", "stable", "rlcard", "open", "douzero", "matplotlib"))
     ]
+
+
+def test_every_dependency_has_a_lowest_version_that_the_release_check_tries() -> None:
+    lowest = floors()
+    assert all(re.fullmatch(r"[a-z]+==[\d.]+", one) for one in lowest)
+    assert "gymnasium==1.1" in lowest  # the first with AutoresetMode
 
 
 def test_one_version_everywhere() -> None:

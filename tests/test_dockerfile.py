@@ -65,7 +65,8 @@ def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() ->
 
 
 def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
-    names = {command.__name__: inspect.signature(command).parameters for command in COMMANDS}
+    commands = (command for group in COMMANDS.values() for command in group)
+    names = {command.__name__: inspect.signature(command).parameters for command in commands}
     command = json.loads(next(rest for step, rest in STEPS if step == "CMD"))
     shown = re.sub(r" \\\n#\s*", " ", TEXT)
     runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]

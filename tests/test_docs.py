@@ -158,6 +158,24 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert not heading or heading in headings(there), f"{page.name} links to {target}#{heading}"
 
 
+FROM_AN_INDEX = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")
+"""An installation of this package by its name, which no index has."""
+
+
+def test_nothing_says_to_install_what_no_index_has() -> None:
+    """Not in pages, notebooks, messages or docstrings; a path to a clone or to an archive is fine."""
+    assert FROM_AN_INDEX.search("pip install -U 'ddz-env[web]'")
+    assert FROM_AN_INDEX.search("`pip install ddz-env`")
+    assert not FROM_AN_INDEX.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
+    folders = ("ddz_env", "agents", "training", "docs", "notebooks")
+    files = [path for folder in folders for path in (REPOSITORY / folder).rglob("*")]
+    files += [REPOSITORY / file for file in ("README.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
+    texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
+    found = [name(path) for path in texts if FROM_AN_INDEX.search(path.read_text(encoding="utf-8"))]
+    assert len(texts) > 500
+    assert found == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests."""

@@ -180,14 +180,26 @@ def test_searches_that_count_no_iterations_are_refused() -> None:
 
 def test_the_command_finds_one(tmp_path: Path) -> None:
     path = tmp_path / "random.csv"
-    arguments = ["equivalent", "random", "--deals", "25", "--most", "50", "--processes", "1", "--out", str(path)]
+    arguments = [
+        "study",
+        "equivalent",
+        "random",
+        "--deals",
+        "25",
+        "--most",
+        "50",
+        "--processes",
+        "1",
+        "--out",
+        str(path),
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "isuct plays as strongly as random with" in " ".join(result.output.split())
     assert "25 duplicate deals" in result.output
     assert len(path.read_text().splitlines()) == 27
     binary = CliRunner().invoke(
-        app, ["equivalent", "random", "--method", "binary", "--upper", "4", "--deals", "2", "--processes", "1"]
+        app, ["study", "equivalent", "random", "--method", "binary", "--upper", "4", "--deals", "2", "--processes", "1"]
     )
     assert binary.exit_code == 0, binary.output
 
@@ -200,6 +212,6 @@ def test_the_command_finds_one(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_named(options: list[str], message: str) -> None:
-    result = CliRunner().invoke(app, ["equivalent", "random", *options])
+    result = CliRunner().invoke(app, ["study", "equivalent", "random", *options])
     assert isinstance(result.exception, (InvalidExperimentError, SystemExit))
     assert message in str(result.exception) + result.output

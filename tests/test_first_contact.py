@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import re
 import shlex
@@ -23,11 +22,9 @@ from ddz_env.registry import agent_names, agent_options
 from ddz_env.session import PERSON, Deal, Record, Session
 from ddz_env.texts import LANGUAGES, Texts, cells
 from training.arena.errors import InvalidArenaError
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import summarize
+from training.arena.round_robin import Arena
 from training.cli import app
 from training.cli.dialogue import moves_by_kind, moves_table, read_move, understood
-from training.cli.tables import results_table, short_names
 
 ROOT = typer.main.get_command(app)
 
@@ -70,7 +67,7 @@ def test_a_person_is_understood_at_the_table(monkeypatch: pytest.MonkeyPatch) ->
     typed = ("?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
     lines = played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)
     told = "\n".join(lines)
-    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
     for text in (
         "JJJ+[3456789TQA2]",
         "solo chain (21)",
@@ -97,7 +94,7 @@ def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch
     told = "\n".join(lines)
     for text in ("bid 1  bid 2  bid 3", "type bid 1", "may double", "double (2)", "type double, or no", "×2"):
         assert text in told
-    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
 
 
 def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,20 +207,12 @@ def test_every_help_has_examples_that_can_be_typed() -> None:
     assert seen >= 40
 
 
-def test_the_version_is_shown() -> None:
-    assert ddz("--version").output == ddz("version").output
-    assert ddz("--version").exit_code == 0
-
-
-def test_agents_are_listed_with_all_their_options_and_without_markup() -> None:
-    told = ddz("agents").output
-    assert not re.search(r"`|:\w+:`", told)
-    told = re.sub(r"[│\s]+", " ", told)
+def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
     for name in agent_names():
-        assert name in told
-        assert "`" not in ddz("agents", name).output
+        told = ddz("agents", name).output
+        assert not re.search(r"`|:\w+:`", told)
         for option in agent_options(name):
-            assert f"{option.name}={option.written}" in told
+            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", told), option.name
 
 
 # --- names in tables -------------------------------------------------------------------------------------------------
@@ -235,29 +224,12 @@ def test_agents_take_names(tmp_path: Path) -> None:
     result = ddz("arena", "random", "random", *names, "--deals", "2", "--processes", "1", "--out", str(games))
     assert result.exit_code == 0, result.output
     assert re.search(r"one +two", result.output)
-    assert "random" not in result.output
+    assert "random" not in result.stdout
     again = ddz("arena", "random", "random", "--deals", "2", "--out", str(games), "--resume")
     assert again.exit_code == 2  # a file's names belong to its settings
     for wrong, message in ((["one"], "1 names for 2 agents"), (["one", "one"], "tells no two agents apart")):
         with pytest.raises(InvalidArenaError, match=message):
             Arena(("random", "rules"), names=tuple(wrong))
-
-
-@pytest.mark.parametrize("width", [80, 100, 120, 160])
-def test_long_specifications_stay_short_and_different(width: int) -> None:
-    long = [f"mymodule:MyAgent:depth={depth},patience=0.25,temper=choleric,memory=none" for depth in (2, 3)]
-    labels = [*long, "random", "random #2", "x" * 90, "x" * 91]
-    short = short_names(labels, width)
-    assert len(set(short.values())) == len(labels)
-    assert (short["random"], short["random #2"]) == ("random", "random #2")
-    assert [short[label] for label in long] == ["mymodule:MyAgent:…", "mymodule:MyAgent:… 2"]
-    record = summarize(run_arena(Arena(("random", "random-staged"), timing=False), 1))[0]
-    rows = [dataclasses.replace(record, agent=one, opponent=two) for one in labels for two in labels]
-    screen = io.StringIO()
-    Console(file=screen, width=width).print(results_table(rows, "t", width, names=short))
-    lines = screen.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
-    assert len(lines) <= 3.5 * len(rows)
 
 
 # --- curves for TensorBoard, settings given twice, plots -------------------------------------------------------------
@@ -269,7 +241,7 @@ def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     from training.ppo.errors import MissingTensorBoardError
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(MissingTensorBoardError, match=r"pip install 'ddz-env\[tensorboard\]'"), board(tmp_path / "t"):
+    with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"), board(tmp_path / "t"):
         pass
     assert not (tmp_path / "t").exists()
     with board(None) as nowhere:

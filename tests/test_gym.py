@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
 import sys
 import types
 from importlib import metadata
@@ -108,6 +109,36 @@ def test_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
         env.close()
     with pytest.raises(InvalidOptionError, match="render_mode"):
         DouDizhuEnv(render_mode="hologram")
+
+
+@pytest.mark.parametrize(("module", "modes"), [("PIL", ["ansi"]), ("pygame", ["ansi", "rgb_array"])])
+def test_the_modes_are_those_that_can_be_shown_here(module: str, modes: list[str]) -> None:
+    """Checkers try every mode that is declared; one whose package is missing is refused when it is asked for."""
+    pytest.importorskip("pygame")
+    pytest.importorskip("PIL")
+    script = f"""
+import sys, warnings
+sys.modules[{module!r}] = None
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+from ddz_env import dou_dizhu_v0
+from ddz_env.errors import MissingDependencyError
+from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+assert DouDizhuEnv.metadata["render_modes"] == dou_dizhu_v0.raw_env.metadata["render_modes"] == {modes}
+assert DouDizhuVectorEnv(2).metadata["render_modes"] == {modes[:2]}
+warnings.simplefilter("error")
+check_env(gymnasium.make({ID!r}).unwrapped)
+for mode in ("ansi", "rgb_array", "human"):
+    for make in (DouDizhuEnv, dou_dizhu_v0.env):
+        try:
+            make(render_mode=mode)
+        except MissingDependencyError as error:
+            assert mode not in {modes} and "pip install" in str(error), error
+        else:
+            assert mode in {modes}, mode
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("rules", PRESETS)
@@ -261,6 +292,15 @@ def test_options_are_checked() -> None:
     assert issubclass(InvalidOptionError, DouDizhuError)
 
 
+def batches_of_one() -> list[Any]:
+    """What a policy gives for a batch of one observation: no library's is taken for a number."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    return [torch.tensor([1])]
+
+
 def test_illegal_actions() -> None:
     env = DouDizhuEnv(role="landlord")
     env.reset(seed=1)
@@ -280,8 +320,8 @@ def test_illegal_actions() -> None:
         strict.step(0)
     with pytest.raises(InvalidMoveError, match="does not exist"):
         strict.step(400)
-    for wrong in ("3", 1.5, None, True, [1]):
-        with pytest.raises(InvalidMoveError):
+    for wrong in ("3", 1.5, None, True, [1], np.array([1]), *batches_of_one()):
+        with pytest.raises(InvalidMoveError, match="one integer from 0 to 399"):
             strict.step(wrong)  # type: ignore[arg-type]
     assert pickle.dumps(strict._games.state(0)) == before
     with pytest.raises(GameOverError):
@@ -298,6 +338,31 @@ def test_deals_by_option() -> None:
     assert env.step(third)[1:3] == (1.0, True)
     with pytest.raises(InvalidDealError):
         env.reset(options={"hands": ["3"]})
+
+
+@pytest.mark.parametrize("opponent", ["random", "rules", RandomAgent()], ids=["compiled", "batched", "python"])
+@pytest.mark.parametrize("role", ["random", "peasant_up"])
+def test_a_position_is_put_back_and_played_on(opponent: Any, role: str) -> None:
+    """In the learner's seat; what follows is drawn anew each time, unless a seed is given."""
+    env = DouDizhuEnv(role=role, opponents=opponent, illegal_action="raise")
+    env.reset(seed=4)
+    for _ in range(2):
+        env.step(int(np.flatnonzero(env.action_masks())[0]))
+    saved, seen, seat = env.game_state(), env._seen()[0], env._seen()[1]["seat"]
+    actions = env.action_masks()
+    endings: dict[int | None, list[bytes]] = {None: [], 5: []}
+    for seed in (None, 5, None, 5):
+        observation, info = env.set_state(saved, seed=seed)
+        assert (observation == seen).all()
+        assert (info["seat"], info["illegal"]) == (seat, 0)
+        assert (env.action_masks() == actions).all()
+        play(env, np.random.default_rng(0))
+        endings[seed].append(env.game_state().row.tobytes())
+    assert endings[5][0] == endings[5][1]
+    assert opponent == "rules" or endings[None][0] != endings[None][1]
+    for wrong in (None, saved.row, State.new(1, "mini")):
+        with pytest.raises(InvalidOptionError):
+            env.set_state(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("opponent", ["random", RandomAgent()], ids=["compiled", "python"])

@@ -1,9 +1,12 @@
-"""The programs that use other libraries are whole, and what is known of them is current; nothing is trained here."""
+"""The programs that use other libraries stand whole on their pages, and what is known of them is of these texts."""
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +14,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.integrations import __main__ as runner
-from tests.integrations import judge
-from training.integrations import CONSTRAINTS, FILE, IntegrationError, counted_lines, programs, shown
+from training import integrations
+from training.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "integrations"
 PROGRAMS = programs(FOLDER)
-ROWS: dict[str, dict[str, Any]] = json.loads((ROOT / "docs" / "results" / FILE).read_text(encoding="utf-8"))
+ROWS = current(ROOT / "docs" / "results")
+PAGES = sorted((ROOT / integrations.PAGES).glob("*.md"))
 
 
 def _pinned(library: Path) -> dict[str, str]:
@@ -32,86 +36,142 @@ def test_every_folder_is_an_integration() -> None:
     assert folders == {program.parent.name for program in PROGRAMS.values()}
 
 
+def test_every_program_of_the_pages_is_a_file_that_is_checked() -> None:
+    """What else these pages show is run with the examples of all pages, whose fence says ``python``."""
+    shown = [block for page in PAGES for block in re.findall(r"```py\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
+    assert sorted(shown) == sorted(path.read_text(encoding="utf-8") for path in PROGRAMS.values())
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_program_has_a_result_of_the_versions_that_are_pinned(name: str) -> None:
-    program, row = PROGRAMS[name], ROWS[name]
-    assert counted_lines(shown(program)) > 0
-    pins = _pinned(program.parent)
-    assert pins["torch"] == "2.13.0"
+def test_a_program_is_whole(name: str) -> None:
+    """It imports nothing of the tests, is guarded, judges itself and takes a budget and seeds; pins say torch's."""
+    source = on_page(name, ROOT)
+    tree = ast.parse(source)
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not [module for module in modules if module.startswith(("tests", "training", "agents"))]
+    assert source.endswith('\n\nif __name__ == "__main__":\n    main()\n')
+    assert {"train", "evaluate", "main"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert integrations.steps_of(source) >= 10_000
+    assert "map(int, sys.argv[1:] or (1, 2, 3))" in source
+    assert _pinned(PROGRAMS[name].parent)["torch"] == "2.13.0"
+
+
+def test_what_programs_share_is_the_same_text() -> None:
+    shared = ("Agent", "advantages_of", "update", "learn", "evaluate", "rlcards", "policy_of", "player")
+    texts: dict[tuple[str, str], set[str]] = {}
+    for path in PROGRAMS.values():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in shared:
+                library = path.parent.name if node.name == "policy_of" else ""
+                texts.setdefault((library, node.name), set()).add(ast.unparse(node))
+    assert {name for name, found in texts.items() if len(found) > 1} == set()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_result_is_of_the_versions_that_are_pinned(name: str) -> None:
+    row, pins = ROWS[name], _pinned(PROGRAMS[name].parent)
     for package in (row["library"], "torch", "gymnasium", "pettingzoo"):
-        assert row["versions"][package].partition("+")[0] == pins[package]
-    assert row["beats"]
-    assert row["wins"]["low"] > row["random"]["high"]
-    assert row["illegal"] == 0
-    assert row["decisions"] >= judge.LEAST_DECISIONS
+        assert row["versions"][package] == pins[package]
+    assert min(seed["wins"] for seed in row["seeds"].values()) > row["speed"]["random"] + 0.02
 
 
-def test_only_what_is_marked_is_shown(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(
-        "import judge\n# [shown\nimport lib\n\n# why\nlib.train()\n# shown]\njudge()\n", encoding="utf-8"
-    )
-    assert shown(program) == "import lib\n\n# why\nlib.train()"
-    assert counted_lines(shown(program)) == 2
-    program.write_text("import lib\n", encoding="utf-8")
-    with pytest.raises(IntegrationError, match="marks nothing"):
-        shown(program)
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        pytest.param("cleanrl", "torch"),
+        pytest.param("pettingzoo", "torch", marks=pytest.mark.long),
+        pytest.param("sb3", "sb3_contrib", marks=pytest.mark.long),
+        pytest.param("rlcard", "rlcard", marks=pytest.mark.long),
+        pytest.param("rlcard-nfsp", "rlcard", marks=pytest.mark.long),
+    ],
+)
+def test_the_text_of_the_page_runs(
+    name: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For a moment, where the library is installed; ``make test-integrations`` runs every program in full."""
+    for module in (needs, "torch"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(on_page(name, ROOT), encoding="utf-8")
+    monkeypatch.setenv("STEPS", "2048")
+    monkeypatch.setattr("sys.argv", [str(program), "5"])
+    runpy.run_path(str(program), run_name="__main__")
+    found = runner._WINS.search(capsys.readouterr().out)
+    assert found
+    assert found[1] == "5"
+
+
+TOY = 'STEPS = int(os.environ.get("STEPS", 7))\n'
 
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A library with two programs in a checkout of its own; nothing is installed."""
+    """A library with two programs and their page in a checkout of its own; nothing is installed."""
     folder = tmp_path / "tests" / "integrations" / "toy"
-    folder.mkdir(parents=True)
-    (tmp_path / "docs" / "results").mkdir(parents=True)
+    pages = tmp_path / integrations.PAGES
+    for made in (folder, pages, tmp_path / "docs" / "results"):
+        made.mkdir(parents=True)
     (folder / CONSTRAINTS).write_text("toy==1.0\n", encoding="utf-8")
     for name in ("train", "train_aec"):
-        (folder / f"{name}.py").write_text("# [shown\npass\n# shown]\n", encoding="utf-8")
+        (folder / f"{name}.py").write_text(TOY, encoding="utf-8")
+    blocks = [f"<!-- table: code-{name} -->\n```py\n{TOY}```\n<!-- end -->\n" for name in ("toy", "toy-aec")]
+    (pages / "toy.md").write_text("\n".join(blocks), encoding="utf-8")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "__file__", str(folder.parent / "__main__.py"))
     monkeypatch.setattr("venv.create", lambda place, with_pip: place.mkdir(parents=True))
     return folder
 
 
-def _row(**changes: Any) -> str:
-    rate = {"mean": 0.6, "low": 0.55, "high": 0.65, "count": 4000}
-    return json.dumps({"library": "toy", "illegal": 0, "beats": True, "wins": rate, "random": rate} | changes)
+SPEED = {
+    "through": 900,
+    "of_ours": 0.5,
+    "clock": "processor",
+    "random": 0.5,
+    "cores": 2,
+    "python": "3.11",
+    "versions": dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu"),
+}
 
 
-def test_a_failure_stops_nothing_and_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = {"tests.integrations.toy.train": "no row", "tests.integrations.toy.train_aec": f"noise\n{_row()}\n"}
-    installed = []
+def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wins: dict[str, Any] = {"toy": 80.0, "toy-aec": "nothing"}
+    asked: list[str] = []
 
-    def run(command: list[str], log: Path) -> str:
-        installed.extend(command[-1:] if "install" in command else [])
-        return printed.get(command[-1], "")
+    def run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
+        asked.append("install" if "install" in command else " ".join(command[1:4]))
+        if "install" in command:
+            return ""
+        if "tests.integrations.speed" in command:
+            return f"noise\n{json.dumps({'speed': SPEED})}\n"
+        return f"seed {command[-1]}: {wins[folder.name]}% of 4,000 games won against random play\n"
 
     monkeypatch.setattr(runner, "_run", run)
     app = runner.typer.Typer()
     app.command()(runner.main)
+    results = library.parent.parent.parent / "docs" / "results"
     result = CliRunner().invoke(app, [])
     assert result.exit_code == 1
-    assert "toy: FAILED: it printed no row" in result.stderr
-    results = runner.ROOT / "docs" / "results" / FILE
-    assert list(json.loads(results.read_text(encoding="utf-8"))) == ["toy-aec"]
-    for faulty in ({"illegal": 3}, {"beats": False}):
-        printed["tests.integrations.toy.train"] = _row(**faulty)
-        assert CliRunner().invoke(app, ["toy"]).exit_code == 1
-    printed["tests.integrations.toy.train"] = _row()
-    assert CliRunner().invoke(app, ["toy"]).exit_code == 0
-    assert list(json.loads(results.read_text(encoding="utf-8"))) == ["toy", "toy-aec"]
-    assert len(installed) == 1  # the environment was reused
-    (library / CONSTRAINTS).write_text("toy==1.1\n", encoding="utf-8")
-    assert CliRunner().invoke(app, ["toy-aec"]).exit_code == 0
-    assert CliRunner().invoke(app, ["toy", "--fresh"]).exit_code == 0
-    assert len(installed) == 3
+    assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
+    assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
+    assert integrations.pages(results)["integrations"](results).endswith("as they stand: `toy-aec`.")
+    wins["toy-aec"] = 51.0
+    assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in CliRunner().invoke(app, ["toy-aec"]).stderr
+    assert asked.count("install") == 1  # the environment was reused
+    asked.clear()
+    assert CliRunner().invoke(app, ["toy"]).exit_code == 1  # both programs of the folder, and nothing is run again
+    assert asked == []
+    assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 1 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
+        results
+    )["integrations"](results)
+    page = runner.ROOT / integrations.PAGES / "toy.md"
+    page.write_text(page.read_text(encoding="utf-8").replace(TOY, f"{TOY}# new\n", 1), encoding="utf-8")
+    (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
+    assert "toy" not in current(results)  # its row is of another text
+    assert CliRunner().invoke(app, ["toy", "--smoke"]).exit_code == 0
+    assert [seen for seen in asked if "speed" in seen] == []
+    assert CliRunner().invoke(app, ["toy"]).exit_code == 1
+    assert current(results)["toy"]["program"] == fingerprint(f"{TOY}# new\n")
     assert "there are toy, toy-aec" in CliRunner().invoke(app, ["nothing"]).stderr
-
-
-def test_illegal_actions_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "TABLES", 4)
-    monkeypatch.setattr(judge, "GAMES", 8)
-    played = judge.play(lambda observations, masks: (~masks).argmax(axis=1), rules="mini", role="landlord")
-    assert (played.games, played.won, played.illegal) == (8, 0, played.decisions)
-    legal = judge.play(lambda observations, masks: masks.argmax(axis=1), rules="mini", role="landlord")
-    assert legal.illegal == 0 < legal.decisions
+    with pytest.raises(IntegrationError, match=r"no page in .* shows the program 'other'"):
+        on_page("other", runner.ROOT)

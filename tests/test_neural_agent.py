@@ -26,7 +26,8 @@ from ddz_env.errors import (  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
 from ddz_env.playing import play_game, seat_generators  # noqa: E402
 from ddz_env.registry import make_agent  # noqa: E402
-from tests.test_neural_network import positions, shuffled, small_networks  # noqa: E402
+from tests.hidden import permuted  # noqa: E402
+from tests.test_neural_network import positions, small_networks  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_permuting_the_hidden_cards_changes_no_move(model: NetworkPolicy) -> Non
     for state in positions("standard", 3):
         if state.stage == "play":
             here = agent.act(state.view(), rng)
-            assert agent.act(shuffled(state, rng).view(), rng) == here
+            assert agent.act(permuted(state, state.seat, rng).view(), rng) == here
 
 
 def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> None:
@@ -162,7 +163,7 @@ def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPoli
 
 def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "agents.neural.sb3_policy", None)
-    with pytest.raises(MissingTorchError, match=r"pip install 'ddz-env\[train\]'"):
+    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
         PolicyAgent(tmp_path / "policy.zip", trust_file=True)
 
 

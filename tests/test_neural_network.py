@@ -38,10 +38,8 @@ from agents.neural.tensor_columns import thresholds  # noqa: E402
 from agents.rule_agent.mind import new_mind  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN  # noqa: E402
-from ddz_env.engine.words import add_hand, remove_hand  # noqa: E402
-from ddz_env.notation import Hand, word_to_counts  # noqa: E402
 from ddz_env.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
+from tests.hidden import permuted  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
 
@@ -61,24 +59,6 @@ def concealed_of(state: State) -> np.ndarray:
     return words.view(np.int8)
 
 
-def shuffled(state: State, rng: np.random.Generator) -> State:
-    """The same game for the seat to act: the cards that it cannot place dealt anew."""
-    twin = state.copy()
-    row = twin.row
-    places = [HANDS + seat for seat in range(state.rules.players) if seat != state.seat] + [HIDDEN]
-    landlord = state.view().landlord
-    fixed = {} if landlord is None else {HANDS + landlord: row[KNOWN]}
-    loose = {place: remove_hand(row[place], fixed.get(place, np.uint64(0))) for place in places}
-    cards = [r for word in loose.values() for r, n in enumerate(word_to_counts(int(word))) for _ in range(n)]
-    rng.shuffle(cards)
-    for place, word in loose.items():
-        size = int(word).bit_count()
-        counts = [cards[:size].count(rank) for rank in range(15)]
-        cards = cards[size:]
-        row[place] = add_hand(np.uint64(Hand(tuple(counts)).word), fixed.get(place, np.uint64(0)))
-    return twin
-
-
 def positions(rules: str | Rules, games: int, seed: int = 0) -> list[State]:
     """Positions at every stage of random games."""
     rng, found = np.random.default_rng(seed), []
@@ -95,7 +75,7 @@ def test_concealed_cards_never_reach_the_policy_but_they_do_reach_the_critic(rul
     policy, critic = small_networks()
     model, rng = NetworkPolicy(policy, critic), np.random.default_rng(3)
     states = positions(rules, 4)
-    twins = [shuffled(state, rng) for state in states]
+    twins = [permuted(state, state.seat, rng) for state in states]
     moved = np.array([(concealed_of(a) != concealed_of(b)).any() for a, b in zip(states, twins, strict=True)])
     assert moved.mean() > 0.8
     inputs = [

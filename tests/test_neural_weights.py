@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 from pathlib import Path
@@ -15,7 +16,7 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save  # noqa: E402
 
-from agents.neural import heading  # noqa: E402
+from agents.neural import heading, tensor_file  # noqa: E402
 from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
 from agents.neural.heading import heading as heading_of  # noqa: E402
 from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
@@ -179,6 +180,85 @@ def test_a_header_that_is_no_plain_data_is_refused(about: str, tmp_path: Path) -
     (tmp_path / "w").write_bytes(save(arrays, metadata))
     with pytest.raises(TensorFileMismatchError, match="does not say"):
         load_weights(tmp_path / "w")
+
+
+JUNK: list[Any] = [None, True, -1, 0, 1.5, 2**70, float("nan"), float("inf"), "", "F32", "BOOL", "\ud800", "\x00"]
+JUNK += [
+    [],
+    [[]],
+    [0],
+    [0, 2**70],
+    [2**40, 2**40],
+    [1] * 100,
+    [0, 4],
+    [4, 0],
+    [True, 4.0],
+    {},
+    {"dtype": "U8"},
+    "9" * 5000,
+]
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every place in nested dictionaries and lists: what holds it, and its key."""
+    if not isinstance(value, dict | list):
+        return []
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
+
+
+def spoiled(header: dict[str, Any], rng: np.random.Generator) -> bytes:
+    """A header of which one to three parts are others, or of which some bytes are."""
+    header = copy.deepcopy(header)
+    for _ in range(int(rng.integers(1, 4))):
+        holder, key = places(header)[int(rng.integers(len(places(header))))]
+        junk = copy.deepcopy(JUNK[int(rng.integers(len(JUNK)))])
+        what = int(rng.integers(4))
+        if what == 0 and isinstance(holder, dict):
+            holder[str(junk)] = holder.pop(key)
+        elif what == 1:
+            del holder[key]
+        else:
+            holder[key] = junk
+        if not places(header):
+            break
+    text = bytearray(json.dumps(header).encode())
+    if rng.random() < 0.3:
+        text[int(rng.integers(len(text)))] ^= 1 << int(rng.integers(8))
+    return bytes(text)
+
+
+def test_whatever_a_header_says_its_own_checks_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digest is made to agree, as whoever writes a file can."""
+    monkeypatch.setattr(tensor_file, "_digest", lambda arrays, about: _digest(arrays, about) and "agreed")
+    arrays = {"words": np.arange(6, dtype=np.uint64), "flags": np.array([True, False]), "none": np.zeros((0, 4), "f4")}
+    path, rng = tmp_path / "file", np.random.default_rng(0)
+    write_tensor_file(path, "things", 1, arrays, {"a": 1})
+    good = path.read_bytes()
+    first = 8 + int.from_bytes(good[:8], "little")
+    header, content = json.loads(good[8:first]), good[first:]
+
+    def read(text: bytes, content: bytes = content) -> Any:
+        path.write_bytes(len(text).to_bytes(8, "little") + text + content)
+        return read_tensor_file(path, "things", 1)
+
+    refused = 0
+    for _ in range(400):
+        try:
+            read(spoiled(header, rng))
+        except TensorFileError:
+            refused += 1
+    assert 300 < refused < 400
+    for name, changes in {
+        "none": {"shape": [0, 2**70]},
+        "\ud800": {},
+        "words": {"shape": [2, 3], "data_offsets": [0, 48.0]},
+    }.items():
+        with pytest.raises(TensorFileError):
+            read(json.dumps({**header, name: {**header.get(name, header["none"]), **changes}}).encode())
+    with pytest.raises(TensorFileError, match="flags holds bytes that are neither true nor false"):
+        read(json.dumps(header).encode(), content[:-1] + b"\x02")
+    assert read(json.dumps(header).encode())[0].keys() == arrays.keys()
 
 
 @pytest.mark.parametrize(

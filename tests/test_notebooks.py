@@ -1,7 +1,8 @@
-"""The notebooks are thin, run from top to bottom, and print what is committed."""
+"""The notebooks are thin, tell a story with pictures, run from top to bottom, and print what is committed."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,19 @@ def test_notebooks_are_thin_and_show_what_they_print(path: Path) -> None:
     for cell in _code(notebook):
         assert len(cell.source.splitlines()) <= 25
         assert not any(output.output_type == "error" for output in cell.outputs)
-    assert sum(map(bool, _printed(_code(notebook)))) > len(_code(notebook)) / 2
+    assert sum(bool(cell.outputs) for cell in _code(notebook)) > len(_code(notebook)) / 2
     assert any(_printed(_steady(notebook)))
+    assert any("image/png" in output.get("data", {}) for cell in _code(notebook) for output in cell.outputs)
+    assert "## What we saw" in notebook.cells[-1].source
+    assert f"(notebooks/{path.name})" in (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_learner_is_seen_to_learn() -> None:
+    """The win rate that the third notebook prints after every eight updates rises, beyond luck."""
+    printed = "".join(_printed(_code(nbformat.read(FOLDER / "3_train_and_search.ipynb", as_version=4))))
+    rates = [int(rate) for rate in re.findall(r"decisions it wins +(\d+) % v random", printed)]
+    assert len(rates) > 5
+    assert rates[-1] > rates[0] + 25
 
 
 @pytest.mark.long

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ddz_env import PRESETS, State, View
+from ddz_env import PRESETS, State, View, dou_dizhu_v0
 from ddz_env.actions import BID_BASE, MAIN_GROUPS
 from ddz_env.cards import FULL_DECK
 from ddz_env.engine.layout import (
     BOMBS_ONLY,
-    BOTTOM,
     CHOSEN,
-    HANDS,
-    HIDDEN,
     KEY,
-    KNOWN,
-    LANDLORD,
     LEFT,
-    NO_SEAT,
     PENDING,
     TARGET,
 )
-from ddz_env.notation import counts_to_word, word_to_counts
+from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.infos import WIDTH, write_info
+from ddz_env.notation import word_to_counts
 from ddz_env.observation import (
     CONCEALED,
     CONCEALED_WORDS,
@@ -37,7 +34,9 @@ from ddz_env.observation import (
     observe,
     write_concealed,
 )
+from ddz_env.session import Record
 from ddz_env.view import ROLES
+from tests.hidden import Scripted, permuted, twin_games
 
 LAYOUTS = {"observation": OBSERVATION, "state": STATE, "concealed": CONCEALED}
 RULES = [
@@ -175,29 +174,11 @@ def test_mask_state_and_concealed(rules: object) -> None:
         assert everything.tolist() == list(state.rules.deck)
 
 
-def permuted(state: State, seat: int, rng: np.random.Generator) -> State:
-    """The same game with the cards that a seat does not see dealt anew, hand sizes kept."""
-    row = state.row
-    face_down = int(row[LANDLORD]) == NO_SEAT
-    places: list[tuple[int, int]] = [(HIDDEN, 0)] + ([(BOTTOM, 0)] if face_down else [])
-    for other in range(state.rules.players):
-        if other != seat:
-            held = int(row[KNOWN]) if other == int(row[LANDLORD]) else 0
-            places.append((HANDS + other, held))
-    pool: list[int] = []
-    sizes = []
-    for word, fixed in places:
-        counts = np.array(word_to_counts(int(row[word]))) - word_to_counts(fixed)
-        sizes.append(int(counts.sum()))
-        pool += [rank for rank, n in enumerate(counts) for _ in range(n)]
-    shuffled = list(rng.permutation(pool)) if pool else []
-    twin = state.copy()
-    for (word, fixed), size in zip(places, sizes, strict=True):
-        counts = np.array(word_to_counts(fixed))
-        for _ in range(size):
-            counts[int(shuffled.pop())] += 1
-        twin.row[word] = counts_to_word(counts.tolist())
-    return twin
+def told(state: State, seat: int) -> list[int]:
+    """The info of a seat."""
+    out = np.zeros(WIDTH, np.int64)
+    write_info(state.row, state.ring, state.rule_words, np.uint64(seat), out)
+    return out.tolist()
 
 
 @pytest.mark.parametrize("rules", [r for r in RULES if not r.open_hands], ids=lambda rules: rules.name)
@@ -212,9 +193,61 @@ def test_hidden_cards_change_nothing_that_a_seat_sees(rules: object) -> None:
             changed += int((full_state(twin) != full_state(state)).any())
             assert (observe(twin, seat) == observe(state, seat)).all()
             assert (twin.view(seat).row == state.view(seat).row).all()
+            assert told(twin, seat) == told(state, seat)
             if seat == state.seat:
                 assert (action_mask(twin) == action_mask(state)).all()
     assert changed > 20
+
+
+def plain(value: Any) -> Any:
+    """Observations and infos as values that can be compared."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
+    """What the environment of many agents tells a seat, after each half of each move."""
+    env = dou_dizhu_v0.raw_env(rules=record.deal.rules, infos=infos)
+    env.reset(seed=0, options={"deal": record.deal.state()})
+    agent = env.possible_agents[seat]
+    told = []
+    for _, move in record.moves:
+        for action in move.actions:
+            told.append((plain(env.observe(agent)), plain(env.infos[agent]), env.agent_selection, dict(env.rewards)))
+            env.step(action)
+    return [*told, (plain(env.observe(agent)), plain(env.infos[agent]), env.agent_selection, dict(env.rewards))]
+
+
+def told_by_gymnasium(record: Record, seat: int, infos: str, games: int) -> list[Any]:
+    """What the environment of one learner, or of several, tells it when it is to decide, and at the end."""
+    Scripted.moves = [move for _, move in record.moves]
+    options: dict[str, Any] = {"opponents": Scripted(), "role": ROLES[seat], "infos": infos}
+    rules = record.deal.rules
+    env: Any = DouDizhuVectorEnv(games, rules, **options) if games else DouDizhuEnv(rules, **options)
+    told = [plain(env.reset(seed=0, options={"deal": record.deal.state()}))]
+    for mover, move in record.moves:
+        for action in move.actions if mover == seat else ():
+            told.append([plain(part) for part in env.step([action] * games if games else action)])
+    return told
+
+
+@pytest.mark.parametrize("infos", ["numbers", "text"])
+@pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "mini"])
+def test_hidden_cards_change_nothing_that_an_environment_tells(rules: str, infos: str) -> None:
+    for seat in range(PRESETS[rules.partition(",")[0]].players):
+        one, other = twin_games(rules, seat)
+        assert one.deal.hands != other.deal.hands
+        told = told_by_aec(one, seat, infos)
+        assert len(told) > len(one.moves)
+        assert told == told_by_aec(other, seat, infos)
+        if one.deal.rules.bidding == "fixed":
+            for games in (0, 2):
+                told = told_by_gymnasium(one, seat, infos, games)
+                assert len(told) > 3
+                assert told == told_by_gymnasium(other, seat, infos, games)
 
 
 def test_half_built_move_of_another_seat_is_not_shown() -> None:

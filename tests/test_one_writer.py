@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from ddz_env.whole_file import append, replace_file, replacing
 from training.arena import one_writer
-from training.arena.errors import InUseError
+from training.arena.errors import InUseError, ResultsFileError
 from training.arena.one_writer import claim, writing
 from training.arena.round_robin import Arena, run_arena
 from training.cli import app
+from training.league.store import LeagueStore
 
 HOLDER = """
 import sys
 from pathlib import Path
 from training.arena.one_writer import claim
 
-held = [claim(Path(name)) for name in ("games.csv", "a.safetensors", "a.sqlite")]
+held = [claim(Path(name)) for name in ("games.csv", "a.safetensors", "a.sqlite", "a.txt")]
 held += [claim(Path("run"), folder=True)]
 print("held", flush=True)
 sys.stdin.read()
@@ -35,7 +40,7 @@ ARENA = Arena(("random", "random-staged"), timing=False)
 
 @pytest.fixture(scope="module")
 def holder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
-    """Another process that writes ``games.csv``, ``a.safetensors`` and into ``run``."""
+    """Another process that writes ``games.csv``, ``a.safetensors``, ``a.sqlite``, ``a.txt`` and into ``run``."""
     folder = tmp_path_factory.mktemp("shared")
     run_arena(ARENA, 2, store=ARENA.store(folder / "games.csv"))
     gc.collect()
@@ -71,6 +76,8 @@ def test_a_second_process_is_told_who_the_first_is(holder: tuple[Path, subproces
         ("train", "selfplay", "--out", "run", "--updates", "1", "--resume"),
         ("train", "sb3", "--out", "run", "--timesteps", "1"),
         ("train", "imitate", "--out", "a.safetensors"),
+        ("train", "distil", "--out", "a.safetensors"),
+        ("play", "--agents", "rules", "--out", "a.txt"),
     ],
     ids=" ".join,
 )
@@ -93,7 +100,9 @@ def test_the_lock_of_a_killed_process_blocks_nobody_and_its_files_go(tmp_path: P
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.DEVNULL, check=False)
     assert {"games.csv.lock", "games.csv.owner"} <= names(tmp_path)
     assert len(run_arena(ARENA, 1, store=ARENA.store(tmp_path / "games.csv"))) == 2
-    with writing(tmp_path / "run", folder=True), writing(tmp_path / "a.safetensors"), writing(tmp_path / "a.sqlite"):
+    with writing(tmp_path / "run", folder=True), ExitStack() as held:
+        for name in ("a.safetensors", "a.sqlite", "a.txt"):
+            held.enter_context(writing(tmp_path / name))
         assert str(os.getpid()) in (tmp_path / "run" / ".owner").read_text()
     gc.collect()
     assert names(tmp_path) == {"games.csv", "run"}
@@ -106,6 +115,92 @@ def test_a_folder_that_was_made_for_nothing_goes_with_the_lock(tmp_path: Path) -
     gc.collect()
     assert names(tmp_path) == {"kept"}
     assert names(tmp_path / "kept") == {"file"}
+
+
+def league(path: Path) -> LeagueStore:
+    return LeagueStore(path, ARENA, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (lambda path: ARENA.store(path, resume=True), "games.csv"),
+        (league, "league.sqlite"),
+        (lambda path: replace_file(path, b"weights"), "student.safetensors"),
+    ],
+)
+def test_a_link_stays_one_and_leads_every_process_to_the_same_lock(
+    write: Callable[[Path], object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    link, target = tmp_path / name, tmp_path / "store" / name
+    link.symlink_to(target)  # to nothing yet
+    with writing(link) as file:
+        assert file == target
+        held = write(link)
+        assert link.is_symlink()
+        assert target.is_file()
+        monkeypatch.setattr(one_writer, "_claims", {})  # another process
+        for other in (link, target):
+            with pytest.raises(InUseError):
+                claim(other)
+        del held
+
+
+def test_what_is_claimed_is_what_is_written_wherever_a_link_leads_meanwhile(tmp_path: Path) -> None:
+    link, first, second = tmp_path / "games.csv", tmp_path / "first.csv", tmp_path / "second.csv"
+    link.symlink_to(first)
+    store = ARENA.store(link)
+    link.unlink()
+    link.symlink_to(second)
+    assert len(run_arena(ARENA, 1, store=store)) == 2
+    assert not second.exists()
+    assert len(ARENA.store(first, resume=True).results) == 2
+
+
+def test_a_file_with_two_names_would_have_two_locks_and_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    run_arena(ARENA, 1, store=ARENA.store(path))
+    os.link(path, tmp_path / "other.csv")
+    for name in (path, tmp_path / "other.csv"):
+        with pytest.raises(ResultsFileError, match="has 2 names"):
+            ARENA.store(name, resume=True)
+
+
+def write_half(path: Path) -> None:
+    """Write as a library does that runs out of room."""
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, added = tmp_path / "games.csv", tmp_path / "curves.csv"
+    path.write_text("old")
+    added.write_text("line\n")
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match=r"games\.csv"):
+            replace_file(path, b"new")
+        with pytest.raises(OSError, match=r"games\.csv"):
+            write_half(path)
+    assert path.read_text() == "old"
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    was = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+        with pytest.raises(OSError, match=r"curves\.csv"):
+            append(added, b"a line that is cut off\n" * 4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, was)
+    assert added.read_text() == "line\n"
+    assert names(tmp_path) == {"games.csv", "curves.csv"}
 
 
 def test_one_process_may_open_a_file_twice_and_leaves_no_lock_behind(tmp_path: Path) -> None:

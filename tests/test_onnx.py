@@ -32,10 +32,12 @@ from agents.neural.model import PolicyModel  # noqa: E402
 from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural.onnx_export import export_onnx  # noqa: E402
 from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
+from agents.neural.onnx_stamp import stamp_onnx  # noqa: E402
 from agents.neural.shipped import policy_path  # noqa: E402
 from agents.neural.weights import Weights, save_weights  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
+from ddz_env.errors import InvalidRulesError  # noqa: E402
 from ddz_env.observation import action_mask, observe  # noqa: E402
 from ddz_env.playing import play_game, seat_generators  # noqa: E402
 from ddz_env.registry import make_agent  # noqa: E402
@@ -213,6 +215,54 @@ def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], ex
         OnnxPolicy(tmp_path / "p.onnx")
 
 
+def own_network(path: Path, *, out: str = "logits", kind: int = onnx.TensorProto.INT8, rows: str | int = "n") -> Path:
+    """Somebody's own network with the documented inputs and output: it prefers high ids."""
+    value, node = onnx.helper.make_tensor_value_info, onnx.helper.make_node
+    inputs = [value("observation", kind, [rows, 512]), value("action_mask", onnx.TensorProto.INT8, [rows, 400])]
+    ids = onnx.numpy_helper.from_array(np.arange(400, dtype=np.float32), "ids")
+    nodes = [node("Cast", ["action_mask"], ["m"], to=onnx.TensorProto.FLOAT), node("Mul", ["m", "ids"], [out])]
+    graph = onnx.helper.make_graph(nodes, "own", inputs, [value(out, onnx.TensorProto.FLOAT, [rows, 400])], [ids])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
+    onnx.helper.set_model_props(model, {"author": "me"})
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
+    path, out = own_network(tmp_path / "own.onnx"), tmp_path / "player.onnx"
+    with pytest.raises(TensorFileMismatchError, match=r"stamp_onnx\(path, out, rules"):
+        make_agent(f"policy:path={path}")
+    stamp_onnx(path, out, rules="rlcard", objective="stake", notes={"epochs": 3})
+    agent = make_agent(f"policy:path={out}")
+    assert agent.act(State.new(4).view(), np.random.default_rng(0)).main == max(State.new(4).legal_actions())
+    assert (agent.model.rules, agent.model.objective, agent.model.notes) == ("rlcard", "stake", {"epochs": 3})
+    assert not agent.model.values_trained
+    assert {entry.key: entry.value for entry in onnx.load(out).metadata_props}["author"] == "me"
+    assert make_agent(f"neural-ismcts:path={out},iterations=8").leaf == "simulation"
+    out.write_bytes(out.read_bytes().replace(b"rlcard", b"rlcarb"))
+    with pytest.raises(TensorFileError, match="is corrupt"):
+        OnnxPolicy(out)
+
+
+def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
+    path, out = tmp_path / "own.onnx", tmp_path / "player.onnx"
+    for changes, message in (
+        ({"out": "scores"}, "has the outputs"),
+        ({"kind": onnx.TensorProto.FLOAT}, "has the inputs"),
+        ({"rows": 1}, "does not take two rows"),
+    ):
+        with pytest.raises(TensorFileMismatchError, match=message):
+            stamp_onnx(own_network(path, **changes), out)
+    own_network(path)
+    with pytest.raises(InvalidRulesError):
+        stamp_onnx(path, out, rules="poker")
+    with pytest.raises(TensorFileMismatchError, match="objective='elo'"):
+        stamp_onnx(path, out, objective="elo")
+    with pytest.raises(TensorFileError, match="no plain values"):
+        stamp_onnx(path, out, notes={"model": object()})
+    assert not out.exists()
+
+
 def identity(tmp_path: Path, **metadata: str) -> Path:
     """A sound ONNX file that gives its input back."""
     value = onnx.helper.make_tensor_value_info("observations", onnx.TensorProto.INT8, ["n", 512])
@@ -245,10 +295,10 @@ def test_without_onnx_the_errors_say_what_to_install(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingOnnxError, match=r"pip install 'ddz-env\[onnx\]'"):
+    with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         OnnxPolicy(exported)
     monkeypatch.setitem(sys.modules, "onnxscript", None)
-    with pytest.raises(MissingOnnxError, match=r"pip install 'ddz-env\[onnx\]'"):
+    with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
 
 

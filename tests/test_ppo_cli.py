@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 torch = pytest.importorskip("torch")
 
 from agents.neural.weights import load_weights  # noqa: E402
+from ddz_env.errors import command_line  # noqa: E402
 from training.cli import app  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +41,7 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     begun = ddz("train", "selfplay", "--out", out, "--updates", "2", "--threads", "1", "--seed", "3", *SMALL)
     assert begun.exit_code == 0, begun.output
     assert "after 2 updates" in begun.output
+    assert command_line("ddz", "arena", f"policy:path={out / 'policy.safetensors'}", "rules") in begun.stderr
     assert load_weights(out / "policy.safetensors").notes["updates"] == 2
     again = ddz("train", "selfplay", "--out", out, "--updates", "2", *SMALL)
     assert (again.exit_code, "add --resume" in again.output) == (2, True)

@@ -195,7 +195,7 @@ def test_pairs_are_decided_with_the_error_of_the_whole_league() -> None:
 def test_tables_and_plot(tmp_path: Path) -> None:
     games = league(STRENGTHS, STRENGTHS, everybody("abc", 200), np.random.default_rng(8))
     ratings, advantage = rate(games, replicates=50)
-    table = ratings_table(ratings, advantage, "title")
+    table = ratings_table(ratings, advantage, "title", None)
     assert [line[1] for line in table.lines] == ["a", "b", "c"]
     assert table.lines[0][2].startswith("+1")
     cross = cross_table(ratings, games)

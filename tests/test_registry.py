@@ -159,7 +159,7 @@ def test_metadata_older_than_the_checkout_has_an_error_that_names_the_command(mo
 def test_outside_a_checkout_the_error_names_another_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _installed(monkeypatch)
     monkeypatch.setattr(registry, "_ROOT", tmp_path)
-    with pytest.raises(UnknownAgentError, match="pip install --force-reinstall ddz-env"):
+    with pytest.raises(UnknownAgentError, match=r"in a clone of ddz-env, run `pip install --force-reinstall \."):
         make_agent("rules")
 
 

@@ -23,6 +23,7 @@ from ddz_env.render import (
 )
 from ddz_env.render.__main__ import demo_game, main
 from ddz_env.render.table import Cards, Play
+from tests.hidden import twin_games
 
 GOLDEN = Path(__file__).parent / "data" / "render_seed7.txt"
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
@@ -239,28 +240,35 @@ def test_a_view_shows_what_the_perspective_shows(game: State) -> None:
         assert (render_rgb(game.view(seat)) == render_rgb(game, perspective=seat)).all()
 
 
-def twins(observer: int) -> tuple[State, State]:
-    """Two games in the middle that differ in the hidden cards of the two seats beside the observer."""
-    hands = {0: "34556", 1: "34789", 2: "3478T"}
-    first, second = (observer + 1) % 3, (observer + 2) % 3
-    swapped = dict(hands)
-    swapped[first], swapped[second] = hands[second], hands[first]
-    states = tuple(
-        State.from_hands([held[seat] for seat in range(3)], "", check_sizes=False) for held in (hands, swapped)
-    )
-    for state in states:
-        for move in ("3", "4", "pass"):
-            state.step(move)
-    return states[0], states[1]
+@pytest.mark.parametrize(
+    ("rules", "observer"),
+    [("standard", 0), ("standard", 1), ("standard", 2), ("bidding,doubling=true", 0), ("half-deck", 1), ("mini", 1)],
+)
+def test_hidden_cards_do_not_reach_the_picture(rules: str, observer: int) -> None:
+    one, two = twin_games(rules, observer)
+    for number in range(len(one.moves) + 1):
+        states = [record.deal.state(record.moves[:number]) for record in (one, two)]
+        seen = [
+            (render_ansi(state, perspective=observer), render_ansi(state, perspective=observer, suits=False))
+            for state in states
+        ]
+        assert seen[0] == seen[1]
+        if number % 16 == 0:
+            pictures = [render_rgb(state, perspective=observer) for state in states]
+            assert (pictures[0] == pictures[1]).all()
+            assert (render_rgb(states[0]) != render_rgb(states[1])).any()
 
 
-@pytest.mark.parametrize("observer", [0, 1, 2])
-def test_hidden_cards_do_not_reach_the_picture(observer: int) -> None:
-    one, two = twins(observer)
-    assert render_ansi(one) != render_ansi(two)
-    assert (render_rgb(one) != render_rgb(two)).any()
-    assert render_ansi(one, perspective=observer) == render_ansi(two, perspective=observer)
-    assert (render_rgb(one, perspective=observer) == render_rgb(two, perspective=observer)).all()
+def test_without_suits_every_seat_sees_the_same_card() -> None:
+    state = State.new(seed=7)
+    text = render_ansi(state, suits=False, colour=False)
+    assert f"landlord cards  {' '.join(str(state.bottom))}\n" in text
+    assert " ".join(str(state.hand(1))) in text
+    assert not set("♠♥♣♦") & set(text)
+    for seat in range(3):
+        lines = render_ansi(state, perspective=seat, suits=False).splitlines()
+        assert lines[2 + seat] == render_ansi(state, suits=False).splitlines()[2 + seat]
+        assert ("160" in lines[2 + seat]) == ("R" in str(state.hand(seat)))  # a red joker is red
 
 
 def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
@@ -464,7 +472,7 @@ except render.MissingDependencyError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install 'ddz-env[render]'")
+    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install -e '.[render]'")
     assert issubclass(MissingDependencyError, DouDizhuError)
     assert issubclass(MissingDependencyError, ImportError)
 

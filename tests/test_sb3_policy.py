@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import shutil
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,12 @@ pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
 import cloudpickle
+import gymnasium
 import torch
-from gymnasium import spaces
+from gymnasium import spaces, wrappers
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 from typer.testing import CliRunner
 
 from agents.neural.agent import ModelAgent
@@ -252,11 +256,94 @@ def test_weights_that_are_not_finite_are_refused_when_they_are_read(tmp_path: Pa
 
 def test_a_policy_for_another_game_is_refused_by_name(model: MaskablePPO) -> None:
     other = type(model.policy)(spaces.Box(0, 1, (9,)), spaces.Discrete(9), lambda _: 0.1, net_arch=[4])
-    with pytest.raises(TensorFileMismatchError, match=r"observations of shape \(9,\) and 9 actions"):
+    with pytest.raises(TensorFileMismatchError, match=r"the action space Discrete\(9\); that here is Discrete\(400\)"):
         SB3Policy(other)
+
+
+def learned(env: Any, path: Path, steps: int = 4) -> MaskablePPO:
+    """A model that was trained for a moment and saved."""
+    kind = "MultiInputPolicy" if isinstance(env.observation_space, spaces.Dict) else "MlpPolicy"
+    net = {"net_arch": [16]}
+    model = MaskablePPO(kind, env, seed=0, n_steps=4, batch_size=4, policy_kwargs=net, device="cpu")
+    if steps:
+        model.learn(steps)
+    model.save(path)
+    return model
+
+
+def made(*wrappers: Any, **form: Any) -> gymnasium.Env[Any, Any]:
+    env: gymnasium.Env[Any, Any] = DouDizhuEnv(role="landlord", **form)
+    for wrap in wrappers:
+        env = wrap(env)
+    return env
+
+
+FLAT, FLOATS = wrappers.FlattenObservation, functools.partial(wrappers.DtypeObservation, dtype=np.float32)
+TIMED = functools.partial(wrappers.TimeLimit, max_episode_steps=99)
+FORMS: dict[str, Callable[[], gymnasium.Env[Any, Any]]] = {
+    "int8": made,
+    "float32": lambda: made(dtype="float32"),
+    "dict": lambda: made(observation="dict", observation_key="zebra"),
+    "dict of float32": lambda: made(observation="dict", dtype="float32"),
+    "flattened": lambda: made(FLAT, observation="dict"),
+    "flattened, the mask last": lambda: made(FLAT, observation="dict", observation_key="a"),
+    "flattened float32": lambda: made(FLAT, observation="dict", dtype="float32"),
+    "bytes as float32": lambda: made(FLOATS),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_is_shown_what_it_was_trained_on(form: str, tmp_path: Path) -> None:
+    """Its own value of an observation in its own form is what a loaded one says of the same position."""
+    env = FORMS[form]()
+    model = learned(env, tmp_path / "m.zip")
+    loaded = load_sb3_policy(tmp_path / "m.zip", trust_file=True)
+    guide = make_agent(f"neural-ismcts:path={tmp_path / 'm.zip'},trust_file=true").model
+    shown, info = env.reset(seed=5)
+    for _ in range(6):
+        seen, mask = env.unwrapped._games.observations.copy(), info["action_mask"][None]  # type: ignore[attr-defined]
+        table, values = loaded.evaluate(seen, mask)
+        with torch.no_grad():
+            theirs, _ = model.policy.obs_to_tensor(shown)
+            assert values == pytest.approx(model.policy.predict_values(theirs).numpy()[:, 0], abs=1e-6)
+            said: Any = model.policy.get_distribution(theirs, action_masks=mask.astype(bool)).distribution
+        assert table[mask != 0] == pytest.approx(said.logits.numpy()[mask != 0], abs=1e-4)
+        assert (guide.evaluate(seen, mask)[0] == table).all()
+        shown, *_, info = env.step(table[0].argmax())
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "stack": (lambda: made(lambda env: wrappers.FrameStackObservation(env, 4), FLAT), "a stack of 4 observations"),
+    "VecFrameStack": (lambda: VecFrameStack(DummyVecEnv([made]), 3), "a stack of 3 observations"),
+    "normalized": (lambda: made(FLOATS, wrappers.NormalizeObservation), "as normalized observations have"),
+    "rescaled": (lambda: made(FLOATS, lambda env: wrappers.RescaleObservation(env, -1, 1)), "from -1.0 to 1.0"),
+    "VecNormalize": (lambda: VecNormalize(DummyVecEnv([FORMS["float32"]])), "VecNormalize with norm_obs=True"),
+    "VecNormalize, a dict": (lambda: VecNormalize(DummyVecEnv([FORMS["dict"]])), "VecNormalize with norm_obs=True"),
+    "time": (lambda: made(FLOATS, TIMED, wrappers.TimeAwareObservation), r"of shape \(513,\)"),
+    "other actions": (
+        lambda: made(lambda env: wrappers.TransformAction(env, lambda a: a - 1, spaces.Discrete(400, start=1))),
+        r"action space Discrete\(400, start=1\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", REFUSED)
+def test_a_model_that_cannot_be_shown_what_it_was_trained_on_is_refused(form: str, tmp_path: Path) -> None:
+    make, message = REFUSED[form]
+    learned(make(), tmp_path / "m.zip")
+    for name in ("policy", "neural-ismcts"):
+        with pytest.raises(TensorFileMismatchError, match=rf"m\.zip: .*{message}.*a model can be played if"):
+            make_agent(f"{name}:path={tmp_path / 'm.zip'},trust_file=true")
+
+
+def test_the_order_of_a_flattened_dict_is_not_guessed(tmp_path: Path) -> None:
+    """Scaled observations and masks have the same bounds; what was shown in training tells them apart."""
+    learned(FORMS["flattened float32"](), tmp_path / "m.zip", steps=0)
+    with pytest.raises(TensorFileMismatchError, match="whether the mask stands before or behind"):
+        load_sb3_policy(tmp_path / "m.zip", trust_file=True)
 
 
 def test_without_sb3_the_error_says_what_to_install(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
-    with pytest.raises(MissingSb3Error, match=r"pip install 'ddz-env\[train\]'"):
+    with pytest.raises(MissingSb3Error, match=r"pip install -e '\.\[train\]'"):
         make_agent(f"policy:path={saved},trust_file=true")

@@ -18,7 +18,7 @@ import torch
 
 from agents.neural.sb3_policy import SB3Policy
 from ddz_env.batch import SelfPlayBatch
-from ddz_env.errors import InvalidRulesError
+from ddz_env.errors import InvalidRulesError, command_line
 from ddz_env.provenance import code_stamp
 from training.arena.errors import OtherCodeError
 from training.arena.provenance import other_code
@@ -285,6 +285,8 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     assert begun.exit_code == 0, begun.output
     assert f"after {UPDATE} steps" in begun.output
     assert "SB3 learning" in begun.output
+    assert "The bar's win rate is that of the games it learned from" in begun.output
+    assert command_line("ddz", "arena", f"policy:path={out / 'model.zip'},trust_file=true", "rules") in begun.stderr
     again = ddz("--out", out)
     assert (again.exit_code, "add --resume" in again.output) == (2, True)
     resumed = ddz("--out", out, "--timesteps", str(2 * UPDATE), "--resume", "--trust")

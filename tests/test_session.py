@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +43,7 @@ def finished(seed: int, rules: Rules = STANDARD, player: str = "rules") -> Recor
 
 def seen_from(record: Record, seat: int) -> tuple[Deal, Hand]:
     """The table of a game as one seat sees it at the beginning, and the landlord cards to be told later."""
-    start = record.deal.state()
-    hand, bottom = start.hand(seat), record.deal.state(record.moves).bottom
-    if start.role(seat) == "landlord":
-        hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
-    fixed = record.deal.rules.bidding == "fixed"
-    return Deal.observed(record.deal.rules, seat, hand, bottom if fixed else None, start.seat), bottom
+    return Deal.seen(record.deal.state().view(seat)), record.deal.state(record.moves).bottom
 
 
 # --- who sees what ----------------------------------------------------------------------------------------------------
@@ -132,7 +128,11 @@ def test_all_hands_are_shown_when_nobody_is_playing_any_more() -> None:
         session.let_agents_play()
     assert isinstance(session.position(None), State)
     assert not any(seat.unseen for seat in session.sight(None).table.seats)
-    thought = session.thought(1, 0)
+    assert not any(seat.unseen for seat in session.sight(0, reveal=True).table.seats)
+    assert isinstance(session.position(0), View)  # a seat goes on to see as a seat, unless all is to be revealed
+    with pytest.raises(HiddenCardsError, match="ask as a spectator"):
+        session.thought(1, 0)
+    thought = session.thought(1, None)
     assert thought is not None
     assert (thought.agent, thought.move) == ("rules", session.moves[1][1])
     assert not any(seat.unseen for seat in new(1, ("rules",) * 3).sight(None).table.seats)  # agents have no secrets
@@ -291,6 +291,34 @@ def test_cards_that_are_given_read_back_too() -> None:
     assert Session(Record(puzzle, (PERSON, "rules"))).sight(0).table.seats[1].unseen == 0  # open hands
 
 
+NAMES = ("policy:path=/tmp/#1/w", "  person ", "person\n1 3", "a\rb", "rules\u2028", '"', '"rules"', "#", " ", "")
+NAMES += ("\\", "a: b", "rules ", "b\udcffc", "策略:path=/家/w", "a\x00", "\ufeffrules", "\x85", "a" * 5_000)
+
+
+def test_whatever_a_player_is_called_its_game_reads_back(tmp_path: Path) -> None:
+    for name in NAMES:
+        record = Record(Deal(STANDARD, 7), (name, PERSON, "policy:path=a b"), ((0, Move.parse("4")),), ("a remark",))
+        record.save(tmp_path / "game.txt")
+        again = Record.load(tmp_path / "game.txt")
+        assert (again.deal, again.players, again.moves) == (record.deal, record.players, record.moves)
+        assert "player 1: person\nplayer 2: policy:path=a b\n" in str(record)
+        with pytest.raises(DouDizhuError):
+            Session(again)  # none of them is a person
+
+
+def test_what_makes_no_record_is_refused_when_it_is_made() -> None:
+    for change in (
+        {"players": ("rules", None, "rules")},
+        {"players": ["rules"] * 3},
+        {"players": "rules"},
+        {"deal": None},
+        {"remarks": ("two\nlines",)},
+        {"remarks": (5,)},
+    ):
+        with pytest.raises(RecordError):
+            replace(Record(Deal(STANDARD, 7), PEOPLE), **change)  # type: ignore[arg-type]
+
+
 GOOD = str(Record(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
 OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord cards: 359\n"
 
@@ -308,6 +336,7 @@ OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord 
         (GOOD + "2 pass\n", "line 12: it is seat 1's turn, not seat 2's"),
         (GOOD + "1 3\n", "line 12: 3 is not legal"),
         (GOOD + "pass\n", "line 12: a move is a seat and its move"),
+        (GOOD.replace("player 1: person", 'player 1: "person'), "a player in quotes is a JSON string"),
         (GOOD + "1 zebra\n", "line 12: cannot read 'Z'"),
         (GOOD.replace("seed: 7", f"seed: {'9' * 5000}"), "seed is a whole number below 2**64"),
         (GOOD.replace("seed: 7", "seed: ٣"), "seed is a whole number below 2**64"),
@@ -457,9 +486,8 @@ def test_advice_ranks_whole_moves_and_unfolds_their_kickers() -> None:
     assert (first.visits, first.chance) == (30, pytest.approx((20 * 0.8 + 10 * 0.65) / 30))
     assert (second.visits, second.chance, advice.chance) == (10, 0.25, 0.8)
     told = json.loads(json.dumps(advice.as_dict()))
-    assert told["groups"][0]["options"][0] == {
-        "main": "trio+solo JJJ+", "move": "JJJ+4", "chance": 0.8, "score": None, "visits": 20, "line": ["pass"],
-    }  # fmt: skip
+    option = {"main": "trio+solo JJJ+", "move": "JJJ+4", "chance": 0.8, "score": None, "visits": 20, "line": ["pass"]}
+    assert told["groups"][0]["options"][0] == {**option, "prior": None}
 
 
 def test_advice_without_whole_moves_is_by_main_group_and_scores_are_no_chances() -> None:

@@ -280,7 +280,7 @@ def test_stakes_are_refused_where_there_are_none() -> None:
 
 def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
     runner = CliRunner()
-    command = ["hand", STRONG, "--worlds", "100", "--player", "rules"]
+    command = ["bidding", STRONG, "--worlds", "100", "--player", "rules"]
     shown = runner.invoke(app, [*command, "--convergence"])
     assert shown.exit_code == 0, shown.output
     (said,) = json.loads(runner.invoke(app, [*command, "--json"]).stdout)
@@ -289,7 +289,7 @@ def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
     assert said["best"] == "bid 3"
     assert f"{100 * said['win_rates']['landlord'][0]:.1f}" in shown.output
     assert "10–100" in shown.output
-    wrong = runner.invoke(app, ["hand", "333333"])
+    wrong = runner.invoke(app, ["bidding", "333333"])
     assert wrong.exit_code == 2
 
 

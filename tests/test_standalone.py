@@ -28,10 +28,10 @@ from tests.test_neural_network import small_networks  # noqa: E402
 from training.arena import provenance  # noqa: E402
 from training.arena.errors import AgentChangedError, OtherCodeError  # noqa: E402
 from training.cli import app  # noqa: E402
-from training.ppo import distillation  # noqa: E402
+from training.ppo import saving  # noqa: E402
 from training.ppo.distillation import Distillation  # noqa: E402
 from training.ppo.errors import CheckpointMismatchError  # noqa: E402
-from training.ppo.imitation import ImitationConfig  # noqa: E402
+from training.ppo.imitation import ImitationConfig, ImitationProgress  # noqa: E402
 
 LEARNING = Path(__file__).resolve().parent.parent / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
@@ -118,7 +118,7 @@ def test_the_example_of_the_docs_plays_a_game() -> None:
     pytest.importorskip("onnxruntime")
     [source] = re.findall(r"```python\n(def load.*?)```", LEARNING.read_text(encoding="utf-8"), re.DOTALL)
     given: dict[str, Any] = {}
-    exec(source, given)
+    exec(compile(source, str(LEARNING), "exec", optimize=0), given)
     choose, env = given["load"](str(shipped_standalone_path())), dou_dizhu_v0.env()
     env.reset(seed=1)
     for _ in env.agent_iter():
@@ -146,16 +146,21 @@ def test_a_student_comes_to_agree_and_a_run_continues_to_the_bit(tmp_path: Path)
     assert all(torch.equal(weight, states[1][name]) for name, weight in states[0].items())
 
 
-def test_it_is_saved_as_it_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distillation, "_SAVED_EVERY", 2)
+@pytest.mark.parametrize(("seconds", "last"), [(0.0, 2), (1e9, 0)])
+def test_it_is_saved_from_its_first_step_on(
+    seconds: float, last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "SECONDS", seconds)
+    seen = list[int]()
 
-    def fall(progress: object) -> None:
-        if (tmp_path / "run").exists():
+    def fall(progress: ImitationProgress) -> None:
+        seen.append(progress.decisions)
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         Distillation(config(), threads=1).run(tmp_path / "run", fall)
-    assert load_standalone(tmp_path / "run").notes["decisions"] > 0
+    assert load_standalone(tmp_path / "run").notes["decisions"] == seen[last]
 
 
 def test_a_run_is_resumed_under_its_own_settings_with_its_teacher_and_its_code(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import string
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,10 @@ from typer.testing import CliRunner, Result
 from ddz_env import Hand, Rules
 from ddz_env.actions import CATEGORIES
 from ddz_env.botzone.games import botzone_game
+from ddz_env.errors import command_line
 from ddz_env.session import PERSON, Deal, Record, Session
 from ddz_env.texts import LANGUAGES, TEXTS, Texts, cells
+from tests.hidden import Scripted, twin_games
 from training.botzone.match import play_match
 from training.cli.advise import advise
 from training.cli.console import FriendlyGroup
@@ -43,14 +47,15 @@ def ddz(*arguments: str, text: str = "") -> Result:
 def fits(result: Result, code: int = 0) -> str:
     """The output, no line of which is wider than 80 columns."""
     assert result.exit_code == code, result.output
-    wide = [line for line in result.stdout.splitlines() if cells(line.rstrip()) > 80 and "ddz-env" not in line]
-    assert not [line for line in wide if "/" not in line]  # a path is as long as it is
+    wide = [line for line in result.stdout.splitlines() if cells(line.rstrip()) > 80]
+    assert not [line for line in wide if os.sep not in line]  # a path is as long as it is
     return result.stdout
 
 
 def kept_in(output: str) -> Path:
     """The file that a command names."""
-    return Path("".join(output.replace("\n", "").partition("kept in ")[2].partition(".txt")[::2][:1]) + ".txt")
+    [words] = [shlex.split(line) for line in output.splitlines() if "kept in " in line]
+    return Path(words[-1])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -63,12 +68,12 @@ def test_a_game_is_played_left_and_gone_on_with(language: str, tmp_path: Path) -
     result = record.deal.state(record.moves).returns()[0]
     say = Texts(language)
     assert say("win" if result > 0 else "lose") in told
-    assert str(whole) in told.replace("\n", "")
+    assert command_line("ddz", "replay", whole) in told
     typed = "?\nh\ncards\nhint\nok\n３\nundo\nzebra\n55555\nboard\nhint rules\nok\nquit\n"
     first = fits(ddz("play", *RULES, "--lang", language, "--out", str(parts), text=typed))
     for text in (say.help("play").splitlines()[0], say("took back", move="3"), say.complaint(ZEBRA), say("goodbye")):
         assert text.replace(" ", "") in first.replace("\n", "").replace(" ", "")
-    assert f"ddz play --out {parts} --resume" in first.replace("\n", "")
+    assert any(line.endswith(command_line("ddz", "play", "--out", parts, "--resume")) for line in first.splitlines())
     assert len(CHINESE.findall(first)) > 200 or language == "en"
     assert not CHINESE.search(first) or language == "zh"
     fits(ddz("play", "--hints", "rules", "--lang", language, "--out", str(parts), "--resume", text=WHOLE))
@@ -107,7 +112,7 @@ def test_ctrl_c_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         with monkeypatch.context() as patch:
             patch.setattr("builtins.input", answer)
             told = fits(ddz(*arguments, "--out", str(file)), code=130)
-        assert f"ddz {arguments[0]} --out {file} --resume" in told.replace("\n", "")
+        assert command_line("ddz", arguments[0], "--out", file, "--resume") in told
         assert Record.load(file).moves[0][0] == 0
 
 
@@ -141,6 +146,65 @@ def test_watched_games_are_kept_and_replayed(tmp_path: Path) -> None:
     rows = [int(line.split()[0]) for line in review.splitlines() if re.match(r" *\d+  0 ", line)]
     assert rows
     assert set(rows) <= set(decisions)
+
+
+@pytest.mark.parametrize(("rules", "seat"), [("standard", 1), ("bidding,doubling=true", 2), ("mini", 0)])
+def test_from_a_seat_nothing_is_shown_or_written_that_it_does_not_know(
+    rules: str, seat: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is read and what is kept is the same to the byte whatever the others hold, to the end and after it."""
+    file, seen = tmp_path / "game.txt", tmp_path / "seen.txt"
+    stepped = "hint\ncards\n\n" * 4 + "999\n3\nb\nhint\nquit\n"
+    shown: list[list[str]] = []
+    everything: list[str] = []
+    for record in twin_games(rules, seat):
+        Scripted.moves = [move for _, move in record.moves]
+        start, agent = Record(record.deal, record.players), record.players[0]
+        monkeypatch.setattr(sys.modules["training.cli.watch"], "_new_game", lambda *_, start=start: start)
+        record.save(file)
+        seen.unlink(missing_ok=True)
+        looks_on = (str(file), "--agent", agent, "--seat", str(seat))
+        texts = [
+            fits(ddz("watch", "--boards", "--out", str(seen), "--seat", str(seat))),
+            seen.read_text(),
+            fits(ddz("replay", *looks_on, "--all")),
+            fits(ddz("replay", *looks_on, text=stepped)),
+            fits(ddz("replay", *looks_on, "--review", agent)),
+            fits(ddz("replay", str(seen), "--all")),  # which has no other way to look at it
+        ]
+        assert f"It has the cards and moves that seat {seat} saw" in texts[0]
+        assert "would play" in texts[3]
+        assert set(re.findall(r"next: seat (\d)", texts[3])) == {str(seat)}
+        assert Record.load(seen).moves == record.moves
+        shown.append(texts)
+        everything.append(fits(ddz("replay", str(file), "--all")))
+    assert shown[0] == shown[1]
+    assert everything[0] != everything[1]
+    assert not set("♠♥♣♦") & set("".join([*shown[0], *everything]))  # a seat's suits would be no other's
+    result = ddz("watch", "--out", str(seen), "--resume")
+    assert result.exit_code == 2
+    assert "nobody knows the other hands" in result.stderr
+
+
+def test_a_table_that_no_single_seat_sees_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))
+    watched = ("watch", "rules", "--seat", "1", "--seed", "3", "--rules")
+    assert "The game cannot be kept: the half-deck rules" in " ".join(fits(ddz(*watched, "half-deck")).split())
+    assert not list(tmp_path.iterdir())
+    assert "cannot be set up" in ddz(*watched, "half-deck", "--out", str(tmp_path / "game.txt")).stderr
+    fits(ddz(*watched, "perfect", "--out", str(tmp_path / "open.txt")))  # nothing is hidden
+    assert Record.load(tmp_path / "open.txt").deal.hands is None
+
+
+def test_playing_on_from_a_seat_is_playing_that_seat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))
+    file = tmp_path / "game.txt"
+    whole = twin_games("standard", 2)[0]
+    whole.save(file)
+    on = kept_in(fits(ddz("replay", str(file), "--seat", "2", text="\nplay rules\nquit\n")))
+    assert Record.load(on).players == ("rules", "rules", PERSON)
+    Session(whole).record(2).save(file)
+    assert "nobody can play for the other hands" in fits(ddz("replay", str(file), text="play rules\nquit\n"))
 
 
 def test_a_log_of_botzone_is_replayed(tmp_path: Path) -> None:
@@ -187,7 +251,7 @@ def test_a_table_asks_for_what_it_was_not_told(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path))
     typed = "345\n3344567TJQQKA22BR\nking\nl\n35\n359\nquit\n"
     told = fits(ddz("advise", "--agent", "rules", text=typed))
-    for text in ("are 3 cards", "unknown role 'king'", "are 2 cards", "would play"):
+    for text in ("3 cards, ", "unknown role 'king'", "2 cards, ", "would play"):
         assert text in told
     assert [file.name for file in tmp_path.iterdir()] == [kept_in(told).name]
 
@@ -206,8 +270,10 @@ HAND = ("--hand", "3344567TJQQKA22BR")
         (("watch", "rules", "rules"), "name one agent, or 3"),
         (("watch", "person"), "ddz play is for people"),
         (("watch", "rules", "--resume"), "leave out the agents"),
+        (("watch", "--resume", "--seat", "0"), "kept with all hands: leave out --seat"),
+        (("watch", "rules", "--rules", "mini", "--seat", "2"), "seat=2 must be an integer in 0..1"),
         (("advise", *HAND, "--bottom", "359", "--role", "king"), "unknown role 'king'"),
-        (("advise", *HAND, "--bottom", "35", "--role", "landlord"), "are 2 cards"),
+        (("advise", *HAND, "--bottom", "35", "--role", "landlord"), "2 cards, 35; "),
         (("advise", *HAND, "--bottom", "333", "--role", "landlord"), "5 cards of rank 3"),
         (("advise", *HAND), "--bottom"),
         (("replay", "nowhere.txt"), "nowhere.txt cannot be read"),
@@ -260,6 +326,7 @@ def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
 def test_every_text_is_used() -> None:
     root = Path(__file__).resolve().parent.parent
     files = [*(root / "training" / "cli").glob("*.py"), *(root / "ddz_env" / "render").glob("*.py")]
+    files.append(root / "ddz_env" / "session" / "advice.py")
     code = "\n".join(file.read_text(encoding="utf-8") for file in files)
     spoken = {category.name for category in CATEGORIES} | {
         "bidder",

@@ -100,7 +100,7 @@ def test_shares_and_where_they_settle() -> None:
 def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) -> None:
     path, played = tmp_path / "deals.csv", tmp_path / "games.csv"
     judges = ("--top", "rules", "--bottom", "rules", "--deals", "12")
-    shown = ddz("tendency", *judges, "--processes", "1", "--out", str(path))
+    shown = ddz("study", "tendency", *judges, "--processes", "1", "--out", str(path))
     assert shown.exit_code == 0, shown.output
     assert "landlord" in shown.output
     numbers = {lean: deals_of_file(path, lean, Rules(), 0) for lean in ("peasants", None)}

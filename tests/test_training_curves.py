@@ -11,7 +11,7 @@ from training.arena.errors import InvalidExperimentError
 from training.cli import app
 from training.documentation import refreshed
 from training.experiments.plotting import can_plot
-from training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_cells
+from training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_table
 
 CURVES = "update,decisions,games,entropy,seconds\n"
 EVALUATIONS = "update,opponent,deals,wins,low,high\n"
@@ -48,7 +48,7 @@ def test_what_was_cut_off_is_left_out(runs: tuple[Path, Path]) -> None:
 
 
 def test_a_line_a_stage_and_one_for_all(runs: tuple[Path, Path]) -> None:
-    assert stage_cells([read_run("one", runs[0]), read_run("two", runs[1])]) == [
+    assert stage_table([read_run("one", runs[0]), read_run("two", runs[1])]).lines == [
         ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
         ("two", "1", "30", "700", "0.25", "", ""),
         ("all", "3", "120", "3,200", "1.25", "", ""),
@@ -64,6 +64,31 @@ def test_what_is_no_curve_is_refused(runs: tuple[Path, Path], tmp_path: Path) ->
     (runs[0] / "curves.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(InvalidExperimentError, match="no update, decisions, games, seconds"):
         read_run("one", runs[0])
+
+
+def test_a_run_of_stable_baselines_is_read_like_the_others(tmp_path: Path) -> None:
+    header = "update,timesteps,games,wins,games_seconds,past_self_seconds,rollout_seconds,learning_seconds\n"
+    (tmp_path / "curves.csv").write_text(f"{header}1,800,40,0.5,100,50,150,600\n", encoding="utf-8")
+    (tmp_path / "evaluations.csv").write_text(f"{EVALUATIONS}1,policy,20,0.4,0.3,0.5\n", encoding="utf-8")
+    table = stage_table([read_run("sb3", tmp_path)])
+    assert (table.title, table.header[-3:]) == ("Training: sb3", ("v `policy` %", "v `random` %", "v `rules` %"))
+    assert table.lines[0] == ("sb3", "1", "40", "800", "0.25", "40.0 (30.0–50.0)", "", "")
+
+
+@pytest.mark.parametrize("written", ["belief.safetensors", "01/policy.safetensors"])
+def test_runs_without_curves_are_told_which_have_them(written: str, tmp_path: Path) -> None:
+    (tmp_path / written).parent.mkdir(exist_ok=True)
+    (tmp_path / written).touch()
+    told = CliRunner().invoke(app, ["train", "curves", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "name folders of ddz train selfplay, dmc and sb3, and ddz study exploit" in told.stderr
+    nothing = CliRunner().invoke(app, ["train", "curves"])
+    assert (nothing.exit_code, "name folders of runs" in nothing.stderr) == (2, True)
+
+
+def test_the_curves_of_a_run_lie_in_its_folder_unless_told_otherwise(runs: tuple[Path, Path]) -> None:
+    assert CliRunner().invoke(app, ["train", "curves", *map(str, runs)]).exit_code == 0
+    assert [stage.name for stage in load_training(runs[1])] == ["first", "second"]
 
 
 def test_pages_have_the_table_once_there_are_curves(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib
 import re
+import socket
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,11 @@ from ddz_env import Hand, Rules
 from ddz_env.session import PERSON, Deal, Record
 from tests.web_page import Page, error
 from training.cli import app as command_line
+from training.web.preparing import Preparation, Step, _Helper
+from training.web.rehearsing import steps
 from training.web.routes import PAGE, RULES
+
+SEARCH = "neural-ismcts:milliseconds=500"
 
 # --- games ---
 
@@ -74,25 +82,70 @@ def test_what_is_compiled_is_told(page: Page) -> None:
 
     class Watching(type(half._compiler)):  # type: ignore[misc]
         def compile(self, *args: object) -> object:
-            seen.append(page.get("compiling"))
+            seen.append(page.get("ready")["compiling"])
             return super().compile(*args)
 
     half._compiler.__class__ = Watching
     half(1.0)
-    assert seen == [{"compiling": True}]
-    assert page.get("compiling") == {"compiling": False}
+    assert seen == [True]
+    assert page.get("ready")["compiling"] is False
 
 
-def test_agents_are_asked_when_the_server_starts(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, bool]] = []
+def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
+    found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
+    assert [step.what for step in found[:6]] == ["opponents", "hints", "table", "hints", "search", "puzzles"]
+    assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "easy", "master"]
+    for step in steps(["medium"], "rules", "policy"):
+        step.work(*step.given)
 
-    def answer(agent: str, deal: Deal) -> int:
-        asked.append((agent, deal.endgame))
-        return len(asked)
 
-    monkeypatch.setattr("training.web.routes._answer", answer)
-    page.server.warm()
-    assert asked == [("rules", False), ("rules", False), ("solver", True)]  # one answer of one move is no search
+def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With helpers in threads of this process: what is asked for comes next, and a step that fails ends nothing."""
+    gate, done = threading.Event(), []
+
+    def work(name: str) -> None:
+        gate.wait(20)
+        done.append(name)
+        if name == "b":
+            raise ValueError(name)
+
+    monkeypatch.setattr("training.web.preparing.cache_root", lambda: tmp_path)
+    monkeypatch.setattr("training.web.preparing._HELPERS", 1)
+    monkeypatch.setattr("training.web.preparing._Helper", contextlib.nullcontext)
+    preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    assert preparation.status() == {"ready": True, "preparing": None, "done": 4, "of": 4}  # nothing was begun
+    preparation.wait("a")
+    preparation.start()
+    assert preparation.status() == {"ready": False, "preparing": "table", "done": 0, "of": 4}
+    while len(preparation._queue) == 4:
+        time.sleep(0.001)
+    waiting = threading.Thread(target=preparation.wait, args=("d",))
+    waiting.start()
+    while preparation._queue[0].name != "d":
+        time.sleep(0.001)
+    assert not preparation.is_ready("d")
+    gate.set()
+    waiting.join(20)
+    preparation.wait("c")
+    assert done == ["a", "d", "b", "c"]
+    assert preparation.status()["ready"]
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.001)
+    again = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    again.start()
+    assert again.is_ready("d")  # it is in the cache: nobody waits
+
+
+def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:
+    with _Helper() as helper:
+        helper.do(Step("table", "failing", int, ("x",)))
+        helper.do(Step("table", "working", int, ("1",)))
+        process = helper._process
+        assert process.is_alive()
+    process.join(20)
+    assert process.exitcode == 0
 
 
 def test_agents_alone_are_watched(page: Page) -> None:
@@ -126,6 +179,38 @@ def test_a_puzzle_has_open_hands(page: Page) -> None:
     text = page.get(f"games/{name}/record")["text"]
     assert "endgame: yes" in text
     assert Record.parse(text).deal.rules.open_hands  # else the solver, which looks at all hands, may give no hint
+
+
+def test_a_puzzle_has_a_solution_until_it_is_lost(page: Page) -> None:
+    name = page.post("games", {"puzzle": 1})["id"]
+    found = page.post(f"games/{name}/solution")
+    assert found["wins"]
+    for number, move in enumerate(found["line"]):
+        if number % 2:
+            assert page.post(f"games/{name}/advance", {"moves": number})["moves"][-1]["text"] == move
+        else:
+            game = page.post(f"games/{name}/move", {"text": move, "exact": True, "moves": number})
+    assert game["result"] > 0
+    page.post(f"games/{name}/undo", {"moves": len(found["line"])})
+    page.post(f"games/{name}/undo", {"moves": len(found["line"]) - 1})
+    wrong = next(card for card in found["line"][0] if card != found["line"][0])
+    page.post(f"games/{name}/move", {"text": wrong, "moves": 0})
+    page.post(f"games/{name}/advance", {"moves": 1})
+    assert page.post(f"games/{name}/solution") == {"wins": False, "line": []}
+    error(page.send("POST", f"/api/games/{page.begin()}/solution", {}), 400)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("3KR", "no combination"), ("34", "no combination"), ("AA", "impossible"), ("oops", "no combination")],
+)
+def test_a_move_that_cannot_be_played_has_a_reason(page: Page, text: str, reason: str) -> None:
+    table = {"rules": "standard", "role": "peasant down", "hand": "33344455566677889", "landlord_cards": "9TJ"}
+    told = error(page.send("POST", "/api/ask", {**table, "moves": ["K", text]}), 400)
+    assert (told["reason"], told["line"]) == (reason, 2)
+    name = page.begin()
+    if reason == "no combination":
+        assert error(page.send("POST", f"/api/games/{name}/move", {"text": text, "moves": 0}), 400)["reason"] == reason
 
 
 def test_a_question_about_a_table(page: Page) -> None:
@@ -174,6 +259,12 @@ def test_the_page_names_nothing_on_other_servers() -> None:
         ), path
 
 
+def test_the_page_makes_markup_of_no_text() -> None:
+    for path in (PAGE / "js").glob("*.js"):
+        made = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|Function\(|srcdoc|DOMParser|Fragment\("
+        assert not re.search(made, path.read_text(encoding="utf-8")), path
+
+
 def _words() -> dict[str, set[str]]:
     text = (PAGE / "js" / "words.js").read_text(encoding="utf-8")
     parts = re.split(r"^  (en|zh): \{$", text[: text.index("let language")], flags=re.M)
@@ -217,9 +308,10 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
     from typer.testing import CliRunner
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "training.web.serving", raising=False)  # another test has imported it, perhaps
     result = CliRunner().invoke(command_line, ["web"], env={"COLUMNS": "160", "NO_COLOR": "1"})
     assert result.exit_code == 2
-    assert "ddz-env[web]" in result.stderr
+    assert "pip install -e '.[web]'" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
 
 
@@ -228,7 +320,8 @@ def test_what_is_measured_is_what_the_command_offers() -> None:
 
     command = importlib.import_module("training.cli.web")
 
-    assert (command.OFFERED[0], command.ADVISER) == (measured.POLICY, measured.SEARCH)
+    assert command.ADVISER == measured.SEARCH
+    assert measured.POLICY in command.OFFERED
 
 
 @pytest.mark.parametrize(
@@ -237,17 +330,19 @@ def test_what_is_measured_is_what_the_command_offers() -> None:
         (["--agent", "nobody"], "nobody"),
         (["--host", "192.0.2.1"], "cannot listen"),
         (["--folder", "{file}"], "cannot be kept"),
+        (["--port", "{port}"], "perhaps another ddz web; name another --port, or 0 for a free one"),
     ],
 )
 def test_the_command_refuses_what_cannot_be(tmp_path: Path, options: list[str], said: str) -> None:
     from typer.testing import CliRunner
 
     (tmp_path / "file").write_text("")
-    options = [option.format(file=tmp_path / "file") for option in options]
-    result = CliRunner().invoke(
-        command_line,
-        ["web", "--adviser", "rules", "--port", "0", "--agent", "rules", *options],
-        env={"COLUMNS": "160", "NO_COLOR": "1"},
-    )
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        options = [option.format(file=tmp_path / "file", port=other.getsockname()[1]) for option in options]
+        result = CliRunner().invoke(
+            command_line,
+            ["web", "--adviser", "rules", "--port", "0", "--agent", "rules", *options],
+            env={"COLUMNS": "160", "NO_COLOR": "1"},
+        )
     assert result.exit_code == 2, result.output
     assert said in result.stderr

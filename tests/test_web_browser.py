@@ -25,13 +25,17 @@ from training.web.serving import serving  # noqa: E402
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
 ADVISER = "isuct:iterations=100"
-PHONE = {"width": 390, "height": 800}
+MARKUP = "<img src=x onerror=document.title='taken'>"
+MARKED = f"tests.web_page:Marked:title={MARKUP}"
+PHONE = {"width": 390, "height": 844}
+LYING = {"width": 844, "height": 390}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    with serving(tmp_path_factory.mktemp("games"), ["rules", "random", ADVISER, FAILING], ADVISER) as address:
+    agents = ["rules", "random", ADVISER, FAILING, MARKED, "hard"]
+    with serving(tmp_path_factory.mktemp("games"), agents, ADVISER) as address:
         yield address
 
 
@@ -103,6 +107,13 @@ class Person:
                 self.page.click("#play")
         pytest.fail("the game has no end")
 
+    def box(self, selector: str) -> dict[str, float]:
+        """Where something stands in the window."""
+        return dict(self.page.query_selector(selector).bounding_box())
+
+    def notice(self) -> str:
+        return str(self.page.inner_text("#notice"))
+
     def width(self) -> int:
         return int(self.page.evaluate("document.documentElement.scrollWidth"))
 
@@ -120,7 +131,7 @@ def person(browser: Any, site: str) -> Iterator[Person]:
 def test_a_whole_game_by_clicks(person: Person, seat: str) -> None:
     person.deal(seat)
     person.play_to_the_end()
-    assert re.search("You (win|lose)", person.page.inner_text(".status"))
+    assert re.search("You (win|lose).*landlord|peasant.*Stake", person.page.inner_text(".result"), re.DOTALL)
 
 
 def test_a_game_with_an_auction_and_doubling(person: Person) -> None:
@@ -149,7 +160,7 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     page.wait_for_selector(".log li:nth-child(1)")
     page.keyboard.press("l")
     page.wait_for_selector(".thoughts .bar")
-    assert "visits" in page.inner_text(".thoughts")
+    assert "tries" in page.inner_text(".thoughts")
     folded = page.query_selector(".thoughts details")
     if folded is not None:
         folded.query_selector("summary").click()
@@ -169,18 +180,30 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
 def test_a_question(person: Person) -> None:
     person.visit("#/ask")
     page = person.page
-    page.fill("#own", "3344567TJQQKA22BR")
+    cards = "3344567 10 jqqka22 小王大王"
+    page.fill("#own", cards)
     page.fill("#bottom", "359")
-    page.fill("#moves", "34567\n89TJQ\npass")
+    assert "17 cards" in page.inner_text(".drawn")
+    page.fill("#moves", "34567\n8910JQ\npass")
     page.click("#question")
-    page.wait_for_selector(".thoughts .entry")
+    page.wait_for_selector(".thoughts .entry")  # the server takes what the picture shows
     page.reload()
     page.wait_for_selector("#own")
-    assert page.input_value("#own") == "3344567TJQQKA22BR"
-    page.fill("#moves", "AAAA")
+    assert page.input_value("#own") == cards
+    page.fill("#moves", "34567\nAA")
+    assert not person.has(".thoughts")  # it was said of another table
     page.click("#question")
     page.wait_for_selector("#notice:not(:empty)")
-    assert "line 1" in page.inner_text("#notice")
+    assert re.search("Line 2: .AA. cannot be played there", person.notice())
+    page.fill("#moves", "34567")
+    assert not person.notice()
+    page.fill("#own", "3344567TJQQKA2大五")
+    assert "大五" in page.inner_text(".drawn .bad")
+    page.click("#question")
+    assert "大五" in person.notice()
+    page.click("nav a[href='#/puzzle']")
+    page.wait_for_selector(".controls button")
+    assert not person.notice()
 
 
 def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
@@ -193,7 +216,10 @@ def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     for rank in "3334566":
         page.click(f".ranks button:text-is('{rank}')")
     page.click(".ranks button:text-is('Delete')")
-    page.click(".ranks button:text-is('B')")
+    page.click(".ranks button:text-is('10')")
+    assert page.input_value("#own").endswith("10")
+    page.click(".ranks button:text-is('Delete')")
+    page.click(".ranks button:text-is('black joker')")
     assert page.input_value("#own") == "333456B"
     assert len(page.query_selector_all(".panel .cards .card")) == 7
     page.click("#moves")
@@ -203,12 +229,169 @@ def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     page.wait_for_selector(".thoughts .entry")
 
 
-def test_a_puzzle(person: Person) -> None:
+def _puzzle(person: Person) -> None:
     person.visit("#/puzzle")
     person.page.click(".controls button >> nth=0")
     person.page.wait_for_selector(".hand button")
-    person.play_to_the_end()  # by the solver's hints
-    assert "Solved" in person.page.inner_text(".status")
+    person.settle()
+
+
+def test_a_puzzle(person: Person) -> None:
+    page = person.page
+    _puzzle(person)
+    page.click(".hand button >> nth=-1", position={"x": 6, "y": 14})
+    page.click("#play")
+    page.wait_for_selector(".status:has-text('That move loses')")
+    assert not person.has("#hint")  # there is nothing to show any more
+    page.click("#undo")
+    person.settle()
+    page.click("#hint")
+    page.wait_for_selector(".thoughts .moves button")
+    line = page.inner_text(".thoughts .moves small").removeprefix("then ").split(" · ")
+    moves = [str(page.get_attribute(".moves > li > button", "id")).removeprefix("move-"), *line[1::2]]
+    assert "Pass" in line[::2]
+    person.play_to_the_end()
+    assert "by the solution" in page.inner_text(".result")
+    _puzzle(person)
+    assert not person.has("button.solved")
+    for move in moves:  # who has seen it and comes back knows it
+        person.choose(move)
+        page.click("#play")
+        page.wait_for_selector(":is(#hint, #step-through):not(:disabled)")
+    assert "Solved!" in page.inner_text(".result")
+    person.visit("#/puzzle")
+    page.wait_for_selector("button.solved[aria-label*=solved]")
+
+
+@pytest.mark.parametrize(
+    ("language", "wrong", "low"),
+    [("en", "do not go together", "does not beat .*: play a higher"), ("zh", "凑不成牌型", "压不过.*更大的")],
+)
+def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: str, wrong: str, low: str) -> None:
+    page = person.page
+    page.set_viewport_size(PHONE)
+    person.visit()
+    if language == "zh":
+        page.click("#language")
+        person.settle()
+    person.deal("1", seed=2)
+    page.wait_for_selector("#hint:not(:disabled)")
+    to_beat = page.get_attribute(".play.beat", "data-move")
+    for card in ("R", "3"):
+        person.page.keyboard.press(card.lower())
+    assert page.inner_text(".status")
+    page.click("#play")
+    page.wait_for_selector("#notice:not(:empty)")
+    assert wrong in person.notice()
+    assert "standard" not in person.notice()
+    assert "333" not in person.notice()
+    notice, hand, plate = person.box("#notice"), person.box(".hand"), person.box(".own .plate")
+    assert plate["y"] + plate["height"] <= notice["y"] + 1
+    assert notice["y"] + notice["height"] <= hand["y"] + 1  # it covers nothing
+    page.keyboard.press("3")
+    assert not person.notice()  # another choice is another question
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    page.click("#play")
+    page.wait_for_selector("#notice:not(:empty)")
+    assert to_beat
+    assert re.search(low, person.notice())
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (844, 390)])
+def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, int]) -> None:
+    page = person.page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    person.deal("0")
+    person.asked()
+    controls, table = person.box(".table .controls"), person.box(".table")
+    assert 0.9 * size[1] <= controls["y"] + controls["height"] <= size[1]
+    assert person.box("header")["y"] == 0  # without scrolling
+    assert table["width"] >= 0.7 * size[0]
+    assert person.box(".moves > li > button")["y"] < size[1]
+    for row in page.query_selector_all(".hand button"):
+        box = row.bounding_box()
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= table["x"] + table["width"] + 1
+
+
+def test_a_stroke_chooses_cards(person: Person) -> None:
+    person.deal("0")
+    page, cards = person.page, person.page.query_selector_all(".hand button")
+    chosen = (
+        "[...document.querySelectorAll('.hand button')].map((card) => card.getAttribute('aria-pressed') === 'true')"
+    )
+    spots = [(box["x"] + 8, box["y"] + 30) for box in (card.bounding_box() for card in cards)]
+    page.mouse.move(*spots[3])
+    page.mouse.down()
+    page.mouse.move(*spots[9], steps=12)
+    page.mouse.move(*spots[7], steps=4)
+    page.mouse.up()
+    assert [place for place, on in enumerate(page.evaluate(chosen)) if on] == [3, 4, 5, 6, 7]
+    page.mouse.click(*spots[5])
+    assert [place for place, on in enumerate(page.evaluate(chosen)) if on] == [3, 4, 6, 7]
+
+    def color(which: str) -> str:
+        return str(page.evaluate(f"getComputedStyle(document.querySelector('.hand {which}')).backgroundColor"))
+
+    page.mouse.click(*spots[0])
+    assert (
+        color(":hover[aria-pressed=true]") == color("[aria-pressed=true]:not(:hover)") != color("[aria-pressed=false]")
+    )
+    # a chosen card looks chosen under the mouse, too
+    page.mouse.click(*spots[0])
+    touch = page.context.new_cdp_session(page)
+
+    def finger(kind: str, *points: tuple[float, float]) -> None:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    finger("touchStart", spots[12])
+    for spot in spots[13:17]:
+        finger("touchMove", spot)
+    finger("touchEnd")
+    assert [place for place, on in enumerate(page.evaluate(chosen)) if on][-5:] == [12, 13, 14, 15, 16]
+
+
+def test_another_game_and_the_last_ones(person: Person) -> None:
+    page = person.page
+    person.deal("1", "mini")
+    person.play_to_the_end()
+    assert page.is_visible(".result")
+    cards = page.inner_text(".log")
+    before = page.url
+    page.click("#again")
+    page.wait_for_url(lambda url: url != before)
+    page.wait_for_selector("#hint:not(:disabled)")
+    assert "peasant" in page.inner_text(".own .plate")
+    assert page.inner_text(".log") != cards
+    person.visit()
+    page.wait_for_selector(".recent li")
+    assert [
+        re.search("won|lost|running", line.inner_text())[0] in ("won", "lost")
+        for line in page.query_selector_all(".recent li")
+    ] == [False, True]  # type: ignore[index]
+
+
+def test_levels_are_called_by_name(person: Person) -> None:
+    page = person.page
+    person.visit()
+    page.wait_for_selector("#agent-1")
+    assert page.inner_text("#agent-1").split("\n")[:2] == ["Hard", "rules"]
+    page.click("#language")
+    page.wait_for_selector("#agent-1:has-text('困难')")
+    assert page.input_value("#rules") == "bidding"  # what people expect there
+    person.deal("1", agent="hard")
+    page.wait_for_selector("#hint:not(:disabled)")
+    assert "电脑" in page.inner_text(".log")
+    assert "困难" in page.inner_text(".seat.left .plate")
+    assert not re.search("[a-z]{3}", page.inner_text("main"))
+
+
+def test_ten_is_written_as_on_the_cards(person: Person) -> None:
+    person.visit()
+    said = person.page.evaluate(
+        "import('./js/cards.js').then(({ said }) => ['89TJQ', '333444+5T', 'TT', 'BR', 'R', 'bid 2', 'pass'].map(said))"
+    )
+    assert said == ["8 9 10 J Q", "333 444 + 5 10", "10 10", "rocket", "red joker", "Bid 2", "Pass"]
 
 
 def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
@@ -287,13 +470,24 @@ def test_keys_alone_play_a_game(person: Person) -> None:
 
 def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None:
     page = person.page
-    page.route("**/api/compiling", lambda route: route.fulfill(json={"compiling": True}))
-    page.route("**/hint", lambda route: page.wait_for_selector("#compiling:not(:empty)") and route.continue_())
-    person.deal("0")
+    slow = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
+    page.route("**/api/ready", lambda route: route.fulfill(json=slow))
+    page.route(
+        "**/hint",
+        lambda route: page.wait_for_selector("#waiting:has-text('the first time only')") and route.continue_(),
+    )
+    page.route(
+        "**/api/games/*",
+        lambda route: page.wait_for_selector("#waiting:has-text('Dealing')") and route.continue_(),
+        times=1,
+    )
+    person.deal("0")  # something is to be seen before the table
     page.click("#hint")
-    page.wait_for_selector("#compiling:has-text('the first time only')")
+    page.wait_for_selector("#waiting:has-text('the first time only')")
+    page.keyboard.press("3")
+    assert not page.is_disabled("#play")  # a hint that takes long keeps nobody from playing
     page.wait_for_selector(".page[aria-busy=false] .thoughts")
-    assert not page.inner_text("#compiling")
+    assert not page.inner_text("#waiting")
 
 
 def test_the_focus_stays_with_the_hand(person: Person) -> None:
@@ -322,10 +516,11 @@ def test_everything_that_can_be_pressed_has_a_name(person: Person) -> None:
     assert person.page.evaluate(nameless) == 0
 
 
-def test_reduced_motion(browser: Any, site: str) -> None:
-    context = browser.new_context(reduced_motion="reduce")
+def test_reduced_motion_and_no_keyboard(browser: Any, site: str) -> None:
+    context = browser.new_context(reduced_motion="reduce", locale="en-US", has_touch=True, is_mobile=True)
     person = Person(context.new_page(), site)
     person.deal("0")
+    assert person.page.is_hidden(".keys")  # there is no keyboard
     duration = person.page.evaluate("getComputedStyle(document.querySelector('.hand .card')).transitionDuration")
     assert duration == "0s"
     context.close()
@@ -355,6 +550,27 @@ def test_a_reload_and_a_second_tab(person: Person) -> None:
     person.visit()
     page.click(".recent a")
     page.wait_for_selector(".log li:nth-child(3)")
+
+
+def test_markup_is_shown_as_text(person: Person) -> None:
+    """In the names of agents, in what was typed, in a game's file, in the address."""
+    page = person.page
+    person.deal("", agent=MARKED)
+    page.select_option("#asked", MARKED)
+    page.click("#step")
+    page.wait_for_selector(".log li:nth-child(1)")
+    page.click("#look")
+    page.wait_for_selector(".thoughts")
+    assert MARKUP in page.inner_html("#asked").replace("&lt;", "<").replace("&gt;", ">")
+    for address in (f"#/game/{MARKUP}", f"#/{MARKUP}", f"#/replay/{MARKUP}"):
+        person.visit(address)
+    person.visit("#/open")
+    page.fill("#record", f"Dou Dizhu game 1\nrules: {MARKUP}\nplayer 0: {MARKUP}")
+    page.click("#load")
+    page.wait_for_selector("#notice:not(:empty)")
+    assert MARKUP in page.inner_text("#notice")
+    assert not page.query_selector_all("main img, #notice img")
+    assert "taken" not in page.title()
 
 
 def test_a_failing_agent_is_replaced(person: Person) -> None:

@@ -176,6 +176,24 @@ def test_only_offered_agents_play(page: Page, agent: str) -> None:
     error(page.send("POST", f"/api/games/{name}/replace", {"agent": agent, "seat": 1, "moves": 0}), 400)
 
 
+def test_markup_in_a_request_is_answered_as_text(page: Page) -> None:
+    """Browsers read no answer as a page, whatever stands in it."""
+    markup = "<img src=x onerror=alert(1)>"
+    record = f"Dou Dizhu game 1\nrules: {markup}\n"
+    hand = {"rules": "standard", "role": "landlord", "hand": markup, "landlord_cards": "359", "moves": [markup]}
+    for answer in (
+        page.send("POST", "/api/games", {**BEGIN, "agents": [markup] * 3}),
+        page.send("POST", "/api/games", {"record": record}),
+        page.send("POST", "/api/ask", hand),
+        page.send("POST", f"/api/games/{page.begin()}/move", {"text": markup, "moves": 0}),
+        page.send("GET", "/%3Cimg%20src=x%3E"),
+    ):
+        error(answer, answer.status_code)
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+
+
 def test_a_fault_of_the_server_is_told_without_its_inside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Server):
         def choices(self, body: Json) -> Json:

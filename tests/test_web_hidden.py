@@ -8,48 +8,46 @@ from pathlib import Path
 
 import pytest
 
-from ddz_env import Hand, Rules
-from ddz_env.session import PERSON, Deal, Record
-from tests.web_page import LOWEST, Json, Page, error
+from ddz_env import Rules
+from ddz_env.session import PERSON, Record
+from tests.hidden import Scripted, twin_games
+from tests.web_page import LOWEST, SCRIPTED, Json, Page, error
 from training.web.routes import Server
 
 
-@pytest.mark.parametrize("viewer", [0, 1, 2])
-def test_games_that_differ_in_hidden_cards_alone_give_the_same_answers(page: Page, viewer: int) -> None:
-    base = Deal(Rules(), seed=3).state()
-    hands = [list(base.hand(seat).counts) for seat in range(3)]
-    hands[0] = [a - b for a, b in zip(hands[0], base.bottom.counts, strict=True)]
-    one, other = (seat for seat in range(3) if seat != viewer)
+@pytest.mark.parametrize(
+    ("rules", "viewer"),
+    [("standard", 0), ("standard", 1), ("standard", 2), ("bidding,doubling=true", 1), ("half-deck", 2), ("mini", 0)],
+)
+def test_games_that_differ_in_hidden_cards_alone_give_the_same_answers(page: Page, rules: str, viewer: int) -> None:
     names = []
-    # Of the two hidden hands, one has a high rank that it gives for another one.
-    high = max(rank for rank in range(13) if hands[one][rank])
-    low = next(rank for rank in range(12, 0, -1) if hands[other][rank] and rank != high)
-    for swapped in (False, True):
-        if swapped:
-            for rank, step in ((high, 1), (low, -1)):
-                hands[one][rank] -= step
-                hands[other][rank] += step
-        deal = Deal(Rules(), hands=tuple(Hand(tuple(counts)) for counts in hands), bottom=base.bottom)
-        players = [LOWEST] * 3
+    for record in twin_games(rules, viewer):
+        players = [SCRIPTED] * record.deal.rules.players
         players[viewer] = PERSON
-        names.append(page.post("games", {"record": str(Record(deal, tuple(players)))})["id"])
-    compared = 0
-    for number in range(7):
-        answers = [_probed(page, name, number) for name in names]
-        if answers[0]["game"]["moves"] != answers[1]["game"]["moves"] or answers[0]["game"]["over"]:
-            break
-        assert answers[0] == answers[1]
-        compared += 1
-        game = answers[0]["game"]
-        mine = game["turn"] == viewer
-        for name in names:
-            move = {"text": answers[0]["hint"]["move"], "moves": number} if mine else {"moves": number}
-            page.post(f"games/{name}/{'move' if mine else 'advance'}", move)
-    assert compared > 4
+        names.append(page.post("games", {"record": str(Record(record.deal, tuple(players)))})["id"])
+    Scripted.moves = [move for _, move in record.moves]
+    lacking = next(
+        rank for rank in "RB2AK3456789TJQ" if rank not in f"{(record.deal.hands or ())[viewer]}{record.deal.bottom}"
+    )
+    for number, (mover, move) in enumerate(record.moves):
+        if number % 4 == 0 or number > len(record.moves) - 4:
+            one, other = (_probed(page, name, number, lacking) for name in names)
+            assert one == other
+            assert not one["game"]["over"]
+        body = {"text": str(move), "exact": True, "moves": number}
+        answers = [page.send("POST", f"/api/games/{name}/{_action(mover == viewer)}", body) for name in names]
+        told = [answer.text.replace(name, "NAME") for answer, name in zip(answers, names, strict=True)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert told[0] == told[1] or number == len(record.moves) - 1  # then all hands are shown
+    assert told[0] != told[1]
 
 
-def _probed(page: Page, name: str, number: int) -> Json:
-    """What every address says of a game, refusals included."""
+def _action(mine: bool) -> str:
+    return "move" if mine else "advance"
+
+
+def _probed(page: Page, name: str, number: int, lacking: str) -> Json:
+    """What every address says of a game, refusals included; the person holds no card of a rank."""
     found: Json = {}
     at = {"moves": number}
     for method, path, body in (
@@ -57,13 +55,16 @@ def _probed(page: Page, name: str, number: int) -> Json:
         ("GET", "/record", None),
         ("GET", "/moves/0", None),
         ("GET", f"/moves/{number}", None),
+        ("GET", f"/moves/{number}/chance", None),
         ("POST", f"/moves/{number}/thoughts", {}),
         ("POST", f"/moves/{number}/thoughts", {"agent": "random"}),
         ("POST", f"/moves/{number}/branch", {}),
         ("POST", "/hint", {}),
         ("POST", "/hint", {"agent": "random"}),
-        ("POST", "/move", {"text": "BR", **at}),
-        ("POST", "/move", {"text": "33344+5", **at}),
+        ("POST", "/hint", {"agent": SCRIPTED}),
+        ("POST", "/solution", {}),
+        ("POST", "/move", {"text": lacking, **at}),
+        ("POST", "/move", {"text": 2 * lacking, **at}),
         ("POST", "/move", {"text": "nonsense", **at}),
         ("POST", "/move", {"text": "pass", "moves": number + 1}),
         ("POST", "/advance", {"moves": number + 1}),
@@ -99,7 +100,7 @@ _GAME = {
     "to_beat",
     "over",
 }
-_GAME |= {"winner", "result", "may_pass", "may_undo", "words", "question"}
+_GAME |= {"cheaters", "bombs", "scoring", "winner", "result", "may_pass", "may_undo", "words", "question"}
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding,doubling=true", "half-deck", "mini"])
@@ -140,3 +141,20 @@ def test_an_agent_that_looks_at_hidden_cards_gives_no_hints(tmp_path: Path) -> N
     page = Page(tmp_path, Server(tmp_path / "games", ["rules"], "cheating-minimax"))
     name = page.begin()
     assert "hidden" in error(page.send("POST", f"/api/games/{name}/hint"), 403)["error"]
+
+
+def test_a_cheat_plays_only_where_it_is_offered_and_is_called_one(tmp_path: Path) -> None:
+    page = Page(tmp_path, Server(tmp_path / "games", ["rules"], "cheating-minimax"))
+    for agent in ("solver", "cheating-minimax"):
+        dealt = {"rules": "standard", "seat": 0, "agents": [agent] * 3, "seed": 1}
+        assert f"{agent} looks at hidden cards" in error(page.send("POST", "/api/games", dealt), 400)["error"]
+        name = page.begin()
+        replaced = page.send("POST", f"/api/games/{name}/replace", {"seat": 1, "agent": agent, "moves": 0})
+        assert "looks at hidden cards" in error(replaced, 400)["error"]
+    assert page.get(f"games/{page.begin()}")["cheaters"] == page.get("choices")["cheaters"] == []
+    assert page.get(f"games/{page.post('games', {'puzzle': 1})['id']}")["cheaters"] == []  # all hands are open
+    page.server.games.close()
+    offering = Page(tmp_path, Server(tmp_path / "others", ["rules", "solver"], "rules"))
+    assert offering.get("choices")["cheaters"] == ["solver"]
+    assert offering.get(f"games/{offering.begin(0, 'solver')}")["cheaters"] == [1, 2]
+    assert offering.get(f"games/{offering.begin(None, 'solver')}/moves/0")["cheaters"] == [0, 1, 2]

@@ -6,16 +6,45 @@ import asyncio
 import errno
 import json
 import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
-from ddz_env.session import Record
-from tests.web_page import AGENTS, BEGIN, FAILING, LOWEST, Json, Page, error
+from ddz_env import State
+from ddz_env.registry import make_agent
+from ddz_env.session import HiddenCardsError, Record, Session, advisers
+from tests.web_page import (
+    AGENTS,
+    BEGIN,
+    FAILING,
+    HANGING,
+    HOLDING,
+    LOWEST,
+    Answer,
+    Hanging,
+    Holding,
+    Json,
+    Page,
+    error,
+)
 from training.arena.errors import InUseError
 from training.web import games as kept
+from training.web import punctual
 from training.web.errors import NoSuchGameError, WebOptionError
 from training.web.routes import Server
+from training.web.serving import serving
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_a_new_server_goes_on_with_every_game(page: Page, tmp_path: Path) -> None:
@@ -40,6 +69,48 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
     games = [page.get(f"games/{name}") for name in names]
     assert [page.get(f"games/{name}") for name in names] == games
     assert len(page.server.games._used) == 2
+
+
+class Pondering:
+    """Thinks until the test lets it."""
+
+    name = "pondering"
+    begun, ended = threading.Event(), threading.Event()
+
+    def act(self, view: Any, rng: Any) -> Any:
+        self.begun.set()
+        assert self.ended.wait(60)
+        return view.legal_moves()[0]
+
+
+@pytest.mark.parametrize("asked", ["hint", "advance"])
+def test_a_game_can_be_played_and_looked_at_while_an_agent_thinks(tmp_path: Path, asked: str) -> None:
+    pondering = f"{__name__}:Pondering"
+    page = Page(tmp_path, Server(tmp_path, [LOWEST, pondering], pondering))
+    Pondering.begun.clear()
+    Pondering.ended.clear()
+    name = page.begin(0, LOWEST if asked == "hint" else pondering)
+    path = f"/api/games/{name}"
+
+    async def post(what: str, **body: object) -> Answer:
+        return await page.talk("POST", f"{path}/{what}", json.dumps(body).encode(), {})
+
+    async def both() -> tuple[Answer, Answer]:
+        lead = {"text": str(State.new(1).legal_moves()[0]), "moves": 0}
+        if asked == "advance":
+            await post("move", **lead)
+        thought = asyncio.create_task(post(asked, moves=1) if asked == "advance" else post(asked))
+        while not Pondering.begun.is_set():
+            await asyncio.sleep(0.001)
+        meanwhile = await (post("undo", moves=1) if asked == "advance" else post("move", **lead))
+        assert (await page.talk("GET", path, b"", {})).status_code == 200
+        Pondering.ended.set()
+        return meanwhile, await thought
+
+    meanwhile, thought = page.loop.run_until_complete(both())
+    assert meanwhile.status_code == 200, meanwhile.text
+    assert thought.status_code == (200 if asked == "hint" else 409)  # the agent's move came too late
+    assert page.get(f"games/{name}")["number"] == (1 if asked == "hint" else 0)
 
 
 def test_a_hundred_games_at_once(page: Page) -> None:
@@ -79,18 +150,179 @@ def test_a_request_that_is_sent_twice_acts_once(page: Page) -> None:
     assert page.get(f"games/{name}")["number"] == 1
 
 
-def test_games_expire_and_other_files_stay(page: Page) -> None:
-    name, fresh = page.begin(), page.begin()
-    folder = page.server.games._folder
-    notes = folder / "notes.txt"
-    notes.write_text("mine")
-    long_ago = 1_000_000_000
-    for path in (folder / f"{name}.game.txt", notes):
-        os.utime(path, (long_ago, long_ago))
-    page.server.games.expire()
-    assert "expired" in error(page.send("GET", f"/api/games/{name}"), 404)["error"]
-    assert notes.exists()
-    page.get(f"games/{fresh}")
+def test_games_expire_in_two_steps_and_other_files_stay(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "TIDIED_EVERY", -1.0)
+    in_play, asked_for, forgotten = page.begin(), page.begin(), page.begin()
+    games = page.server.games
+    before = page.get(f"games/{asked_for}")
+    for name in (asked_for, forgotten):
+        games._used.pop(name)
+    (games._folder / "notes.txt").write_text("mine")
+    (games._folder / f"{forgotten}.game.txt.tmp").write_text("of a server that was killed")
+
+    def expire() -> None:
+        for path in games._folder.glob("*.txt*"):
+            os.utime(path, (0, 0))  # as the clock jumps, or as a copy loses its times
+        games.expire()
+
+    expire()
+    assert page.get(f"games/{asked_for}") == before
+    expire()
+    assert page.get(f"games/{in_play}")["number"] == 0
+    assert page.get(f"games/{asked_for}") == before
+    assert "expired" in error(page.send("GET", f"/api/games/{forgotten}"), 404)["error"]
+    left = {f"{in_play}.game.txt", f"{asked_for}.game.txt", "notes.txt"}
+    assert {path.name for path in games._folder.glob("[!.]*")} == left
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+def test_a_pipe_in_place_of_a_game_holds_up_nobody(page: Page) -> None:
+    name = page.begin()
+    page.server.games._used.clear()
+    path = page.server.games._folder / f"{name}.game.txt"
+    path.unlink()
+    os.mkfifo(path)
+    error(page.send("GET", f"/api/games/{name}"), 410)
+    page.get(f"games/{page.begin()}")
+
+
+def test_a_game_is_read_while_others_go_on(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, other = page.begin(seed=1), page.begin(seed=2)
+    page.server.games._used.clear()
+    load, waiting, go_on = Record.load, threading.Event(), threading.Event()
+
+    def wait(path: Path) -> Record:
+        if slow in path.name:
+            waiting.set()
+            go_on.wait(600)
+        return load(path)
+
+    monkeypatch.setattr(Record, "load", wait)
+
+    async def both() -> None:
+        reading = asyncio.ensure_future(page.talk("GET", f"/api/games/{slow}", b"", {}))
+        await asyncio.to_thread(waiting.wait)
+        try:
+            answer = await asyncio.wait_for(page.talk("GET", f"/api/games/{other}", b"", {}), 60)
+            assert answer.status_code == 200
+        finally:
+            go_on.set()
+        assert (await reading).status_code == 200
+
+    page.loop.run_until_complete(both())
+
+
+@pytest.fixture
+def hanging() -> Iterator[type[Hanging]]:
+    """The agent that hangs, let go in the end."""
+    Hanging.asked.clear()
+    Hanging.let_go.clear()
+    yield Hanging
+    Hanging.let_go.set()
+
+
+def test_a_game_that_waits_for_its_agent_holds_up_no_other(page: Page, hanging: type[Hanging]) -> None:
+    name = page.begin(1, HANGING)
+
+    async def crowd() -> None:
+        move = asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/advance", b'{"moves": 0}', {}))
+        await asyncio.to_thread(hanging.asked.wait)
+        looks = [asyncio.ensure_future(page.talk("GET", f"/api/games/{name}", b"", {})) for _ in range(100)]
+        hints = [asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/hint", b"{}", {})) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert (await asyncio.wait_for(page.talk("GET", "/api/choices", b"", {}), 60)).status_code == 200
+        begun = await asyncio.wait_for(page.talk("POST", "/api/games", json.dumps(BEGIN).encode(), {}), 60)
+        hint = page.talk("POST", f"/api/games/{begun.json()['id']}/hint", b"{}", {})
+        assert (await asyncio.wait_for(hint, 60)).status_code == 200
+        for left in hints:
+            left.cancel()
+        hanging.let_go.set()
+        assert (await move).json()["number"] == 1
+        assert {answer.json()["number"] for answer in await asyncio.gather(*looks)} == {1}
+
+    page.loop.run_until_complete(crowd())
+
+
+def test_a_client_that_leaves_gives_its_place_up(page: Page, hanging: type[Hanging]) -> None:
+    name = page.begin(1, HANGING)
+
+    async def leave() -> None:
+        move = asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/advance", b'{"moves": 0}', {}))
+        await asyncio.to_thread(hanging.asked.wait)
+        parts: list[Json] = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+        for sent in (parts, [{"type": "http.disconnect"}]):
+            answer = await asyncio.wait_for(page.talk("GET", f"/api/games/{name}", b"", {}, sent), 60)
+            assert answer.status_code == 499
+        hanging.let_go.set()
+        assert (await move).status_code == 200
+
+    page.loop.run_until_complete(leave())
+
+
+def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def count(name: str) -> object:
+        made.append(name)
+        return make_agent(name)
+
+    monkeypatch.setattr(advisers, "make_agent", count)
+    names = [page.begin(0, "random", seed=seed) for seed in range(4)]
+    first = [page.post(f"games/{name}/hint") for name in names]
+    assert [page.post(f"games/{name}/hint") for name in names] == first
+    replayed = page.begin(None, "random")
+    page.finish(replayed)
+    page.post(f"games/{replayed}/moves/0/thoughts")
+    assert made == ["rules"]
+
+
+def test_half_a_request_is_not_waited_for_and_a_client_may_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(punctual, "SECONDS", 0.2)
+    head = b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with serving(tmp_path / "served", ["rules"], "rules") as address:
+        place = urlsplit(address)
+        for sent in (b"", head, head + b"Content-Length: 100\r\n\r\n{"):
+            with socket.create_connection((place.hostname, place.port), timeout=60) as client:
+                client.sendall(sent)
+                assert client.recv(1) == b""
+        with socket.create_connection((place.hostname, place.port), timeout=60) as client:
+            client.sendall(head + b"Content-Length: 100\r\n\r\n{")
+        assert urlopen(address).status == 200
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals between processes are those of POSIX")
+def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
+    options = ("--port", "0", "--folder", str(tmp_path), "--adviser", "random", "--agent", "random", "--agent", HANGING)
+    command = [sys.executable, "-m", "training", "web", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[0]
+        game = post(f"{address}api/games", {**BEGIN, "seat": 1, "agents": [HANGING] * 3})
+        threading.Thread(target=post, args=(f"{address}api/games/{game['id']}/advance", {"moves": 0})).start()
+        assert server.stdout.readline() == "hanging\n"
+        server.send_signal(signal.SIGTERM)
+        try:
+            _, errors = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert server.returncode == 0
+    assert "Traceback" not in errors
+    assert Record.load(tmp_path / f"{game['id']}.game.txt").moves == ()
+
+
+def post(address: str, body: Json) -> Json:
+    """What a server answers, whatever its status is; nothing if it ends meanwhile."""
+    request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urlopen(request, timeout=60) as answer:
+            return dict(json.load(answer))
+    except HTTPError as error:
+        return dict(json.load(error))
+    except OSError:
+        return {}
 
 
 def test_a_failing_agent_tells_no_cards_and_can_be_replaced(page: Page, caplog: pytest.LogCaptureFixture) -> None:
@@ -123,6 +355,38 @@ def test_a_full_disk_changes_nothing(page: Page, monkeypatch: pytest.MonkeyPatch
         error(page.send("POST", "/api/games", BEGIN), 507)
     assert page.get(f"games/{name}") == before
     assert page.post(f"games/{name}/move", move)["number"] == 1
+
+
+def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program outside would go on running."""
+    monkeypatch.setattr(Holding, "open", 0)
+    monkeypatch.setattr(kept, "IN_MEMORY", 2)
+
+    def full(self: Record, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    games = page.server.games
+    name = page.begin(0, HOLDING)
+    assert Holding.open == 2
+    page.post(f"games/{name}/replace", {"seat": 1, "agent": LOWEST, "moves": 0})
+    assert Holding.open == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "save", full)
+        move = {"text": page.post(f"games/{name}/hint")["move"], "moves": 0}
+        error(page.send("POST", f"/api/games/{name}/move", move), 507)  # the game is read anew
+        error(page.send("POST", "/api/games", {**BEGIN, "agents": [HOLDING] * 3}), 507)  # there is no such game
+    assert Holding.open == 1
+    error(page.send("POST", "/api/games", {**BEGIN, "agents": ["rules", HOLDING, "solver"]}), 400)  # who may not play
+    with pytest.raises(HiddenCardsError):
+        Session(Record(games._used[name].session.record(0).deal, (HOLDING,) * 3))  # who cannot
+    assert Holding.open == 1
+    for seed in range(3):
+        page.begin(0, HOLDING, "mini", seed)
+    assert Holding.open == 2  # the other two are not in memory
+    page.post(f"games/{page.begin(0, LOWEST)}/hint", {"agent": HOLDING})
+    assert Holding.open > 0
+    games.close()
+    assert Holding.open == 0
 
 
 def test_a_damaged_file_is_said_to_be_lost(page: Page) -> None:

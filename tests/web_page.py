@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,8 +41,41 @@ class Failing:
         raise RuntimeError(f"my secret hand is {view.hand}")
 
 
-LOWEST, FAILING = "tests.web_page:Lowest", "tests.web_page:Failing"
-AGENTS = ("rules", "random", LOWEST, FAILING)
+class Hanging:
+    """Says that it has been asked, and does not answer until it is let go."""
+
+    name = "hanging"
+    asked, let_go = threading.Event(), threading.Event()
+
+    def act(self, view: View, rng: Any) -> Any:
+        print("hanging", flush=True)
+        self.asked.set()
+        self.let_go.wait(600)
+        return view.legal_moves()[0]
+
+
+class Holding(Lowest):
+    """Holds something until it is closed, as a program outside does."""
+
+    open = 0
+
+    def __init__(self) -> None:
+        Holding.open += 1
+
+    def close(self) -> None:
+        Holding.open -= 1
+
+
+class Marked(Lowest):
+    """Plays under any title; it stands in its name."""
+
+    def __init__(self, title: str = "") -> None:
+        self.name = title
+
+
+LOWEST, FAILING, HANGING, HOLDING = (f"{__name__}:{name}" for name in ("Lowest", "Failing", "Hanging", "Holding"))
+SCRIPTED = "tests.hidden:Scripted"
+AGENTS = ("rules", "random", LOWEST, FAILING, HANGING, HOLDING, SCRIPTED)
 
 
 @dataclass
@@ -67,20 +102,25 @@ class Page:
         self.app = make_app(self.server, ["localhost", "127.0.0.1", "[::1]"])
         self.loop = asyncio.new_event_loop()
 
-    async def talk(self, method: str, path: str, content: bytes, headers: dict[str, str]) -> Answer:
+    async def talk(
+        self, method: str, path: str, content: bytes, headers: dict[str, str], instead: Sequence[Json] = ()
+    ) -> Answer:
+        """Ask and stay for the answer; or let the server receive these messages instead of the content."""
         sent = {"host": "localhost:8000", "content-type": "application/json", **headers}
         scope = {"type": "http", "method": method, "path": unquote(path), "raw_path": path.encode(), "scheme": "http"}
         scope |= {"headers": [(name.encode(), value.encode()) for name, value in sent.items()], "query_string": b""}
         scope |= {"server": ("localhost", 8000), "client": ("127.0.0.1", 1), "root_path": "", "http_version": "1.1"}
         scope["asgi"] = {"version": "3.0"}
         parts = [content[at : at + 65536] for at in range(0, len(content), 65536)] or [b""]
+        whole = {"type": "http.request"}
+        messages = [{**whole, "body": part, "more_body": n < len(parts)} for n, part in enumerate(parts, 1)]
+        messages = list(instead) or messages
         answer = Answer()
 
         async def receive() -> Json:
-            if not parts:
+            if not messages:
                 await asyncio.Event().wait()  # the page stays
-            body = parts.pop(0)
-            return {"type": "http.request", "body": body, "more_body": bool(parts)}
+            return messages.pop(0)
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -120,9 +160,10 @@ class Page:
         return str(self.post("games", {"rules": rules, "seat": seat, "agents": agents, "seed": seed})["id"])
 
     def finish(self, name: str) -> Json:
-        """Play the game to its end, the person by hints."""
+        """Play the game to its end, the person by hints; whoever looks anew, as after a refresh, sees it as it is."""
         game = self.get(f"games/{name}")
         while not game["over"]:
+            assert self.get(f"games/{name}") == game
             at = {"moves": game["number"]}
             if game["turn"] == game["seat"]:
                 text = self.post(f"games/{name}/hint")["move"]

@@ -37,7 +37,7 @@ from ddz_env.observation.layout import HISTORY, WORD
 from ddz_env.options import as_written, meanings
 from ddz_env.registry import GROUP, agent_options
 from ddz_env.rules import PRESETS, Rules, differing_options
-from training import integrations
+from training import integrations, strengths
 from training.bench import page as bench_page
 from training.benchmark import leaderboard
 from training.data.card import columns_table
@@ -322,3 +322,25 @@ def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
     if check and stale:
         raise StaleDocsError(f"out of date: {', '.join(map(str, stale))}; run `ddz docs`")
     return stale
+
+
+def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
+    """Write the strengths that ``ddz agents`` shows, which are no page, anew from the results.
+
+    Args:
+        results: The results.
+        check: Raise instead of writing.
+
+    Returns:
+        Their file, if it was out of date.
+
+    Raises:
+        StaleDocsError: If ``check`` and it is.
+    """
+    new = strengths.written(strengths.measured(results))
+    if strengths.FILE.is_file() and strengths.FILE.read_text(encoding="utf-8") == new:
+        return []
+    if check:
+        raise StaleDocsError(f"out of date: {strengths.FILE.name}; run `ddz docs`")
+    strengths.FILE.write_text(new, encoding="utf-8")
+    return [strengths.FILE]

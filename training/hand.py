@@ -1,4 +1,4 @@
-"""What ``ddz hand`` says of a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
+"""What ``ddz bidding`` says of a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from ddz_env.engine.compiling import kernel
 from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, MOVES
 from ddz_env.engine.words import U1, add_hand, remove_hand, spread
 from ddz_env.observation import OBSERVATION_WORDS, write_observation
+from ddz_env.owned import OwnsArrays
 
 _PLAYERS = 3
 
@@ -41,7 +42,7 @@ def _deal(row: np.ndarray, seat: int, hands: np.ndarray, deals: np.ndarray) -> N
             deals[index, landlord] = add_hand(deals[index, landlord], row[KNOWN])
 
 
-class BeliefModel:
+class BeliefModel(OwnsArrays):
     """A belief network that is asked about views.
 
     Args:

@@ -28,6 +28,7 @@ from ddz_env.engine.layout import HANDS
 from ddz_env.engine.step import main_cards, play_move
 from ddz_env.engine.words import U0, add_hand
 from ddz_env.notation import Move, counts_to_word
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
 
 History = tuple[tuple[int, Move], ...]
@@ -56,7 +57,7 @@ class OpponentModel(Protocol):
         ...
 
 
-class RulesOpponent:
+class RulesOpponent(OwnsArrays):
     """The rule agent as a model: it never looks at what its seat does not know, so the state may stand for its view.
 
     Example:
@@ -94,7 +95,7 @@ def _play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.n
         play_move(rows[state], main, kickers, rules)
 
 
-class Inference:
+class Inference(OwnsArrays):
     """What one seat has inferred, game by game; histories that it has heard are remembered.
 
     Args:

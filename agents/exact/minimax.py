@@ -45,6 +45,7 @@ from ddz_env.engine.step import pass_turn, play_lightly
 from ddz_env.engine.words import U0, U1, U4, U8
 from ddz_env.errors import DouDizhuError
 from ddz_env.notation import Move
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
 
 EPSILON = 1e-3
@@ -334,7 +335,7 @@ def _votes(
     return found
 
 
-class Solver:
+class Solver(OwnsArrays):
     """What the two solvers share: positions stay in the table between calls.
 
     Args:

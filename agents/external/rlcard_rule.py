@@ -1,6 +1,6 @@
 """RLCard's rule model ``doudizhu-rule-v1`` as an agent, from RLCard's own code.
 
-RLCard (Zha et al. 2019) is an optional peer: ``pip install "ddz-env[peers]"``.  Its agent reads a dictionary of
+RLCard (Zha et al. 2019) is an optional peer: ``pip install -e '.[rlcard]'``.  Its agent reads a dictionary of
 strings, which is built here from the view; candidates for a reply come from RLCard's own functions, because the
 agent takes the first of the lowest and draws from the list.
 """
@@ -30,7 +30,7 @@ def _load(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingPeerError(f"rlcard-rule needs RLCard ({error}): {install_hint('peers')}") from error
+        raise MissingPeerError(f"rlcard-rule needs RLCard ({error}): {install_hint('rlcard')}") from error
 
 
 class RLCardRuleAgent:

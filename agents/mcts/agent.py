@@ -25,6 +25,7 @@ from ddz_env.agent import Decision
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.engine.random import key
 from ddz_env.options import takes
+from ddz_env.owned import OwnsArrays
 from ddz_env.thoughts import Belief, Candidate
 from ddz_env.threads import usable_threads
 
@@ -35,7 +36,7 @@ Sight = TypeVar("Sight", bound=View | State)
 """What an agent gets to see: a view, or for one that cheats the state."""
 
 
-class SearchAgent(ABC, Generic[Sight]):
+class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
     """What all searches share: they refuse what they cannot search, and play at once what needs no search."""
 
     cheats = False

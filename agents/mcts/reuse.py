@@ -9,9 +9,10 @@ from agents.mcts.tree import ROOT, Tree, child_of, new_tree, replant
 from ddz_env import Move, State, View
 from ddz_env.engine.layout import HANDS, PLAYED
 from ddz_env.engine.words import add_hand
+from ddz_env.owned import OwnsArrays
 
 
-class Memory:
+class Memory(OwnsArrays):
     """The public history of the last search, and the cards and rules it was about."""
 
     def __init__(self) -> None:

@@ -16,13 +16,14 @@ from agents.neural.tensor_file import Arrays
 from ddz_env.actions import NUM_ACTIONS
 from ddz_env.engine.compiling import kernel
 from ddz_env.observation import CONCEALED
+from ddz_env.owned import OwnsArrays
 from ddz_env.threads import run_chunks
 
 _memory = threading.local()
 """The desks of a thread, by the sizes of their networks."""
 
 
-class CompiledPolicy:
+class CompiledPolicy(OwnsArrays):
     """A file of weights as a :class:`~agents.neural.model.PolicyModel`.
 
     A row's answer depends on nothing but the row: neither on the batch nor on the threads.

@@ -7,7 +7,6 @@ policy (:mod:`agents.neural.standalone`) needs none, so its file needs nothing o
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
 from collections.abc import Iterator
@@ -21,15 +20,15 @@ from torch import Tensor, nn
 
 from agents.neural.columns import POLICY_INPUTS
 from agents.neural.errors import MissingOnnxError, OnnxExportError
-from agents.neural.heading import heading
 from agents.neural.leavings import describe_prospects
 from agents.neural.network import PolicyNetwork, masked_log_probabilities
-from agents.neural.onnx_policy import FULL, NO_DIGEST, STANDALONE, Format, digest_of
+from agents.neural.onnx_policy import FULL, STANDALONE, Format
+from agents.neural.onnx_stamp import stamped
 from agents.neural.standalone import StandaloneWeights
 from agents.neural.tensor_columns import ByteReader, thresholds
 from agents.neural.tensor_file import replace_file
 from agents.neural.weights import Weights
-from ddz_env import State, __version__
+from ddz_env import State
 from ddz_env.errors import install_hint
 from ddz_env.observation import action_mask, observe
 
@@ -78,23 +77,13 @@ def _write(
     form: Format, module: nn.Module, weights: Weights | StandaloneWeights, values_trained: bool, path: str | Path
 ) -> None:
     try:
-        import onnx
+        import onnx  # noqa: F401
         import onnxscript  # noqa: F401  # PyTorch's exporter imports it
     except ImportError as error:
         raise MissingOnnxError(f"writing ONNX needs onnx and onnxscript ({error}): {install_hint('onnx')}") from error
     model = _converted(form, module)
-    metadata = {
-        **heading(form.kind, form.version),
-        "package": f"ddz-env {__version__}",
-        "rules": weights.rules,
-        "objective": weights.objective,
-        "values_trained": json.dumps(values_trained),
-        "notes": json.dumps(dict(weights.notes), sort_keys=True),
-        "digest": NO_DIGEST,
-    }
-    onnx.helper.set_model_props(model, metadata)
-    data = model.SerializeToString()
-    replace_file(Path(path), data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    data = stamped(model, form, weights.rules, weights.objective, weights.notes, values_trained)
+    replace_file(Path(path), data)
 
 
 def _converted(form: Format, module: nn.Module) -> Any:

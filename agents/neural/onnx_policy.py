@@ -11,9 +11,9 @@ policy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -96,20 +96,22 @@ class OnnxPolicy:
         MissingOnnxError: If ONNX Runtime is not installed.
         TensorFileError: If the file is missing, truncated, corrupt or no ONNX file, or holds numbers that are not
             finite.
-        TensorFileMismatchError: If it was not written by ``ddz export``, or for other observations or actions.
+        TensorFileMismatchError: If it was not written by ``ddz export`` or stamped
+            (:func:`agents.neural.onnx_stamp.stamp_onnx`), or is for other observations or actions.
     """
 
     def __init__(self, path: str | Path, threads: int = 1) -> None:
-        data = _read(Path(path))
-        self._session = _session(path, data, threads)
+        data = read_bytes(Path(path))
+        self._session = session_of(path, data, threads)
         metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
+        if "kind" not in metadata:
+            _refuse_unstamped(path, self._session)
         self._form = STANDALONE if metadata.get("kind") == STANDALONE.kind else FULL
         check_heading(path, metadata, self._form.kind, self._form.version)
         digest = metadata.get("digest", "")
         if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
-        _check_nodes(path, "inputs", self._session.get_inputs(), self._form.inputs)
-        _check_nodes(path, "outputs", self._session.get_outputs(), self._form.outputs)
+        check_nodes(path, self._session, self._form)
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.objective: Any = metadata.get("objective")
@@ -154,7 +156,12 @@ def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
     return result
 
 
-def _read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        TensorFileError: If it is missing or cannot be read.
+    """
     if not path.is_file():
         raise TensorFileError(f"{path}: there is no such file")
     try:
@@ -163,7 +170,13 @@ def _read(path: Path) -> bytes:
         raise TensorFileError(f"cannot read {path}: {error}") from error
 
 
-def _session(path: str | Path, data: bytes, threads: int) -> Any:
+def session_of(path: str | Path, data: bytes, threads: int) -> Any:
+    """ONNX Runtime's session for the content of a file.
+
+    Raises:
+        MissingOnnxError: If ONNX Runtime is not installed.
+        TensorFileError: If it is no ONNX file.
+    """
     try:
         import onnxruntime
     except ImportError as error:
@@ -178,8 +191,33 @@ def _session(path: str | Path, data: bytes, threads: int) -> Any:
         raise TensorFileError(f"{path} is no ONNX file that can be run, or was truncated: {error}") from error
 
 
-def _check_nodes(path: str | Path, what: str, nodes: Any, wanted: Mapping[str, tuple[str, list[int]]]) -> None:
-    """Compare names, types and the sizes behind the batch."""
-    found = {node.name: (node.type, list(node.shape[1:])) for node in nodes}
-    if found != wanted:
-        raise TensorFileMismatchError(f"{path} has the {what} {found}; this package needs {dict(wanted)}")
+def check_nodes(path: str | Path, session: Any, form: Format) -> None:
+    """Compare the names, types and sizes behind the batch of a file's inputs and outputs with what a format has.
+
+    Raises:
+        TensorFileMismatchError: If they differ.
+    """
+    for what, nodes, wanted in (
+        ("inputs", session.get_inputs(), form.inputs),
+        ("outputs", session.get_outputs(), form.outputs),
+    ):
+        found = {node.name: (node.type, list(node.shape[1:])) for node in nodes}
+        if found != wanted:
+            raise TensorFileMismatchError(f"{path} has the {what} {found}; this package needs {dict(wanted)}")
+
+
+def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
+    """A file of another program: say how it is made playable, or what is wrong with it.
+
+    Raises:
+        TensorFileMismatchError: Always.
+    """
+    refused = f"{path} is no {FULL.kind} file but 'something else': it does not say what it is for"
+    try:
+        check_nodes(path, session, STANDALONE)
+    except TensorFileMismatchError as error:
+        raise TensorFileMismatchError(f"{refused}, and {error}") from error
+    raise TensorFileMismatchError(
+        f"{refused}; if it was trained for the observations and actions of this version, "
+        "agents.neural.onnx_stamp.stamp_onnx(path, out, rules=..., objective=...) writes that into it"
+    )

@@ -22,9 +22,8 @@ from agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMis
 from agents.neural.heading import check_purpose, plain_values
 from agents.neural.model import Bytes, Floats, check_batch
 from agents.neural.network import masked_log_probabilities
-from ddz_env.actions import NUM_ACTIONS
-from ddz_env.errors import install_hint
-from ddz_env.observation import OBSERVATION_SIZE
+from agents.neural.saved_space import saved_form
+from ddz_env.errors import command_line, install_hint
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
@@ -56,11 +55,13 @@ class Purpose:
 class SB3Policy:
     """The network of a MaskablePPO as a :class:`~agents.neural.model.PolicyModel`.
 
-    Values are in the unit of the rewards that it was trained with.
+    It is shown positions in the form that its own observation space says (:mod:`agents.neural.saved_space`).  Values
+    are in the unit of the rewards that it was trained with.
 
     Args:
         policy: The network (``model.policy``), with our observations and actions.
         purpose: What it was trained for; to win if nothing else is known.
+        shown: What it was shown last in training (``model._last_obs``), if that is known.
 
     Attributes:
         policy: The network.
@@ -68,16 +69,11 @@ class SB3Policy:
         objective: What its values mean: ``win`` or ``stake``.
 
     Raises:
-        TensorFileMismatchError: If it takes other observations or actions.
+        TensorFileMismatchError: If it takes other observations or actions, or was shown others than its space says.
     """
 
-    def __init__(self, policy: MaskableActorCriticPolicy, purpose: Purpose | None = None) -> None:
-        seen, acts = policy.observation_space.shape, getattr(policy.action_space, "n", None)
-        if seen != (OBSERVATION_SIZE,) or acts != NUM_ACTIONS:
-            raise TensorFileMismatchError(
-                f"the policy takes observations of shape {seen} and {acts} actions; "
-                f"those here are ({OBSERVATION_SIZE},) and {NUM_ACTIONS}"
-            )
+    def __init__(self, policy: MaskableActorCriticPolicy, purpose: Purpose | None = None, shown: Any = None) -> None:
+        self._form = saved_form(policy.observation_space, policy.action_space, shown)
         known = purpose or Purpose()
         self.policy, self.rules, self.objective = policy, known.rules, known.objective
 
@@ -89,7 +85,7 @@ class SB3Policy:
         """
         found = self.log_probabilities(observations, masks)
         with torch.inference_mode():
-            values = self.policy.predict_values(self._tensor(observations))
+            values = self.policy.predict_values(self._tensors(observations, masks))
         return found, values.flatten().cpu().numpy()
 
     def log_probabilities(self, observations: Bytes, masks: Bytes) -> Floats:
@@ -98,12 +94,15 @@ class SB3Policy:
         self.policy.set_training_mode(False)
         with torch.inference_mode():
             # sb3-contrib gives illegal actions a small probability instead of none: the mask is applied here.
-            categorical: Any = self.policy.get_distribution(self._tensor(observations)).distribution
+            categorical: Any = self.policy.get_distribution(self._tensors(observations, masks)).distribution
             found: Floats = masked_log_probabilities(categorical.logits.cpu(), torch.from_numpy(masks)).numpy()
         return found
 
-    def _tensor(self, observations: Bytes) -> torch.Tensor:
-        return torch.from_numpy(observations).to(self.policy.device)
+    def _tensors(self, observations: Bytes, masks: Bytes) -> Any:
+        shown, device = self._form.show(observations, masks), self.policy.device
+        if isinstance(shown, dict):
+            return {key: torch.from_numpy(part).to(device) for key, part in shown.items()}
+        return torch.from_numpy(shown).to(device)
 
 
 def check_trust(path: str | Path, trust: bool, how: str) -> None:
@@ -141,10 +140,14 @@ def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int 
         TensorFileError: If the file is missing or broken.
         TensorFileMismatchError: If it holds another algorithm, or takes other observations or actions.
     """
-    check_trust(path, trust_file, f"policy:path={path},trust_file=true")
+    check_trust(path, trust_file, command_line(f"policy:path={path},trust_file=true"))
     model = load_maskable_ppo(path)
     torch.set_num_threads(threads)
-    return SB3Policy(model.policy, read_purpose(path))
+    purpose = read_purpose(path)
+    try:
+        return SB3Policy(model.policy, purpose, getattr(model, "_last_obs", None))
+    except TensorFileMismatchError as error:
+        raise TensorFileMismatchError(f"{path}: {error}") from error
 
 
 def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") -> MaskablePPO:

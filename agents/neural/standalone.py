@@ -26,6 +26,7 @@ from agents.neural.stored_policy import POLICY, fitting
 from agents.neural.tensor_columns import ByteReader
 from agents.neural.tensor_file import read_tensor_file
 from agents.neural.weights import load_module, module_shapes
+from ddz_env.errors import command_line
 
 KIND = "ddz-standalone"
 VERSION = 1
@@ -105,7 +106,8 @@ def load_standalone(path: str | Path) -> StandaloneWeights:
     try:
         arrays, about = read_tensor_file(path, KIND, VERSION)
     except TensorFileMismatchError as error:
-        raise TensorFileMismatchError(f"{error}; a policy is distilled by: ddz train distil {path}") from error
+        how = command_line("ddz", "train", "distil", path)
+        raise TensorFileMismatchError(f"{error}; a policy is distilled by: {how}") from error
     try:
         architecture = Architecture.from_dict(about["architecture"])
         rules, objective, notes = about["rules"], about["objective"], about["notes"]

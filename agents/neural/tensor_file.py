@@ -11,9 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ import numpy.typing as npt
 
 from agents.neural.errors import TensorFileError
 from agents.neural.heading import check_heading, heading, plain_values
+from ddz_env import whole_file
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -46,22 +45,8 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
     return digest.hexdigest()
 
 
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A name beside a file, in a folder that exists.
-
-    Raises:
-        TensorFileError: If anything that is done there fails.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield path.with_name(path.name + ".tmp")
-    except OSError as error:
-        raise TensorFileError(f"cannot write {path}: {error}") from error
-
-
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically: a reader, or a kill, sees the old one or the new one.
+    """Write a file atomically (:func:`ddz_env.whole_file.replace_file`).
 
     Args:
         path: Where to; folders are made.
@@ -70,12 +55,10 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         TensorFileError: If the file cannot be written.
     """
-    with _beside(path) as temporary:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+    try:
+        whole_file.replace_file(path, data)
+    except OSError as error:
+        raise TensorFileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
@@ -96,7 +79,8 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """The inverse: the arrays lie in the bytes one behind the other, and fill them.
 
     Raises:
-        ValueError: Or KeyError, TypeError, AttributeError or RecursionError: if the bytes are not in the format.
+        ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
+            format.
     """
     first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
     if len(data) < first:
@@ -105,15 +89,19 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
     metadata = dict(header.pop("__metadata__", {}))
     if not all(isinstance(value, str) for value in metadata.values()):
         raise ValueError("the metadata are no text")
+    for text in (*header, *metadata.values()):
+        text.encode()  # half a surrogate pair is no text
     arrays: Arrays = {}
     end = first
     for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         dtype, shape, (start, stop) = _DTYPES[about["dtype"]], about["shape"], about["data_offsets"]
-        if first + start != end or any(type(size) is not int or size < 0 for size in shape):
+        if first + start != end or any(type(size) is not int or size < 0 for size in (*shape, start, stop)):
             raise ValueError(f"{name} does not begin where the array before it ends, or has no shape")
         end = first + stop
         if end - first - start != math.prod(shape) * dtype.itemsize or end > len(data):
             raise ValueError(f"{name} is cut short")
+        if dtype == np.bool_ and max(data[first + start : end], default=0) > 1:
+            raise ValueError(f"{name} holds bytes that are neither true nor false")
         arrays[name] = np.frombuffer(data, dtype, math.prod(shape), first + start).reshape(shape).copy()
     if end != len(data):
         raise ValueError("there are bytes behind the last array")
@@ -164,7 +152,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
         metadata, arrays = _unpacked(path.read_bytes())
     except OSError as error:
         raise TensorFileError(f"cannot read {path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise TensorFileError(f"{path} is no {kind} file, or was truncated: {error}") from error
     check_heading(path, metadata, kind, version)
     text = metadata.get("about", "")

@@ -19,6 +19,7 @@ from ddz_env.engine.compiling import kernel
 from ddz_env.engine.random import mix
 from ddz_env.engine.words import U0
 from ddz_env.observation import CONCEALED_WORDS, MASK_BYTE_WORDS, OBSERVATION_WORDS
+from ddz_env.owned import OwnsArrays
 
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
@@ -79,7 +80,7 @@ def _number(asked: np.ndarray, table: _Keys, used: int, numbers: np.ndarray, new
     return used
 
 
-class _Answers:
+class _Answers(OwnsArrays):
     """Answers by position.
 
     Args:

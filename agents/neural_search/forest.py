@@ -18,12 +18,13 @@ from agents.worlds.determinize import WorldPool, uniform
 from ddz_env import View
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation import write_mask, write_observation
+from ddz_env.owned import OwnsArrays
 
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""
 
 
-class Forest:
+class Forest(OwnsArrays):
     """Trees of one decision after the other.
 
     Args:

@@ -29,6 +29,7 @@ from ddz_env.engine.random import key
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.observation import write_mask, write_observation
+from ddz_env.owned import OwnsArrays
 from ddz_env.thoughts import Candidate
 
 _NONE = -1
@@ -129,7 +130,7 @@ def _begin(searcher: Searcher, lines: np.ndarray, deal: np.uint64, first: int, w
                 describe_leaf(row, ring, searcher.rules, mask, descents, index)
 
 
-class Rollouts:
+class Rollouts(OwnsArrays):
     """The candidates of one decision after the other, played on by the policy.
 
     Args:

@@ -14,9 +14,10 @@ from agents.rule_agent.weights import WEIGHTS
 from ddz_env import Move, Rules, View
 from ddz_env.agent import BatchPlayer
 from ddz_env.errors import IllegalMoveError
+from ddz_env.owned import OwnsArrays
 
 
-class PricedAgent(ABC):
+class PricedAgent(OwnsArrays, ABC):
     """Plays by hand decomposition, at the prices that a subclass names; no search, no randomness."""
 
     name: str

@@ -34,6 +34,7 @@ from ddz_env import Move, View
 from ddz_env.engine.layout import LANDLORD, SIZES
 from ddz_env.errors import IllegalMoveError
 from ddz_env.options import Options, takes
+from ddz_env.owned import OwnsArrays
 
 Rule = Literal["pass", "bombs", "control"]
 
@@ -81,7 +82,7 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 
 
 @takes(WithoutOptions)
-class RulesWithoutAgent:
+class RulesWithoutAgent(OwnsArrays):
     """The rule agent without one of its rules: ``rules-without:rule=bombs``.
 
     Raises:

@@ -18,6 +18,7 @@ from ddz_env.engine.layout import CHOSEN, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.engine.legal import legal_mask
 from ddz_env.engine.words import U0
 from ddz_env.errors import InvalidOptionError
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
 from ddz_env.stepping import marked
 
@@ -66,7 +67,7 @@ def teach(
         actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
 
 
-class RulesTeacher:
+class RulesTeacher(OwnsArrays):
     """The rule agent in ``n`` games that advance side by side, stage by stage.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are

@@ -22,6 +22,7 @@ from ddz_env.engine import layout as at
 from ddz_env.engine.random import key
 from ddz_env.engine.step import play_move
 from ddz_env.notation import Hand
+from ddz_env.owned import OwnsArrays
 from ddz_env.view import whole_moves
 
 _TABLE_MEGABYTES = 8
@@ -68,7 +69,7 @@ class Endgame:
         return Decision(move, {}, values, move.actions)
 
 
-class EndgameSolver:
+class EndgameSolver(OwnsArrays):
     """Solves the worlds of views.
 
     Args:

@@ -32,6 +32,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.actions import NUM_MAIN
 from ddz_env.engine import layout as at
 from ddz_env.errors import DouDizhuError, shown
+from ddz_env.owned import OwnsArrays
 from ddz_env.view import whole_moves
 
 MOVE_CAPACITY = 1 << 16
@@ -61,7 +62,7 @@ class Solution:
     seconds: float
 
 
-class OpenSolver:
+class OpenSolver(OwnsArrays):
     """Solves positions of one set of rules with all hands known; what it finds stays in its table.
 
     Args:

@@ -23,6 +23,7 @@ from ddz_env.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.engine.layout import DOUBLES, OWNER
 from ddz_env.errors import IllegalMoveError, InvalidRulesError
 from ddz_env.options import Options, Range, takes
+from ddz_env.owned import OwnsArrays
 from ddz_env.registry import make_agent
 from ddz_env.view import AUCTION
 
@@ -161,7 +162,7 @@ def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.rando
 
 
 @takes(PayoffOptions)
-class PayoffAgent:
+class PayoffAgent(OwnsArrays):
     """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
 
     Raises:

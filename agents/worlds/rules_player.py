@@ -36,6 +36,7 @@ from ddz_env.engine.compiling import kernel, pure_kernel
 from ddz_env.engine.layout import ROW_WORDS
 from ddz_env.engine.step import play_move
 from ddz_env.notation import Move, counts_to_word
+from ddz_env.owned import OwnsArrays
 from ddz_env.rules import Rules
 
 
@@ -147,7 +148,7 @@ def _words_of(move: Move) -> tuple[np.uint64, np.uint64]:
     return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts))
 
 
-class RulesPlayer:
+class RulesPlayer(OwnsArrays):
     """Believes that a seat plays like the rule agent, up to a response.
 
     Args:

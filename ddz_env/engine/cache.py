@@ -202,9 +202,12 @@ _told: set[str] = set()
 """What this process has said: the word ``fault``, and the packages of which it is compiling kernels."""
 
 
-def _is_news(subject: str) -> bool:
-    """Whether something is to be said: once a process, and never by a worker, who would repeat it."""
-    news = subject not in _told and multiprocessing.parent_process() is None
+def _is_news(subject: str, *, by_workers: bool = False) -> bool:
+    """Whether something is to be said: once a process; by no worker, who would repeat it, or by the first one."""
+    process = multiprocessing.current_process()
+    number = getattr(process, "_identity", ())  # (3,): the third child of the main process
+    speaks = multiprocessing.parent_process() is None or (by_workers and set(number) == {1})
+    news = subject not in _told and speaks
     _told.add(subject)
     return news
 
@@ -216,8 +219,8 @@ def _warn(fault: str) -> None:
 
 
 def _announce(package: str) -> None:
-    """Tell a person why nothing happens for a while; a log is told nothing."""
-    if _is_news(package) and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    """Say why nothing happens for a while, unless ``DDZ_QUIET`` is set; where only workers play, the first says it."""
+    if _is_news(package, by_workers=True) and not os.environ.get("DDZ_QUIET"):
         print(f"Compiling {package} for this machine: up to a minute, the first time only ...", file=sys.stderr)
 
 

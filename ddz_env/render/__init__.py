@@ -1,6 +1,6 @@
 """Pictures of a table: text for terminals, pixels for videos, a window for people.
 
-Text needs nothing; pixels need Pillow and windows pygame: ``pip install "ddz-env[render]"``.  Both are imported when
+Text needs nothing; pixels need Pillow and windows pygame: ``pip install -e '.[render]'``.  Both are imported when
 they are first used.  No renderer changes a game, and what a seat cannot see never reaches its picture.
 """
 

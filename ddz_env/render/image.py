@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.checks import check_integer
-from ddz_env.errors import InvalidPictureError, MissingDependencyError
+from ddz_env.errors import InvalidPictureError, MissingDependencyError, plural
 from ddz_env.render.sprites import GOLD, WHITE, Picture, back, card_height, crown, face, felt, font, glow, panel, slot
-from ddz_env.render.table import Card, Play, Seat, Table, plural
+from ddz_env.render.table import Card, Play, Seat, Table
 
 try:
     from PIL import Image, ImageDraw

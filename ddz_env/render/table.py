@@ -22,7 +22,7 @@ from ddz_env.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.checks import as_integer
 from ddz_env.engine import layout as at
 from ddz_env.engine.score import is_shown, is_spring, stake, write_returns
-from ddz_env.errors import InvalidPictureError, shown
+from ddz_env.errors import InvalidPictureError, plural, shown
 from ddz_env.notation import Hand, Move, spoken
 from ddz_env.rules import Rules
 from ddz_env.state import SCORINGS, State
@@ -459,11 +459,6 @@ def _without(counts: Sequence[int], less: Sequence[int]) -> list[int]:
 def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:
     """The cards of some counts, by rank: the first of the copies given."""
     return tuple(Card(rank, copies[rank][place]) for rank, count in enumerate(counts) for place in range(count))
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 card``, ``2 cards``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:

@@ -9,11 +9,13 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ``replay``    a recorded game, step by step, and what an agent thinks of each decision
 ``sight``     what a viewer may see, as plain data
 ``advice``    what an agent says of a position: ranked moves
+``advisers``  the agents that are asked for it, shared by many games
 ``errors``    what goes wrong at the table
 ============  =======================================================================
 """
 
 from ddz_env.session.advice import Advice, Group, Option
+from ddz_env.session.advisers import Advisers
 from ddz_env.session.deal import Deal
 from ddz_env.session.errors import HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.session.record import PERSON, Record
@@ -24,6 +26,7 @@ from ddz_env.session.sight import Sight
 __all__ = [
     "PERSON",
     "Advice",
+    "Advisers",
     "Deal",
     "Group",
     "HiddenCardsError",

@@ -12,7 +12,11 @@ from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, action_name
 from ddz_env.agent import Agent, Decision
 from ddz_env.notation import question, worded
 from ddz_env.playing import call, read_answer
+from ddz_env.texts import Texts
 from ddz_env.thoughts import Belief
+
+_CLOSE = 2
+"""Points of chance below which moves are about as good."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Option:
         score: Another value, of which more is better; None if it tells a chance or nothing.
         visits: How often it tried the move; None if it does not count.
         line: The moves that it expects afterwards; empty if it does not say.
+        prior: The probability that a policy plays it, 0 to 1; None if none was asked.
     """
 
     main: int
@@ -34,6 +39,7 @@ class Option:
     score: float | None = None
     visits: int | None = None
     line: tuple[Move, ...] = ()
+    prior: float | None = None
 
     @property
     def text(self) -> str:
@@ -49,6 +55,7 @@ class Option:
             "score": self.score,
             "visits": self.visits,
             "line": [str(move) for move in self.line],
+            "prior": self.prior,
         }
 
 
@@ -90,6 +97,8 @@ class Advice:
         move: What it would play.
         options: What it compared, its own move first; at least that move.
         question: What the seat is asked (:func:`ddz_env.notation.question`).
+        source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
+            worlds; ``solver``, open cards that were played out; None where there are none.
     """
 
     agent: str
@@ -97,6 +106,7 @@ class Advice:
     move: Move
     options: tuple[Option, ...]
     question: str = "play"
+    source: str | None = None
 
     @property
     def chance(self) -> float | None:
@@ -108,6 +118,28 @@ class Advice:
         """The options by main group, in the order of each group's best."""
         mains = dict.fromkeys(option.main for option in self.options)
         return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
+
+    def why(self, say: Texts) -> str:
+        """One sentence on why it would play its move, by the chances.
+
+        Args:
+            say: The language.
+        """
+        others = [option.chance for option in self.options[1:] if option.chance is not None]
+        if self.chance is None:
+            return say("why unknown")
+        if self.source == "solver":
+            return say("why solved" if self.chance == 1 else "why lost")
+        if self.chance == 1:
+            return say("why wins")
+        if not others:
+            return say("why only")
+        points = round(100 * self.chance) - round(100 * max(others))
+        if abs(points) < _CLOSE:
+            return say("why close")
+        if points > 0:
+            return say("why better", number=points)
+        return say("why deeper" if self.options[0].visits else "why liked", number=-points)
 
     def said(self, option: Option) -> str:
         """An option in the words of the rules."""
@@ -124,7 +156,8 @@ class Advice:
             }
             for group in self.groups
         ]
-        return {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance, "groups": groups}
+        told = {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance}
+        return {**told, "source": self.source, "groups": groups}
 
 
 def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
@@ -149,7 +182,8 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision) or _by_group(decision)
     own = next((one for one in options if one.move == move), Option(move.main, move))
-    return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked)
+    source = "search" if any(one.chance is not None for one in options) else None
+    return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
 
 
 def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:

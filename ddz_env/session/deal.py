@@ -11,10 +11,10 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ddz_env import Hand, Move, Rules, State
+from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.checks import check_flag, check_integer, check_seed
-from ddz_env.errors import IllegalMoveError, InvalidDealError, InvalidRulesError, shown
+from ddz_env.errors import IllegalMoveError, InvalidDealError, InvalidRulesError, plural, shown
 from ddz_env.session.errors import SessionError
 
 _NOTHING = (0,) * NUM_RANKS
@@ -89,6 +89,23 @@ class Deal:
         return cls(rules, hands=hands, bottom=bottom)._opened_by(opener)
 
     @classmethod
+    def seen(cls, view: View) -> Deal:
+        """The cards that a game started from, as far as a seat has seen them; only its view is looked at.
+
+        Args:
+            view: What the seat knows now.
+
+        Raises:
+            InvalidDealError: If no table under these rules can be seen from one seat.
+        """
+        bottom = None if view.landlord is None else view.landlord_cards
+        dealt = [held + played for held, played in zip(view.hand.counts, view.played(view.seat).counts, strict=True)]
+        if bottom is not None and view.landlord == view.seat:
+            dealt = [count - extra for count, extra in zip(dealt, bottom.counts, strict=True)]
+        opener = view.history[0][0] if view.history else view.acting_seat
+        return cls.observed(view.rules, view.seat, Hand(tuple(dealt)), bottom, opener)
+
+    @classmethod
     def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
         """Cards that are known.
 
@@ -150,9 +167,9 @@ class Deal:
             raise InvalidDealError("an endgame, or a game with open or shown hands, needs all hands")
         [own] = [hand for hand in hands if hand is not None]
         if len(own) != rules.hand_size:
-            raise InvalidDealError(f"your hand has {len(own)} cards; {rules.name} deals {rules.hand_size}")
+            raise InvalidDealError(f"your hand has {plural(len(own), 'card')}; {rules.name} deals {rules.hand_size}")
         if self.bottom is not None and len(self.bottom) != rules.bottom:
-            raise InvalidDealError(f"{len(self.bottom)} landlord cards; {rules.name} has {rules.bottom}")
+            raise InvalidDealError(f"{plural(len(self.bottom), 'landlord card')}; {rules.name} has {rules.bottom}")
 
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""

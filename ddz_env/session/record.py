@@ -15,15 +15,15 @@
     0 34567
     1 pass
 
-``#`` begins a remark.  A hand that nobody knows is ``?``.  A game that a seed dealt is dealt again when it is read, and
-its hands are compared with those written down, so that a record replays exactly or not at all.
+``#`` begins a remark.  A hand that nobody knows is ``?``.  A player whose name would not be read back as it is (with a
+``#``, a line break, blanks around it) stands in quotes, as a JSON string.  A game that a seed dealt is dealt again when
+it is read, and its hands are compared with those written down, so that a record replays exactly or not at all.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from ddz_env import Hand, Move, Rules
 from ddz_env.errors import DouDizhuError, shown
 from ddz_env.session.deal import Deal
 from ddz_env.session.errors import RecordError
+from ddz_env.whole_file import replace_file
 
 PERSON = "person"
 """The player of a seat that a person holds."""
@@ -52,6 +53,9 @@ class Record:
         players: Who holds each seat: :data:`PERSON`, or the name of an agent.
         moves: ``(seat, move)`` for every move since the beginning, declined auctions included.
         remarks: Lines for the reader, written at the end behind ``#``; not read back.
+
+    Raises:
+        RecordError: If a part is of another type, or a remark has several lines.
     """
 
     deal: Deal
@@ -59,12 +63,22 @@ class Record:
     moves: tuple[tuple[int, Move], ...] = ()
     remarks: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.deal, Deal):
+            raise RecordError(f"a record begins with a Deal, not {shown(self.deal)}")
+        for what, texts in (("players", self.players), ("remarks", self.remarks)):
+            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+                raise RecordError(f"{what} are a tuple of texts, not {shown(texts)}")
+        for remark in self.remarks:
+            if len(remark.splitlines()) > 1:
+                raise RecordError(f"a remark is one line, not {shown(remark)}")
+
     def __str__(self) -> str:
         deal, start = self.deal, self.deal.state()
         lines = [_FIRST, f"rules: {deal.rules.name}", f"seed: {deal.seed}"]
         lines += [f"game: {deal.game}"] * (deal.game > 0)
         lines += ["cards: given"] * (deal.hands is not None) + ["endgame: yes"] * deal.endgame
-        lines += [f"player {seat}: {name}" for seat, name in enumerate(self.players)]
+        lines += [f"player {seat}: {_quoted(name)}" for seat, name in enumerate(self.players)]
         hands, bottom = deal.hands, deal.bottom
         if hands is None:
             hands, bottom = _dealt(deal)
@@ -108,15 +122,7 @@ class Record:
         Raises:
             OSError: If it cannot be written.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(str(self))
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_file(path, str(self).encode(), mode=0o600)
 
     @classmethod
     def load(cls, path: Path) -> Record:
@@ -133,6 +139,30 @@ class Record:
             return cls.parse(text)
         except RecordError as error:
             raise RecordError(f"{path}: {error}") from error
+
+
+def _quoted(name: str) -> str:
+    """A player as its line has it: as it is, or in quotes where it would not be read back."""
+    if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
+        return name
+    return json.dumps(name).replace("#", "\\u0023")
+
+
+def _unquoted(text: str) -> str:
+    """The inverse.
+
+    Raises:
+        RecordError: If the quotes hold no text.
+    """
+    if not text.startswith('"'):
+        return text
+    try:
+        name = json.loads(text)
+    except ValueError:
+        name = None
+    if not isinstance(name, str):
+        raise RecordError(f"a player in quotes is a JSON string, not {shown(text)}")
+    return name
 
 
 def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
@@ -153,7 +183,7 @@ def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
     seed, game = (_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
     given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
     seats = range(rules.players)
-    players = tuple(fields.pop(f"player {seat}", PERSON) for seat in seats)
+    players = tuple(_unquoted(fields.pop(f"player {seat}", PERSON)) for seat in seats)
     hands = tuple(_hand(fields.pop(f"seat {seat}", _UNKNOWN)) for seat in seats)
     bottom = _hand(fields.pop("landlord cards", _UNKNOWN if rules.bottom else ""))
     if fields:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ddz_env import Move, State, View
 from ddz_env.checks import check_integer
 from ddz_env.session.advice import Advice
+from ddz_env.session.advisers import Advisers
 from ddz_env.session.errors import SessionError
 from ddz_env.session.record import PERSON, Record
 from ddz_env.session.session import Session
@@ -45,6 +46,7 @@ class Replay:
     Args:
         record: The game.
         number: How many of its moves have been made.
+        advisers: Agents that are asked for hints, shared with other games; by default the replay's own.
 
     Raises:
         SessionError: If it has not so many.
@@ -60,9 +62,10 @@ class Replay:
         'over'
     """
 
-    def __init__(self, record: Record, number: int = 0) -> None:
+    def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
         self._record = record
-        self._session = Session(Record(record.deal, (PERSON,) * len(record.players)), shown=True)
+        people = Record(record.deal, (PERSON,) * len(record.players))
+        self._session = Session(people, shown=True, advisers=advisers)
         self.go(number)
 
     def __len__(self) -> int:
@@ -101,11 +104,11 @@ class Replay:
             self._session.play(move, seat)
 
     def sight(self, viewer: int | None) -> Sight:
-        """The position as plain data, for a seat or (None) with all hands."""
+        """The position as plain data, as a seat knew it or (None) with all hands."""
         return self._session.sight(viewer)
 
     def position(self, viewer: int | None) -> View | State:
-        """What a renderer draws: all hands, or at an observed table a view."""
+        """What a renderer draws: what a seat knew or (None) all hands."""
         return self._session.position(viewer)
 
     def worded(self, move: Move) -> str:
@@ -116,13 +119,25 @@ class Replay:
         """What a seat knows here."""
         return self._session.view(seat)
 
-    def hint(self, agent: str) -> Advice:
-        """What an agent would do here (:meth:`Session.hint`)."""
-        return self._session.hint(agent)
+    def hint(self, agent: str, viewer: int | None = None) -> Advice:
+        """What an agent would do here (:meth:`Session.hint`).
+
+        Args:
+            agent: Its name.
+            viewer: The seat that looks on, which is told what it would do itself; None for whoever is to act.
+
+        Raises:
+            NotYourTurnError: If another seat than the viewer is to act.
+        """
+        return self._session.hint(agent, viewer)
 
     def belief(self, agent: str, seat: int) -> Belief:
         """Where an agent thinks that the hidden cards are (:meth:`Session.belief`)."""
         return self._session.belief(agent, seat)
+
+    def close(self) -> None:
+        """Release what the agents hold that were asked."""
+        self._session.close()
 
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,13 +12,14 @@ import numpy as np
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.agent import Agent, cheats, close, observe, reset, sight
 from ddz_env.checks import as_integer, check_integer
-from ddz_env.errors import DouDizhuError, InvalidDealError, UnknownAgentError, shown
+from ddz_env.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
 from ddz_env.generators import agent_generator
 from ddz_env.notation import question, spoken, worded
 from ddz_env.playing import call, play_answer
 from ddz_env.registry import make_agent
 from ddz_env.render.table import table_of
 from ddz_env.session.advice import Advice, believe, think
+from ddz_env.session.advisers import Advisers
 from ddz_env.session.deal import Deal
 from ddz_env.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.session.record import PERSON, Record
@@ -55,11 +57,12 @@ class Session:
         record: The deal, who holds each seat, and the moves so far.
         agents: Agents that are objects, by seat; the others are made from their names.
         shown: Whether anybody may see every hand, as in a game that was played before; at an observed table nobody can.
+        advisers: Agents that are asked for hints, shared with other games; by default the session's own.
 
     Raises:
         IllegalMoveError: If the moves cannot be played.
-        SessionError: If the number of players is not that of the seats, or one that looks at hidden cards sits at a
-            table of which one hand is known.
+        SessionError: If the number of players is not that of the seats, or at a table of which one hand is known an
+            agent has another seat, or looks at hidden cards.
         UnknownAgentError: If there is no agent of a name.
         InvalidAgentOptionError: If it has no such option.
 
@@ -73,21 +76,24 @@ class Session:
         (Move.parse('6'), 'person')
     """
 
-    def __init__(self, record: Record, agents: Mapping[int, Agent] | None = None, *, shown: bool = False) -> None:
+    def __init__(
+        self,
+        record: Record,
+        agents: Mapping[int, Agent] | None = None,
+        *,
+        shown: bool = False,
+        advisers: Advisers | None = None,
+    ) -> None:
         self._deal, self._players, self._shown = record.deal, record.players, shown
         if len(record.players) != record.deal.rules.players:
             raise SessionError(f"{record.deal.rules.players} seats need as many players, not {len(record.players)}")
-        self._agents: dict[int, Agent] = {}
-        for seat, name in enumerate(record.players):
-            if name != PERSON:
-                self._agents[seat] = (agents or {}).get(seat) or make_agent(name)
-        for agent in self._agents.values():
-            self._check_blind(agent)
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self._deal.state(self._moves)
+        self._agents: dict[int, Agent] = {}
+        self._seat_agents(agents or {})
         self._told: dict[int, int] = {}
         self._thoughts: dict[int, Advice] = {}
-        self._advisers: dict[str, Agent] = {}
+        self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
 
     # --- what anybody may know ---
 
@@ -137,10 +143,17 @@ class Session:
         return question(self._moves, self.stage, self.rules)
 
     def worded(self, move: Move, number: int | None = None) -> str:
-        """A move in the words of the rules: of the seat to act, or with the number that it had."""
+        """A move in the words of the rules: of the seat to act, or the one that was made with a number.
+
+        Raises:
+            InvalidMoveError: If it is no move.
+            SessionError: If no move has that number.
+        """
+        if not isinstance(move, Move):
+            raise InvalidMoveError(f"a move is a Move (Move.parse reads one), not {shown(move)}")
         if number is None:
             return worded(move, self.question)
-        return spoken(self._moves, number, self.rules)
+        return spoken(self._moves, self._made(number), self.rules)
 
     @property
     def is_over(self) -> bool:
@@ -153,6 +166,13 @@ class Session:
         if self.is_over:
             return "over"
         return PERSON if self._players[self.seat] == PERSON else "agent"
+
+    @property
+    def cheaters(self) -> tuple[int, ...]:
+        """Seats of agents that look at cards which are hidden from others; none where all hands lie open."""
+        if self._shown or self.rules.open_hands:
+            return ()
+        return tuple(seat for seat, agent in self._agents.items() if cheats(agent))
 
     @property
     def needs_landlord_cards(self) -> bool:
@@ -179,17 +199,20 @@ class Session:
             raise HiddenCardsError(f"this table is seen from seat {observer}: nobody knows what seat {seat} holds")
         return self._state.view(seat)
 
-    def sight(self, viewer: int | None) -> Sight:
+    def sight(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> Sight:
         """What a viewer may see, as plain data.
 
         Args:
-            viewer: A seat; None for a spectator, who sees every hand, where no person plays or the game is over.
+            viewer: A seat, which sees what it knows; None for a spectator, who sees every hand, where no person plays
+                or the game is over.
+            reveal: Show a seat every hand, too, once a spectator may see them: how a game ends for a person.
+            legal: Whether to list the viewer's legal moves; a table is shown without them.
 
         Raises:
             HiddenCardsError: If the viewer may not look.
         """
-        position, history, rules = self._position(viewer), self._state.history, self.rules
-        mine = viewer == self.seat and self.waits_for == PERSON
+        position, history, rules = self._position(viewer, reveal), self._state.history, self.rules
+        mine = legal and viewer == self.seat and self.waits_for == PERSON
         return Sight(
             table=table_of(position, viewer, reveal=True),
             players=self._players,
@@ -199,23 +222,25 @@ class Session:
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
 
-    def position(self, viewer: int | None) -> View | State:
-        """What a renderer may draw for a viewer: a view, or a copy of the game where all hands may be seen.
+    def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
+        """What a renderer may draw for a viewer (:meth:`sight`): a view, or a copy of the game with all hands.
 
         Raises:
             HiddenCardsError: If the viewer may not look.
         """
-        found = self._position(viewer)
+        found = self._position(viewer, reveal)
         return found if isinstance(found, View) else found.copy()
 
-    def _position(self, viewer: int | None) -> View | State:
+    def _position(self, viewer: int | None, reveal: bool) -> View | State:
         if viewer is not None:
             check_integer("viewer", viewer, 0, len(self._players) - 1, HiddenCardsError)
-        if self._is_open():
+        if self._is_open() and (viewer is None or reveal):
             return self._state
-        if viewer is None:
-            raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
-        return self.view(viewer)
+        if viewer is not None:
+            return self.view(viewer)
+        if self.observer is not None:
+            raise HiddenCardsError(f"this table is seen from seat {self.observer}: nobody knows the other hands")
+        raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
 
     def _is_open(self) -> bool:
         """Whether everybody may see every hand."""
@@ -226,15 +251,24 @@ class Session:
 
         Args:
             number: The number of the move.
-            viewer: Who wants to know.
+            viewer: Who wants to know: a seat, or None for a spectator, who may see every hand (:meth:`sight`).
 
         Raises:
             HiddenCardsError: If the thoughts of another seat would tell the viewer its cards.
+            SessionError: If no move has that number.
         """
-        found = self._thoughts.get(number)
-        if found is not None and found.seat != viewer and not self._is_open():
-            raise HiddenCardsError(f"what seat {found.seat} thought tells its cards: ask when the game is over")
+        found = self._thoughts.get(self._made(number))
+        if found is not None and found.seat != viewer and (viewer is not None or not self._is_open()):
+            when = "" if self._is_open() else " when the game is over"
+            raise HiddenCardsError(f"what seat {found.seat} thought tells its cards: ask as a spectator{when}")
         return found
+
+    def _made(self, number: int) -> int:
+        """The number of a move that was made, checked."""
+        chosen = as_integer(number)
+        if chosen is None or not 0 <= chosen < len(self._moves):
+            raise SessionError(f"there is no move {shown(number)}: {len(self._moves)} were made, numbered from 0")
+        return chosen
 
     # --- moves ---
 
@@ -358,8 +392,9 @@ class Session:
         own = self.seat if seat is None else as_integer(seat)
         if own is None or self.is_over or own != self.seat:
             raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
-        view, adviser = self.view(own), self._adviser(agent, own)
-        return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
+        view = self.view(own)
+        with self._adviser(agent, own) as adviser:
+            return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
 
     def belief(self, agent: str, seat: int) -> Belief:
         """Where an agent in the place of a seat thinks that the hidden cards are.
@@ -370,36 +405,82 @@ class Session:
             AgentFaultError: If it fails.
         """
         view = self.view(seat)
-        return believe(self._adviser(agent, seat), view, self._generator(seat, _BELIEF))
+        with self._adviser(agent, seat) as adviser:
+            return believe(adviser, view, self._generator(seat, _BELIEF))
 
-    def _adviser(self, name: str, seat: int) -> Agent:
+    @contextmanager
+    def _adviser(self, name: str, seat: int) -> Iterator[Agent]:
         """An agent that has been told the game in the place of a seat."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
-        if name not in self._advisers:
-            self._advisers[name] = make_agent(name)
-        agent = self._advisers[name]
-        self._check_blind(agent)
-        if cheats(agent) and not self._deal.rules.open_hands:
-            raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
-        call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
-        for mover, move in self._moves:
-            call(agent, seat, "observe", observe, agent, mover, move)
-        return agent
+        with self._advisers.lent(name) as agent:
+            self._check_blind(agent)
+            if cheats(agent) and not self._deal.rules.open_hands:
+                raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
+            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
+            for mover, move in self._moves:
+                call(agent, seat, "observe", observe, agent, mover, move)
+            yield agent
 
     # --- keeping ---
 
-    def record(self) -> Record:
-        """The game as it can be saved."""
+    def record(self, viewer: int | None = None) -> Record:
+        """The game as it can be saved.
+
+        Args:
+            viewer: A seat, for what it has seen of the deal that is played: its own hand, the landlord cards and the
+                moves (all hands where they lie open).  None for the whole game, with all hands.
+
+        Raises:
+            HiddenCardsError: If the table is one that another seat observes.
+            InvalidDealError: If there is no such seat, or no table under these rules can be seen from one
+                (:meth:`Deal.observed`).
+        """
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
-        return Record(self._deal, self._players, tuple(self._moves), remarks)
+        view = None if viewer is None else self.view(viewer)
+        if view is None or (view.rules.open_hands and view.rules.bidding == "fixed"):
+            return Record(self._deal, self._players, tuple(self._moves), remarks)
+        return Record(Deal.seen(view), self._players, tuple(view.history), remarks)
+
+    def copy(self) -> Session:
+        """An equal game with the same agents: they may think there while this one is looked at.
+
+        Only one of the two may ask them at a time.
+        """
+        self._told.clear()  # they are told there
+        twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
+        twin._thoughts, twin._shares_advisers = dict(self._thoughts), self._shares_advisers
+        return twin
 
     def close(self) -> None:
-        """Release what the agents hold."""
-        for agent in (*self._agents.values(), *self._advisers.values()):
+        """Release what the agents hold; advisers that other games share stay."""
+        for agent in self._agents.values():
             close(agent)
+        if not self._shares_advisers:
+            self._advisers.close()
 
     # --- inside ---
+
+    def _seat_agents(self, given: Mapping[int, Agent]) -> None:
+        """Let agents take their seats; if one cannot, those that sit already are released."""
+        try:
+            for seat, name in enumerate(self._players):
+                if name != PERSON:
+                    self._agents[seat] = given.get(seat) or make_agent(name)
+                    self._check_seat(seat, name)
+        except BaseException:
+            for agent in self._agents.values():
+                close(agent)
+            raise
+
+    def _check_seat(self, seat: int, name: str) -> None:
+        """At an observed table an agent can only have the seat whose hand is known."""
+        self._check_blind(self._agents[seat])
+        if self.observer not in (None, seat):
+            raise HiddenCardsError(
+                f"{name} cannot play seat {seat}: this table is seen from seat {self.observer}, and nobody knows the "
+                "other hands"
+            )
 
     def _step(self, move: Move | str) -> Turn:
         seat, number = self.seat, len(self._moves)

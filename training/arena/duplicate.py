@@ -32,7 +32,7 @@ from ddz_env.playing import AgentFaultError, MakeGenerator, call, play_game, rea
 from ddz_env.registry import make_agent
 from training.arena.agent_process import AgentProcessError, AgentProcesses
 from training.arena.errors import AgentFailedError, AgentFaultWarning
-from training.arena.timing import thinking_time, warm_up
+from training.arena.timing import processor_time, thinking_time, warm_up
 
 SIDES = ("landlord", "peasants")
 ON_FAULT = ("lose", "stop")
@@ -126,10 +126,12 @@ class TimedAgent:
     Args:
         agent: The agent.
         name: What errors call it.
+        clock: Times decisions, in seconds.
     """
 
-    def __init__(self, agent: Agent, name: str) -> None:
+    def __init__(self, agent: Agent, name: str, clock: Callable[[], float] = thinking_time) -> None:
         self._agent: Any = agent
+        self._clock = clock
         self.name = name
         self.decisions = 0
         self.seconds = 0.0
@@ -145,9 +147,9 @@ class TimedAgent:
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move, on the clock."""
-        start = thinking_time()
+        start = self._clock()
         move: Move = self._agent.act(view, rng)
-        self.seconds += thinking_time() - start
+        self.seconds += self._clock() - start
         self.decisions += 1
         return move
 
@@ -264,6 +266,7 @@ class DealPlayer(AgentKeeper):
         make_generator: Makes the generator of a seat from its key.
         time_limit: Seconds that an agent may take to answer; None for no limit.
         on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made anew.
+        processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
     """
 
     def __init__(
@@ -273,6 +276,7 @@ class DealPlayer(AgentKeeper):
         timing: bool = True,
         maker: Callable[[str], Agent] = make_agent,
         *,
+        processor: bool = False,
         make_generator: MakeGenerator = agent_generator,
         time_limit: float | None = None,
         on_fault: str = "stop",
@@ -282,6 +286,7 @@ class DealPlayer(AgentKeeper):
         self.timing = timing
         self._make_generator = make_generator
         self._on_fault = on_fault
+        self._clock = processor_time if processor else thinking_time
         self._leave = ExitStack()
         home = self._leave.enter_context(_home(maker, time_limit, rules))
         rehearsed = time_limit is not None  # in the agent's own process
@@ -331,7 +336,7 @@ class DealPlayer(AgentKeeper):
         return self._record(state, deal, game, seats, labels, agents)
 
     def _seated(self, spec: str, seat: int, name: str) -> TimedAgent:
-        return TimedAgent(self.agent(spec, seat), name)
+        return TimedAgent(self.agent(spec, seat), name, self._clock)
 
     def _record(
         self,

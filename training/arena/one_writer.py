@@ -1,16 +1,19 @@
 """One process at a time writes to a file or a folder; a second one is told which process that is.
 
-The lock is the operating system's (:mod:`filelock`): it ends with the process that holds it, however that ends.  While
-it is held there are two small files, ``NAME.lock`` and ``NAME.owner`` beside a file, ``.lock`` and ``.owner`` in a
-folder.  They are removed with the lock; what a killed process leaves behind blocks nobody and is used again.
+The lock is the operating system's (:mod:`filelock`): it ends with the process that holds it, however that ends.  It
+belongs to the file behind all symbolic links; a file with several names (hard links) is refused.  While it is held
+there are two small files, ``NAME.lock`` and ``NAME.owner`` beside a file, ``.lock`` and ``.owner`` in a folder.  They
+are removed with the lock; what a killed process leaves behind blocks nobody and is used again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import socket
+import stat
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -20,7 +23,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from training.arena.errors import InUseError
+from ddz_env.whole_file import real_path
+from training.arena.errors import InUseError, ResultsFileError
+
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _claims: weakref.WeakValueDictionary[Path, Claim] = weakref.WeakValueDictionary()
 _guard = threading.Lock()
@@ -87,28 +93,60 @@ def claim(path: Path, *, folder: bool = False) -> Claim | None:
 
     Raises:
         InUseError: If another process has it; the message says which.
+        ResultsFileError: If it is no file, or a file with several names: each of them would have a lock of its own.
+        OSError: If there can be no such file: its name is too long, or a link leads back to itself.
     """
-    path = path.resolve()
+    path = real_path(path)
     with _guard:
         held = _claims.get(path)
         if held is None:
+            if not folder:
+                _check_one_name(path)
             try:
                 inner = path if folder else path.parent
                 made = [each for each in (inner, *inner.parents) if not each.exists()]
                 inner.mkdir(parents=True, exist_ok=True)
                 held = _claims[path] = Claim(path, f"{path}/" if folder else str(path), made)
-            except OSError:
-                return None
+            except OSError as error:
+                if error.errno in _READ_ONLY:
+                    return None
+                raise
         return held
 
 
+def _check_one_name(path: Path) -> None:
+    """Refuse what is no file, and a file with several names (hard links).
+
+    Raises:
+        ResultsFileError: If it is one of these.
+        OSError: If nothing can be there.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:  # writing says so
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise ResultsFileError(f"{path} is not a file: name another")
+    if found.st_nlink > 1:
+        raise ResultsFileError(
+            f"{path} has {found.st_nlink} names (hard links), and another process could write to it by another name: "
+            f"copy it, and name the copy"
+        )
+
+
 @contextmanager
-def writing(path: Path, *, folder: bool = False) -> Iterator[None]:
+def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """:func:`claim` a file or a folder for the time of a ``with`` block.
+
+    Yields:
+        What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
 
     Raises:
         InUseError: If another process has it.
+        ResultsFileError: If it is no file, or has several names.
     """
     held = claim(path, folder=folder)
-    yield
+    yield real_path(path)
     del held

@@ -16,12 +16,12 @@ import dataclasses
 import functools
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+from ddz_env.whole_file import append, real_path, replace_file
 from training.arena.errors import ResultsFileError, SettingsMismatchError
 from training.arena.one_writer import claim
 from training.arena.ordered_map import Worker, ordered_map
@@ -189,8 +189,7 @@ class ResultStore(Generic[_Result]):
             self._sign()
         self._keep(results)
         if self.path is not None and results:
-            with self.path.open("a", encoding="utf-8", newline="") as file:
-                file.write("".join(map(self._line, results)))
+            append(self._file, "".join(map(self._line, results)).encode())
 
     def fill(
         self,
@@ -247,13 +246,15 @@ class ResultStore(Generic[_Result]):
         for result in results:
             self.found.setdefault(tuple(getattr(result, name) for name in self._key), []).append(result)
 
-    def _open(self, path: Path, per_key: int | None, resume: bool) -> None:
-        if path.suffix.lower() not in SUFFIXES:
-            raise ResultsFileError(f"{path}: results are written as {' or '.join(SUFFIXES)}")
+    def _open(self, given: Path, per_key: int | None, resume: bool) -> None:
+        if given.suffix.lower() not in SUFFIXES:
+            raise ResultsFileError(f"{given}: results are written as {' or '.join(SUFFIXES)}")
+        # Whatever a link is made to lead to meanwhile: only the file that is claimed is written.
+        self._file = path = real_path(given)
         self._claim = claim(path)
         old = path.read_bytes() if path.exists() else b""
         if old and not resume:
-            raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
+            raise ResultsFileError(f"{given} exists: add --resume to resume it, or name another file")
         new = self._head().encode()
         if not new.startswith(old):
             settings, names, rows = _read(path)
@@ -262,7 +263,7 @@ class ResultStore(Generic[_Result]):
             self._keep(of_rows(self._kind, rows))
             self.found = {key: found for key, found in self.found.items() if per_key in (None, len(found))}
             if self.found:
-                self._here.check_files(said, path)
+                self._here.check_files(said, given)
                 self._said = said
             if rows and len(self.results) == len(rows):
                 new = old[: old.rfind(b"\n") + 1]
@@ -277,8 +278,8 @@ class ResultStore(Generic[_Result]):
         if signed != self._said:
             self._said = signed
             if self.path is not None:
-                _, _, body = self.path.read_bytes().partition(b"\n")
-                _replace(self.path, self._first_line().encode() + body)
+                _, _, body = self._file.read_bytes().partition(b"\n")
+                _replace(self._file, self._first_line().encode() + body)
 
     def _check(self, settings: Mapping[str, Any], names: Sequence[str]) -> None:
         """Refuse a file of other settings or columns, and name them."""
@@ -375,9 +376,6 @@ def _csv_line(cells: Sequence[str]) -> str:
 def _replace(path: Path, data: bytes) -> None:
     """Write a file atomically."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
+        replace_file(path, data)
     except OSError as error:
-        raise ResultsFileError(f"cannot write {path}: {error}") from error
+        raise ResultsFileError(f"cannot write {path}: {error.strerror or error}") from error

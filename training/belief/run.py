@@ -24,6 +24,7 @@ from training.belief.games import MixedGames
 from training.ppo.checkpoint import behind, optimizer_arrays, restore_optimizer
 from training.ppo.errors import CheckpointError, CheckpointMismatchError
 from training.ppo.run import CHECKPOINT
+from training.ppo.saving import Saving
 
 KIND = "ddz-belief-checkpoint"
 VERSION = 1
@@ -31,8 +32,6 @@ BELIEF = "belief.safetensors"
 SOURCE = ("training/belief", "agents/belief")
 
 _LAST_RATE = 0.02
-_SAVED_EVERY = 200
-"""Steps between two replacements of the checkpoint and the weights."""
 _BITS = 1 / math.log(2)
 
 
@@ -109,11 +108,10 @@ class BeliefTraining:
         Raises:
             TensorFileError: If a file cannot be written.
         """
-        steps = 0
+        saving = Saving()
         while self.positions < self.config.positions and not stop():
             progress = self.step()
-            steps += 1
-            if steps % _SAVED_EVERY == 0:
+            if saving.is_due():
                 self.save(folder)
             if on_step:
                 on_step(progress)

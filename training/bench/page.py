@@ -1,4 +1,4 @@
-"""The speeds as tables of the docs, from the file that ``ddz bench --json`` writes."""
+"""The speeds as tables of the docs, from the file that ``ddz speed --json`` writes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _beside_peers(results: Path) -> str:
 
 
 def _targets(_: Path) -> str:
-    """What ``ddz bench`` calls reached: the targets of all contenders that have one."""
+    """What ``ddz speed`` calls reached: the targets of all contenders that have one."""
     return markdown_table(
         ("what", "contender", "target"),
         (

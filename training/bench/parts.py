@@ -1,4 +1,4 @@
-"""The table of speeds: every part that ``ddz bench`` measures, in order, and the rates that one process can measure."""
+"""The table of speeds: every part that ``ddz speed`` measures, in order, and the rates that one process can measure."""
 
 from __future__ import annotations
 

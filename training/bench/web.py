@@ -14,7 +14,8 @@ from typing import Any
 from training.bench.benchmark import Contender, Part, Prepare, Repeat
 
 POLICY, SEARCH = "policy", "neural-ismcts:milliseconds=500"
-"""The default opponent and the default adviser of ``ddz web``; a test compares them with the command's."""
+"""An agent that ``ddz web`` offers and that answers at once, and its default adviser; a test compares them with the
+command's."""
 _SEED = 3
 
 

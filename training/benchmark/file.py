@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ddz_env.whole_file import replace_file
 from training.arena.duplicate import SIDES, GameRecord, seatings
 from training.arena.results import ResultStore
 from training.arena.statistics import AgentResult, milliseconds_a_decision, side_score, summarize
@@ -127,8 +128,7 @@ def write_file(path: Path, results: Results) -> None:
             for a, b in contest.pairs
         ],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    replace_file(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def _agent(name: str, spec: str, results: Results) -> dict[str, Any]:

@@ -99,24 +99,6 @@ def _cells(result: AgentResult) -> tuple[str, ...]:
     return (*(rate.both(to="–") for rate in rates), *(score.plus_minus() for score in scores))
 
 
-def against_table(results: Results, name: str) -> Table:
-    """What an agent reached against each opponent, and against all."""
-    lines = [line for line in results.summary() if line.agent == name]
-    total = next(line for line in standings(results.records, SCORING) if line.agent == name)
-    rows = [(line.opponent, *_cells(line), _milliseconds(line)) for line in lines]
-    rows.append(("all", *_cells(total), ""))
-    note = (
-        "95 % intervals: Wilson for the win rate of a role, normal on the means of the deals for the rest. "
-        "A score is a stake, of both peasants together."
-    )
-    title = f"{name}: {results.deals} duplicate deals each, list {results.contest.deals.name!r}"
-    return Table(title, ("against", *_HEADER, "ms a decision"), rows, note)
-
-
-def _milliseconds(line: AgentResult) -> str:
-    return "–" if line.ms_per_decision != line.ms_per_decision else f"{line.ms_per_decision:.3g}"
-
-
 def placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
     """An agent among the field, the strongest first."""
     everybody = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)

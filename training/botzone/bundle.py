@@ -16,6 +16,7 @@ from ddz_env.errors import DouDizhuError
 from ddz_env.options import as_written
 from ddz_env.provenance import agent_files
 from ddz_env.registry import GROUP, make_agent, read_agent
+from ddz_env.whole_file import replace_file
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
@@ -108,7 +109,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
             entry = zipfile.ZipInfo(name, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, contents[name])
-    path.write_bytes(packed.getvalue())
+    replace_file(path, packed.getvalue())
     shipped = [name for name in contents if not name.endswith(".py")]
     return Bundle(len(contents), len(packed.getvalue()), sorted(shipped))
 

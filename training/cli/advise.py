@@ -91,13 +91,13 @@ def _cards(board: Board, rules: Rules, given: str | None, key: str, number: int)
         EOFError: If the input ends.
     """
     from ddz_env import Hand
-    from ddz_env.errors import DouDizhuError, InvalidDealError
+    from ddz_env.errors import DouDizhuError, InvalidDealError, plural
 
     while True:
         try:
             cards = Hand.parse(board.ask(board.say(key, number=number)) if given is None else given)
             if len(cards) != number:
-                raise InvalidDealError(f"{cards} are {len(cards)} cards; the {rules.name} rules deal {number}")
+                raise InvalidDealError(f"{plural(len(cards), 'card')}, {cards}; the {rules.name} rules deal {number}")
             return cards
         except DouDizhuError as error:
             if given is not None:

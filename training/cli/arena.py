@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from training.cli.console import console, counting_bar, error_console
-from training.cli.experiment import OtherCode
+from ddz_env.errors import plural
+from training.cli.console import complain, counting_bar, quoted, remark, resuming, tell
+from training.cli.experiment import OtherCode, show
 from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.following import again, follow
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit
 from training.cli.outputs import input_file, results_file, table_file
 from training.cli.signals import EXIT_INTERRUPTED
-from training.cli.tables import NOTE, fault_lines, results_table, short_names, write_csv, write_json
+from training.cli.tables import fault_lines, note, results_table, write_csv, write_json
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def arena(
+    context: typer.Context,
     agents: Annotated[
         list[str],
         typer.Argument(
@@ -42,7 +45,8 @@ def arena(
     deal_file: Annotated[
         Path | None,
         typer.Option(
-            help="Play deals of this file only, the first --deals of them (ddz tendency --out).", callback=input_file
+            help="Play deals of this file only, the first --deals of them (ddz study tendency --out).",
+            callback=input_file,
         ),
     ] = None,
     tendency: Annotated[
@@ -100,13 +104,14 @@ def arena(
             records, ended = store.results, error
     _report(contest, records, scoring or preset.scoring, csv, json, store.settings)
     for text in warned:
-        console().print(text, style="bold red", markup=False, soft_wrap=True)
+        tell(text, "bold red")
     if isinstance(ended, DouDizhuError):
         raise ended
     if ended is not None:
-        saved = f"; {out} is valid, resume it with --resume" if out else ""
-        error_console().print(f"interrupted after {len(records)} games{saved}", style="bold red", markup=False)
+        saved = f"; {quoted(out)} is valid, go on with: {resuming(context)}" if out else ""
+        complain(f"interrupted after {plural(len(records), 'game')}{saved}")
         raise typer.Exit(EXIT_INTERRUPTED)
+    follow("to halve the intervals", *again(context, deals=4 * deals, out=out or Path("games.csv"), resume=bool(out)))
     if warned or any(record.fault_by for record in records):
         raise typer.Exit(EXIT_AGENT_FAILED)
 
@@ -114,14 +119,13 @@ def arena(
 def _chosen(deal_file: Path | None, tendency: str | None, rules: Rules, seed: int, first_deal: int) -> list[int] | None:
     """The numbers of the deals of a file; None if no file is named."""
     from ddz_env.checks import check_choice
-    from ddz_env.render.table import plural
     from training.arena.errors import InvalidArenaError
     from training.arena.tendency import TENDENCIES, deals_of_file
 
     if tendency is not None:
         check_choice("tendency", tendency, TENDENCIES, InvalidArenaError)
         if deal_file is None:
-            raise InvalidArenaError("--tendency needs the deals: --deal-file FILE (ddz tendency --out FILE)")
+            raise InvalidArenaError("--tendency needs the deals: --deal-file FILE (ddz study tendency --out FILE)")
     if deal_file is None:
         return None
     numbers = deals_of_file(deal_file, tendency, rules, seed)
@@ -195,7 +199,6 @@ def _report(
     settings: Mapping[str, Any],
 ) -> None:
     """Print the tables and write the files."""
-    from ddz_env.render.table import plural
     from training.arena.statistics import standings, summarize
 
     if not records:
@@ -204,17 +207,12 @@ def _report(
     totals = standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
-    screen = console()
-    short = short_names(contest.labels, screen.width)
-    screen.print(results_table(results, title, screen.width, names=short))
+    show(results_table(results, title, scoring), sections=range(1, len(results), 2))
     if totals:
-        screen.print(results_table(totals, "Against all others", screen.width, pairs=False, names=short))
-    for label, name in short.items():
-        if name != label:
-            screen.print(f"{name}  is  {label}", style="dim", markup=False, soft_wrap=True)
-    screen.print(NOTE, style="dim")
+        show(results_table(totals, "Against all others", scoring, ("agent",)))
+    remark(note(scoring))
     for line in fault_lines(records):
-        screen.print(line, style="bold red", markup=False, soft_wrap=True)
+        tell(line, "bold red")
     if json is not None:
         write_json(json, {**settings, "scoring": scoring}, [*results, *totals])
     if csv is not None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console
+from training.cli.console import quoted, remark, tell
 from training.cli.experiment import OtherCode, show, with_bar
 from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.following import again, follow
 from training.cli.options import OnRay, leave_out
 from training.cli.outputs import check_new, input_file, output_file
-from training.cli.tables import fault_lines
+from training.cli.tables import fault_lines, note, results_table
 
 if TYPE_CHECKING:
     from training.benchmark.file import Results
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _UNIT = "deals × pairs"
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
+_CITED = "reporting"
+"""The list of deals whose results may be cited."""
 _OF_PLAYING = ("--name", "--full", "--deals", "--out", "--allow-other-code")
 """Options that only new games need."""
 
@@ -75,7 +78,7 @@ def benchmark(
         return
     if field:
         leave_out(context, "the field's agents have their names", "--name")
-    drawn = deal_list("reporting" if full else "choosing")
+    drawn = deal_list(_CITED if full else "choosing")
     if agent is None:
         contest = field_contest(drawn, quick=not full)
     else:
@@ -83,9 +86,13 @@ def benchmark(
     with other_code(allow_other_code):
         results = _play(contest, deals or (_FULL_DEALS if full or field else _QUICK_DEALS), processes, out)
     _report(results)
+    if not (full and out is not None):
+        follow("to play games that can be cited", *again(context, full=True, out=out or Path("mine.json"), deals=None))
+    else:
+        follow("to let anybody check it", "benchmark", "--check", out)
     faults = fault_lines(results.records)
     for line in faults:
-        console().print(line, style="bold red", markup=False, soft_wrap=True)
+        tell(line, "bold red")
     if faults:
         raise typer.Exit(EXIT_AGENT_FAILED)
 
@@ -110,15 +117,27 @@ def _play(contest: Contest, deals: int, processes: int, out: Path | None) -> Res
 
 def _report(results: Results) -> None:
     """Tables of an agent, or of the field's ratings."""
+    from training.arena.statistics import standings
     from training.benchmark.field import FIELD
-    from training.benchmark.leaderboard import against_table, field_ratings, place, placement_table
+    from training.benchmark.file import SCORING
+    from training.benchmark.leaderboard import field_ratings, place, placement_table
 
-    own = [name for name in results.contest.agents if name not in FIELD]
+    deals, own = results.contest.deals, [name for name in results.contest.agents if name not in FIELD]
+    totals = {line.agent: line for line in standings(results.records, SCORING)}
     for name in own or results.contest.agents:
-        show(against_table(results, name))
+        lines = [line for line in results.summary() if line.agent == name]
+        title = f"{name}: {results.deals} duplicate deals each, list {deals.name!r}"
+        show(results_table([*lines, totals[name]], title, SCORING, ("against",)), sections=[len(lines) - 1])
+    remark(note(SCORING))
     for name in own:
         ratings = field_ratings()
         show(placement_table(name, place(results.records, name, ratings.fixed), ratings))
+    if deals.name != _CITED:
+        remark(
+            "Not for citing: agents are chosen on these deals. What --full plays, the list "
+            f"{_CITED!r}, can be cited and checked.",
+            None,
+        )
 
 
 def _check(path: Path, sample: int | None, processes: int) -> None:
@@ -134,7 +153,7 @@ def _check(path: Path, sample: int | None, processes: int) -> None:
     )
     _report(results)
     what = "all" if sample is None else "drawn at random"
-    console().print(f"{path}: {same} deals ({what}) were played again, and every game ended as it says", markup=False)
+    tell(f"{quoted(path)}: {same} deals ({what}) were played again, and every game ended as it says")
     if code_stamp() not in results.code:
         played = " and ".join(results.code)
-        console().print(f"It was played by the code {played}, this is {code_stamp()}.", style="dim", markup=False)
+        tell(f"It was played by the code {played}, this is {code_stamp()}.", "dim")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from training.cli.console import console
+from training.cli.console import console, tell
 
 if TYPE_CHECKING:
     from ddz_env import State, View
@@ -29,15 +29,18 @@ class Board:
 
     Args:
         language: ``en`` or ``zh``.
+        suits: Whether cards have suits.  They are invented for one observer: where a game can be looked at from
+            several seats, no card could keep its suit without telling what the others hold.
 
     Raises:
         InvalidOptionError: If there is no such language.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, *, suits: bool = True) -> None:
         from ddz_env.texts import Texts
 
         self.say = Texts(language)
+        self._suits = suits
         self.screen = console()
         if not self.screen.is_terminal:
             self.screen.width = min(self.screen.width, _WIDTH)
@@ -46,13 +49,23 @@ class Board:
         """A text by its key."""
         self.text(self.say(key, **values), style)
 
+    def copied(self, key: str, style: str | None = None, **values: object) -> None:
+        """A text by its key in which a path, a command or an agent's name stands: it is never folded."""
+        tell(self.say(key, **values), style, screen=self.screen)
+
     def text(self, text: str, style: str | None = None) -> None:
         """Any text."""
         self.screen.print(text, markup=False, style=style)
 
     def complain(self, error: Exception) -> None:
-        """What was wrong."""
-        self.screen.print(self.say.complaint(error), style="red", markup=False)
+        """What was wrong; what is said of a card or a move names no file, and is folded."""
+        from ddz_env.errors import IllegalMoveError, InvalidHandError, InvalidMoveError
+
+        said = self.say.complaint(error)
+        if isinstance(error, (IllegalMoveError, InvalidHandError, InvalidMoveError)):
+            self.text(said, "red")
+        else:
+            tell(said, "red", screen=self.screen)
 
     def ask(self, prompt: str) -> str:
         """What a person types; where it comes from a file or a pipe it is written down, as a terminal does.
@@ -66,11 +79,16 @@ class Board:
         return text.strip()
 
     def position(self, position: State | View, viewer: int | None = None) -> None:
-        """The table as a viewer sees it; a view is its seat's."""
+        """The table with the cards that a position has: a view is its seat's, a state has every hand."""
         from ddz_env.render import render_ansi
 
         text = render_ansi(
-            position, perspective=viewer, reveal=True, width=self.screen.width, language=self.say.language
+            position,
+            perspective=viewer,
+            reveal=True,
+            width=self.screen.width,
+            language=self.say.language,
+            suits=self._suits,
         )
         self.screen.print()
         self.screen.print(Text.from_ansi(text))
@@ -79,7 +97,7 @@ class Board:
         """A move that was made."""
         role, player = self.say(session.role(turn.seat)), session.players[turn.seat]
         move = self.say.move(session.worded(turn.move, turn.number))
-        self.line("made", seat=turn.seat, role=role, player=player, move=move)
+        self.copied("made", seat=turn.seat, role=role, player=player, move=move)
         if turn.redealt:
             self.line("redealt")
 
@@ -104,7 +122,7 @@ class Board:
         """What an agent would play, and its ranked moves: main groups, and below them the kickers."""
         percent = _percent(advice.chance)
         told = self.say("would play", agent=advice.agent, move=self.say.move(advice.said(advice.options[0])))
-        self.text(told + (f" ({self.say('chance', percent=percent)})" if percent else ""), "bold")
+        tell(told + (f" ({self.say('chance', percent=percent)})" if percent else ""), "bold", screen=self.screen)
         if len(advice.options) < 2:
             return
         table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
@@ -125,7 +143,7 @@ class Board:
 
         expected, unseen = belief.expected(), view.unseen.counts
         ranks = [rank for rank, count in enumerate(unseen) if count]
-        self.line("believes", agent=agent)
+        self.copied("believes", agent=agent)
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="cyan")
         table.add_column("", no_wrap=True)
         for rank in ranks:

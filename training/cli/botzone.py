@@ -1,4 +1,4 @@
-"""``ddz botzone-bot``, ``ddz botzone-match``, ``ddz botzone-log`` and ``ddz botzone-bundle``."""
+"""``ddz botzone``: our agents among Botzone's bots, and its logs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,30 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console
+from ddz_env.errors import plural
+from ddz_env.whole_file import replace_file
+from training.cli.console import FriendlyTyper, quoted, tell
+from training.cli.help import add_commands, examples
 from training.cli.outputs import output_file, output_folder
+
+app = FriendlyTyper(
+    help="Botzone: be one of its bots, play its matches here, read its logs.",
+    epilog=examples("ddz botzone bundle --agent rules --out bot.zip", "ddz botzone log match.json"),
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _options() -> None:
+    """Botzone: be one of its bots, play its matches here, read its logs."""
+
 
 _Agent = Annotated[str, typer.Option("--agent", help="The agent by name (ddz agents), with options.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Seed of the agent's draws.")]
 _Stay = Annotated[bool, typer.Option("--stay/--no-stay", help="Ask to be kept running between answers.")]
 
 
-def botzone_bot(agent: _Agent = "rules", seed: _Seed = 0, keep_running: _Stay = False) -> None:
+def bot(agent: _Agent = "rules", seed: _Seed = 0, keep_running: _Stay = False) -> None:
     """Be a bot of Botzone on standard input and output; which game it is, the first message says."""
     from ddz_env.agent import close
     from ddz_env.botzone.serving import serve
@@ -29,7 +44,7 @@ def botzone_bot(agent: _Agent = "rules", seed: _Seed = 0, keep_running: _Stay = 
         close(made)
 
 
-def botzone_bundle(
+def bundle(
     agent: _Agent = "rules",
     out: Annotated[Path, typer.Option(help="The archive.", callback=output_file(".zip"))] = Path("bot.zip"),
     seed: _Seed = 0,
@@ -40,10 +55,10 @@ def botzone_bundle(
 
     bundle = write_bundle(out, agent, seed, keep_running)
     data = f", of them {', '.join(bundle.data)}" if bundle.data else ""
-    console().print(f"{out}: {bundle.size / 1e6:.2f} MB, {bundle.files} files{data}", markup=False, soft_wrap=True)
+    tell(f"{quoted(out)}: {bundle.size / 1e6:.2f} MB, {bundle.files} files{data}")
 
 
-def botzone_match(
+def match(
     agents: Annotated[list[str], typer.Argument(help="Three agents, seat by seat; botzone:./bot for a program.")],
     game: Annotated[str, typer.Option(help="FightTheLandlord (seat 0 is the landlord) or FightTheLandlord2.")] = (
         "FightTheLandlord"
@@ -57,14 +72,13 @@ def botzone_match(
     from ddz_env.botzone.games import botzone_game
     from training.botzone.match import play_match
 
-    log = play_match(botzone_game(game), agents, seed)
+    played = play_match(botzone_game(game), agents, seed)
     if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(str(log), encoding="utf-8")
-    console().print(log.record(), markup=False, soft_wrap=True, end="")
+        replace_file(out, str(played).encode())
+    tell(played.record().removesuffix("\n"))
 
 
-def botzone_log(
+def log(
     log: Annotated[Path, typer.Argument(help="A log: a file, with one match or one a line.")],
     out: Annotated[
         Path | None,
@@ -78,12 +92,23 @@ def botzone_log(
     matches = read_logs(log)
     if out is None:
         for each in matches:
-            console().print(each.record(), markup=False, soft_wrap=True)
+            tell(each.record())
         return
     made = keep_matches(out, matches)
     left_out = len(matches) - made.games
-    console().print(
-        f"{out}: {made.games} games, {made.rows} rows; {left_out} matches that did not end by play are left out",
-        markup=False,
-        soft_wrap=True,
-    )
+    kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
+    tell(f"{quoted(out)}: {kept}; left out, not ended by play: {left_out}")
+
+
+add_commands(
+    app,
+    {
+        bot: ("ddz botzone bot --agent rules", "ddz botzone bot --agent isuct:iterations=500 --stay"),
+        bundle: ("ddz botzone bundle --agent rules --out bot.zip",),
+        match: (
+            "ddz botzone match rules botzone:./bot botzone:./bot",
+            "ddz botzone match rules policy rules --game FightTheLandlord2 --out match.json",
+        ),
+        log: ("ddz botzone log match.json", "ddz botzone log matches.jsonl --out runs/botzone"),
+    },
+)

@@ -10,16 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
+from ddz_env.errors import plural
 from training.cli.arena import run_with_progress
-from training.cli.console import console, share_bar
+from training.cli.console import console, quoted, remark, share_bar, tell
+from training.cli.experiment import show
+from training.cli.following import follow
 from training.cli.options import OnRay
 from training.cli.outputs import output_folder
-from training.cli.tables import NOTE, results_table
+from training.cli.tables import note, results_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
     from ddz_env import State
     from training.arena.statistics import AgentResult
     from training.demo.fresh import LearningPoint
+    from training.experiments.experiment import Table
     from training.ppo.config import SelfPlayConfig
     from training.ppo.curves import CurveLine
 
 LANDLORD, PEASANT = "isuct", "rules"
 """Who plays the game that is shown."""
+
+SCORING = "win"
+"""Of the tables."""
 
 _SHOWN_MOVES = 9
 
@@ -70,13 +75,14 @@ def demo(
     screen.print(Rule(f"benchmark: every pair on {deals} deals, each played from both sides", align="left"))
     records = run_with_progress(arena, deals, processes=processes)
     ranking, pairs = standings(records), summarize(records)
-    screen.print(results_table(ranking, "Against all others", screen.width, pairs=False))
-    screen.print(_matrix_table(pairs, [result.agent for result in ranking]))
-    screen.print(NOTE, style="dim")
+    show(results_table(ranking, "Against all others", SCORING, ("agent",)))
+    show(_matrix_table(pairs, [result.agent for result in ranking]))
+    remark(note(SCORING))
     options = {"--minutes": minutes, "--deals": deals, "--milliseconds": milliseconds, "--seed": seed}
     shown = Shown(out, options, names, config, points, ranking, pairs, len(records), time.perf_counter() - began)
     path = compose(shown).write(out)
-    screen.print(f"{len(records)} games; the report is {path}", markup=False, soft_wrap=True)
+    tell(f"{plural(len(records), 'game')}; the report is {quoted(path)}", screen=screen)
+    follow("to train a policy of your own for longer", "train", "selfplay", "--out", "runs/first", "--minutes", "60")
 
 
 def _show_game(screen: Console, seed: int) -> None:
@@ -95,8 +101,8 @@ def _show_game(screen: Console, seed: int) -> None:
     moves = final.history
     for seat, move in moves[:_SHOWN_MOVES]:
         name = f"seat {seat}  {start.role(seat) or '':<13}"
-        screen.print(f"  {name.replace('_', ' ')}  {move}", markup=False)
-    screen.print(f"  ... {max(0, len(moves) - _SHOWN_MOVES)} moves later:\n")
+        tell(f"  {name.replace('_', ' ')}  {move}", screen=screen)
+    remark(f"  ... {max(0, len(moves) - _SHOWN_MOVES)} moves later:\n", None, screen=screen)
     _render(screen, final)
     screen.print()
 
@@ -117,11 +123,12 @@ def _train(screen: Console, folder: Path, minutes: float, seed: int) -> tuple[li
     with _training_bar(minutes) as (on_update, on_points):
         points = train_fresh(config, folder, minutes, on_update=on_update, on_points=on_points)
     deals = config.evaluate_deals
-    screen.print(f"Win rate of the fresh policy while it learns, {deals} duplicate deals a point:", style="bold")
+    remark(f"Win rate of the fresh policy while it learns, {deals} duplicate deals a point:", "bold", screen=screen)
     series = {f"against {name}": [p.wins for p in points if p.opponent == name] for name in config.opponents}
     for line in percent_chart(series):
-        screen.print(line, markup=False)
-    screen.print(f"       {points[-1].decisions:,} decisions in {points[-1].seconds:.0f} seconds\n", markup=False)
+        tell(line, screen=screen)
+    learned = f"{points[-1].decisions:,} decisions in {points[-1].seconds:.0f} seconds"
+    remark(f"       {learned}\n", None, screen=screen)
     return points, config
 
 
@@ -141,15 +148,16 @@ def _training_bar(
     minutes: float,
 ) -> Iterator[tuple[Callable[[CurveLine], None], Callable[[Sequence[LearningPoint]], None]]]:
     """A bar of the time, with how far the run is and how strong the policy was when last measured."""
-    with share_bar("state", "strength") as progress:
-        bar = progress.add_task("training", total=60 * minutes, state="compiling", strength="")
+    with share_bar() as progress:
+        bar, strength = progress.add_task("training", total=60 * minutes, state="compiling"), ""
 
         def on_update(line: CurveLine) -> None:
-            progress.update(bar, completed=line.seconds, state=f"{line.games:,} games")
+            progress.update(bar, completed=line.seconds, state=f"{plural(line.games, 'game')}{strength}")
 
         def on_points(points: Sequence[LearningPoint]) -> None:
+            nonlocal strength
             rates = ", ".join(f"{100 * point.wins:.0f} % against {point.opponent}" for point in points)
-            progress.update(bar, strength=f"· wins {rates}")
+            strength = f" · wins {rates}"
 
         yield on_update, on_points
 
@@ -157,13 +165,7 @@ def _training_bar(
 def _matrix_table(pairs: Sequence[AgentResult], order: Sequence[str]) -> Table:
     """Everybody against everybody; columns are numbered as the rows are."""
     from training.demo.report import win_matrix
+    from training.experiments.experiment import Table
 
-    table = Table(
-        title="Pair by pair: win %, row against column", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
-    )
-    table.add_column("agent", style="cyan")
-    for number in range(1, len(order) + 1):
-        table.add_column(str(number), justify="right", no_wrap=True)
-    for cells in win_matrix(pairs, order):
-        table.add_row(*cells)
-    return table
+    header = ("agent", *(str(number) for number in range(1, len(order) + 1)))
+    return Table("Pair by pair: win %, row against column", header, win_matrix(pairs, order))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddz_env.errors import command_line
 from training.arena.statistics import AgentResult, Interval
 from training.bench.benchmark import machine, machine_lines
-from training.cli.tables import NOTE, milliseconds
+from training.cli.tables import milliseconds, note
 from training.demo.fresh import SETTINGS, LearningPoint
 from training.demo.report import Page, Section, learning_curve, strength_bars, win_matrix
 from training.experiments.plotting import can_plot
@@ -61,13 +61,15 @@ def _benchmark(shown: Shown) -> Section:
             result.agent,
             str(result.games),
             *(rate.percent() for rate in (result.wins, result.landlord_wins, result.peasant_wins)),
-            result.score.score(),
             milliseconds(result.ms_per_decision),
         )
         for result in shown.ranking
     ]
-    text = (f"{shown.games} games: every pair of agents played the same {deals:g} deals, each from both sides.", NOTE)
-    headings = ("agent", "games", "win %", "as landlord", "as peasants", "score a game", "ms a decision")
+    text = (
+        f"{shown.games} games: every pair of agents played the same {deals:g} deals, each from both sides.",
+        note("win"),
+    )
+    headings = ("agent", "games", "win %", "as landlord", "as peasants", "ms a decision")
     return Section("Everybody against all others", text, STRENGTH, headings, rows)
 
 
@@ -120,7 +122,7 @@ def _commands(shown: Shown) -> Section:
         ["ddz", "arena", *shown.names, *deals, *seed],
     )
     text = ("The whole of it, the training, and the benchmark:",)
-    return Section("Commands", text, commands=[shlex.join(command) for command in commands])
+    return Section("Commands", text, commands=[command_line(*command) for command in commands])
 
 
 def _machine(shown: Shown) -> Section:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console
+from ddz_env.errors import plural
+from training.cli.console import remark
 
 
 def docs(
@@ -15,7 +16,7 @@ def docs(
     check: Annotated[bool, typer.Option("--check", help="Fail if a page is out of date; write nothing.")] = False,
 ) -> None:
     """Regenerate the tables of the docs pages (for developers, in a checkout)."""
-    from training.documentation import StaleDocsError, generated_pages, refresh
+    from training.documentation import StaleDocsError, generated_pages, refresh, refresh_strengths
 
     chosen = pages or generated_pages(Path())
     if not chosen:
@@ -24,4 +25,6 @@ def docs(
     if missing:
         raise StaleDocsError(f"no such page: {', '.join(missing)}")
     changed = refresh(chosen, check=check)
-    console().print(f"{len(chosen)} pages, {len(changed)} rewritten", markup=False)
+    if pages is None:
+        changed += refresh_strengths(check=check)
+    remark(f"{plural(len(chosen), 'page')}, {len(changed)} rewritten", None)

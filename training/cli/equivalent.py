@@ -1,4 +1,4 @@
-"""``ddz equivalent``: how many iterations of a search play as strongly as an agent."""
+"""``ddz study equivalent``: how many iterations of a search play as strongly as an agent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from training.cli.console import counting_bar
 from training.cli.experiment import OtherCode, Out, show
+from training.cli.following import follow, rules_option
 from training.cli.help import RULES
 from training.cli.options import OnRay
 
@@ -86,6 +87,9 @@ def equivalent(
                 where, _ = initial_bounds(play, where, steps, np.random.default_rng(seed), most)
                 found = binary_search(play, where, steps)
     show(_table(ladder, found))
+    if not found.beyond:
+        searching = f"{search}{',' if ':' in search else ':'}iterations={max(1, round(found.iterations.mean))}"
+        follow("to see them play each other", "arena", agent, searching, *rules_option(rules))
 
 
 def _table(ladder: Ladder, found: Found) -> Table:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich import box
-from rich.table import Table as Screen
 
 from training.cli.console import console, counting_bar
+from training.cli.fitting import print_table
 from training.cli.outputs import plot_file, results_file
 
 if TYPE_CHECKING:
@@ -36,18 +35,14 @@ def with_bar(what: str, run: Callable[[OnProgress], _Results]) -> _Results:
         return run(lambda done, total: progress.update(bar, completed=done, total=total))
 
 
-def show(table: Table) -> None:
-    """Print a table; columns of numbers stand to the right."""
-    screen = Screen(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for place, heading in enumerate(table.header):
-        cells = [line[place] for line in table.lines if line[place]]
-        numbers = bool(cells) and all(cell[0] in "+-–0123456789" for cell in cells)
-        screen.add_column(heading.replace("`", ""), justify="right" if numbers else "left", overflow="fold")
-    for line in table.lines:
-        screen.add_row(*(cell.replace("`", "") for cell in line))
-    console().print(screen)
-    if table.note:
-        console().print(table.note.replace("`", ""), style="dim", markup=False)
+def show(table: Table, *, sections: Collection[int] = ()) -> None:
+    """Print a table so that it fits the screen.
+
+    Args:
+        table: The table.
+        sections: Numbers of lines with an empty line behind them.
+    """
+    print_table(console(), table, sections=sections)
 
 
 def draw(path: Path | None, plot: Callable[[Path], None]) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console
+from training.cli.console import quoted, tell
+from training.cli.following import follow
 from training.cli.outputs import ONNX, WEIGHTS, OutputError, check_new, check_output, input_file, output_file
 
 
@@ -46,7 +47,9 @@ def export(
         check_new(out)
     write = _export_half if half else _export_standalone if standalone else _export
     said = write(policy, out)
-    console().print(f"{out}: {out.stat().st_size / 1e6:.1f} MB, {said}", markup=False, soft_wrap=True)
+    tell(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {said}")
+    if not standalone:
+        follow("to play it", "arena", f"policy:path={out}", "rules")
 
 
 def _export(policy: Path | None, out: Path) -> str:

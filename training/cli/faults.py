@@ -26,7 +26,7 @@ _EXTRAS = {
     "PIL": "render",
     "pygame": "render",
     "tensorboard": "tensorboard",
-    "rlcard": "peers",
+    "rlcard": "rlcard",
     "pyspiel": "peers",
     "douzero": "peers",
     "starlette": "web",

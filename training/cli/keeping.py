@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ddz_env.errors import command_line
+from training.cli.console import quoted
 from training.cli.outputs import check_new, output_file
 from training.cli.signals import EXIT_INTERRUPTED
 
@@ -46,7 +48,7 @@ def games_folder() -> Path:
 
 
 class Keeper:
-    """Keeps one game in a file, from its first decision on.
+    """Keeps one game in a file, from its first decision on; meanwhile no other process goes on with it.
 
     Args:
         board: Where it says so.
@@ -54,30 +56,51 @@ class Keeper:
         out: The file; None for one in :func:`games_folder`.
         chosen: Whether the person has named the file.
         resumed: Whether the game in the file is the one that goes on.
+        viewer: The seat that looks on, whose cards alone the file has; None for all hands.
 
     Raises:
         OutputError: If the file is there, and its game does not go on.
+        InUseError: If another process plays the game.
     """
 
     def __init__(
-        self, board: Board, command: str, out: Path | None, *, chosen: bool = False, resumed: bool = False
+        self,
+        board: Board,
+        command: str,
+        out: Path | None,
+        *,
+        chosen: bool = False,
+        resumed: bool = False,
+        viewer: int | None = None,
     ) -> None:
         if out is not None and not resumed:
             check_new(out, "--resume goes on with its game, or name another file")
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        self.path = out or games_folder() / f"{command}-{stamp}-{os.getpid()}.txt"
-        self._board, self._command, self._chosen = board, command, chosen
+        from training.arena.one_writer import claim
+
+        stem = command if viewer is None else "seen"  # --resume looks for games that go on
+        self.path = out or games_folder() / f"{stem}-{stamp}-{os.getpid()}.txt"
+        with contextlib.suppress(OSError):  # whoever saves the game says so
+            self._claim = claim(self.path)
+        self._board, self._command, self._chosen, self._viewer = board, command, chosen, viewer
         self._saved, self._failed = resumed, False
 
     def save(self, session: Session) -> None:
         """Write the game; where that fails, say it once."""
+        from ddz_env.errors import InvalidDealError
+
         try:
-            session.record().save(self.path)
+            session.record(self._viewer).save(self.path)
             self._saved = True
         except OSError as error:
-            if not self._failed:
-                self._board.line("not kept", "red", reason=f"{self.path}: {error.strerror or error}")
-            self._saved, self._failed = False, True
+            self._fail(self._board.copied, f"{quoted(self.path)}: {error.strerror or error}")
+        except InvalidDealError as error:  # there is no such table
+            self._fail(self._board.line, str(error))
+
+    def _fail(self, say: Callable[..., None], reason: str) -> None:
+        if not self._failed:
+            say("not kept", "red", reason=reason)
+        self._saved, self._failed = False, True
 
     def keep_playing(self, session: Session, play: Callable[[], bool]) -> None:
         """Let a game be played, and say in the end, after Ctrl-C too, how it goes on; the session is closed.
@@ -105,12 +128,31 @@ class Keeper:
         """Say where the game is, and what to do with it."""
         if not self._saved:
             return
-        self._board.line("kept", file=self.path)
-        if over:
-            self._board.line("look", command=f"ddz replay {shlex.quote(str(self.path))}")
+        self._board.copied("kept", file=quoted(self.path))
+        if self._viewer is not None:
+            self._board.line("seen", seat=self._viewer)
+        if over or self._viewer is not None:
+            self._board.copied("look", command=command_line("ddz", "replay", self.path))
         else:
-            named = f" --out {shlex.quote(str(self.path))}" if self._chosen else ""
-            self._board.line("resume", command=f"ddz {self._command}{named} --resume")
+            named = ("--out", self.path) if self._chosen else ()
+            self._board.copied("resume", command=command_line("ddz", self._command, *named, "--resume"))
+
+
+def newest_game() -> Path:
+    """The game that was last kept in :func:`games_folder`.
+
+    Raises:
+        RecordError: If there is none.
+    """
+    from ddz_env.session import RecordError
+
+    files = sorted(games_folder().glob("*.txt"), key=lambda file: (file.stat().st_mtime, file.name))
+    if not files:
+        raise RecordError(
+            f"no game is kept in {quoted(games_folder())} yet: name a file of 'ddz play' or 'ddz watch', a log of "
+            "Botzone or a folder of 'ddz record'"
+        )
+    return files[-1]
 
 
 def kept_game(command: str, out: Path | None) -> tuple[Record, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import typer
 
 from ddz_env.errors import DouDizhuError, install_hint
+from ddz_env.whole_file import LONGEST_ADDITION, is_stream, real_path
 
 WEIGHTS = ".safetensors"
 ONNX = ".onnx"
@@ -38,16 +40,29 @@ def check_output(path: Path, suffixes: tuple[str, ...] = ()) -> None:
     """
     if path.is_dir():
         raise OutputError(f"{path} is a folder: name a file in it")
+    if is_stream(path):
+        raise OutputError(f"{path} is a device or a pipe: name a file")
     if suffixes and path.suffix.lower() not in suffixes:
         raise OutputError(f"{path} must end in {' or '.join(suffixes)}")
     try:
+        _check_name(real_path(path))
         if path.is_file():
             with path.open("ab"):
                 pass
-        if path.is_file() or not path.exists():  # neither a device nor a pipe
-            _probe(path.parent)
+        _probe(real_path(path).parent)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _check_name(path: Path) -> None:
+    """Find a link that leads back to itself, and a name that is too long for the files that will lie beside it.
+
+    Raises:
+        OSError: If it is one of these.
+    """
+    for beside in (path, path.with_name(path.name + "." * LONGEST_ADDITION)):
+        with contextlib.suppress(FileNotFoundError):
+            beside.stat()
 
 
 def check_new(path: Path, advice: str = "name another file") -> None:
@@ -113,7 +128,7 @@ def _note(context: typer.Context, option: typer.CallbackParam, path: Path, *, wr
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    return real_path(one) == real_path(other) or (one.exists() and other.exists() and one.samefile(other))
 
 
 def input_file(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
@@ -167,8 +182,7 @@ def table_file(*suffixes: str) -> Callback:
     check_file = output_file(*suffixes)
 
     def check(context: typer.Context, option: typer.CallbackParam, path: Path | None) -> Path | None:
-        is_stream = path is not None and path.exists() and not path.is_file() and not path.is_dir()
-        return path if is_stream else check_file(context, option, path)
+        return path if path is not None and is_stream(path) else check_file(context, option, path)
 
     return check
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ddz_env.errors import plural
 from training.cli.help import RULES
 from training.cli.keeping import GOES_ON, GoOn, Keep, Lang
 from training.cli.options import leave_out
@@ -130,7 +131,7 @@ def _opponents(names: str, rules: Rules, own: int) -> dict[int, str]:
     if len(specs) == 1:
         specs *= count
     if len(specs) != count:
-        raise InvalidArenaError(f"--agents names {len(specs)} agents; there are {count} other seats")
+        raise InvalidArenaError(f"--agents names {plural(len(specs), 'agent')} for {plural(count, 'other seat')}")
     return {(own + 1 + place) % rules.players: spec for place, spec in enumerate(specs)}
 
 
@@ -161,7 +162,7 @@ def _play_out(board: Board, session: Session, talk: Talk, save: Callable[[Sessio
         else:
             board.turn(session, session.let_agent_play())
     save(session)
-    board.position(session.position(viewer), viewer)
+    board.position(session.position(viewer, reveal=True), viewer)
     _tell_result(board, session)
     return True
 

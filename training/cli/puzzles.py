@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console
+from ddz_env.errors import plural
+from ddz_env.whole_file import replace_file
+from training.cli.console import remark, tell
 from training.cli.help import RULES
 from training.cli.options import leave_out
 from training.cli.outputs import output_file
@@ -45,20 +47,20 @@ def puzzles(
     if number is None:
         for grade in sorted({puzzle.grade for puzzle in known}):
             count = sum(puzzle.grade == grade for puzzle in known)
-            console().print(f"grade {grade}: {count} puzzles", markup=False)
+            tell(f"grade {grade}: {plural(count, 'puzzle')}")
         return
     if number > len(known):
         raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")
     puzzle = known[number - 1]
-    console().print(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}", markup=False)
-    console().print("The first hand leads. Which move wins?", markup=False)
+    tell(f"puzzle {number}, grade {puzzle.grade}: {puzzle.hands}")
+    remark("The first hand leads. Which move wins?", None)
     if answer:
         from agents.solver.position import open_position
         from agents.solver.solver import OpenSolver
 
         state = open_position(puzzle.hands, rules)
         line = OpenSolver(state.rules).line(state)
-        console().print(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}", markup=False)
+        tell(f"{puzzle.move}: {' '.join(str(move) for _, move in line)}")
 
 
 def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rules: str) -> None:
@@ -74,11 +76,10 @@ def _make(count: int, deal: str, seed: int, verify: bool, out: Path | None, rule
     if verify:
         brute = MinimaxSolver(open_position(made[0].hands, rules).rules, epsilon=0, table_bits=20)
         made = [puzzle for puzzle in made if brute_force_agrees(puzzle, brute, rules)]
-        console().print(f"{len(made)} of {count} agree with plain minimax", markup=False)
+        remark(f"{len(made)} of {count} agree with plain minimax", None)
     made.sort(key=lambda puzzle: puzzle.grade)
     lines = "".join(f"{puzzle}\n" for puzzle in made)
     if out is None:
         typer.echo(lines, nl=False)
     else:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(lines, encoding="utf-8")
+        replace_file(out, lines.encode())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from training.cli.arena import fault_warnings
-from training.cli.console import complain, counting_bar
+from training.cli.console import complain, counting_bar, error_console, quoted, resuming, tell
 from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
+from training.cli.following import again, follow
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit, leave_out
 from training.cli.outputs import output_file, table_file
@@ -18,9 +20,12 @@ from training.cli.signals import EXIT_INTERRUPTED
 from training.cli.tables import fault_lines, write_csv
 
 if TYPE_CHECKING:
+    from training.arena.duplicate import GameRecord
     from training.arena.round_robin import Arena
 
 
+ANCHOR, MEAN = "rules", "mean"
+"""Who is rated 0, as in the benchmark's ratings; and what is 0 instead where that is asked for."""
 _OF_PLAYING = (
     "--resume", "--name", "--deals", "--block", "--until-decided", "--rules", "--seed", "--processes", "--ray",
     "--allow-other-code", "--no-timing", "--time-limit", "--on-fault",
@@ -64,7 +69,11 @@ def rate(
     time_limit: TimeLimit = None,
     on_fault: OnFault = "lose",
     anchor: Annotated[
-        str | None, typer.Option(help="The agent that is rated 0; by default the mean of the league is 0.")
+        str | None,
+        typer.Option(
+            help=f"The agent that is rated 0, or {MEAN} (of the league); by default {ANCHOR}, as in ddz benchmark, "
+            "where it plays."
+        ),
     ] = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write the ratings here (FILE.csv).", callback=table_file(".csv"))
@@ -85,8 +94,9 @@ def rate(
     with fault_warnings() as warned:
         if agents:
             contest = Arena(tuple(agents), Rules.preset(rules), seed, timing, time_limit, on_fault, tuple(name or ()))
-            if anchor is not None:
+            if anchor not in (None, MEAN):
                 _check_anchor(anchor, contest, out if resume else None)
+            tell(f"Every game is kept in {quoted(out)}.", "dim", screen=error_console())
             try:
                 _play(contest, out, resume, allow_other_code, deals, block, processes, until_decided)
             except (KeyboardInterrupt, DouDizhuError) as error:
@@ -98,8 +108,15 @@ def rate(
     if isinstance(ended, DouDizhuError):
         raise ended
     if ended is not None:
-        complain(f"interrupted; {out} is valid, resume it with --resume")
+        complain(f"interrupted; {quoted(out)} is valid, go on with: {resuming(context)}")
         raise typer.Exit(EXIT_INTERRUPTED)
+    if agents:
+        follow(
+            "to rate until it is known of every pair who is better",
+            *again(context, out=out, resume=True, until_decided=True, deals=4 * deals),
+        )
+    elif plot is None:
+        follow("to see it", *again(context, plot=out.with_suffix(".png")))
     if agents and (warned or failed):
         raise typer.Exit(EXIT_AGENT_FAILED)
 
@@ -133,7 +150,7 @@ def _play(
     """Play and show how far the league is."""
     from contextlib import closing
 
-    from ddz_env.render.table import plural
+    from ddz_env.errors import plural
     from training.arena.provenance import other_code
     from training.league.playing import play_league
     from training.league.store import LeagueStore
@@ -150,11 +167,18 @@ def _play(
         )
 
 
+def _anchor(anchor: str | None, games: Sequence[GameRecord]) -> str | None:
+    """Who is rated 0; None for the mean of the league."""
+    if anchor is None:
+        return ANCHOR if any(ANCHOR in (game.a, game.b) for game in games) else None
+    return None if anchor == MEAN else anchor
+
+
 def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | None, plot: Path | None) -> bool:
     """Print the tables of a file and write what was asked for; whether an agent lost a game by a fault."""
     from contextlib import closing
 
-    from ddz_env.render.table import plural
+    from ddz_env.errors import plural
     from training.arena.statistics import summarize
     from training.league.bradley_terry import rate as rated
     from training.league.report import cross_table, plot_ratings, ratings_table
@@ -163,11 +187,12 @@ def _report(out: Path, anchor: str | None, csv: Path | None, cross_csv: Path | N
     with closing(League(out)) as league:
         games, settings = league.games(), league.settings
     if not games:
-        complain(f"{out} holds no games yet")
+        complain(f"{quoted(out)} holds no games yet")
         return False
+    anchor = _anchor(anchor, games)
     ratings, advantage = rated(games, anchor)
     title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
-    show(ratings_table(ratings, advantage, title))
+    show(ratings_table(ratings, advantage, title, anchor))
     show(cross_table(ratings, games))
     for line in fault_lines(games):
         complain(line)

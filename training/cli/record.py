@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console, counting_bar
+from training.cli.console import counting_bar, quoted, tell
 from training.cli.experiment import OtherCode
+from training.cli.following import follow
 from training.cli.help import RULES
 from training.cli.options import OnRay
 from training.cli.outputs import output_folder
@@ -38,7 +39,7 @@ def record(
 ) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly."""
     from ddz_env import Rules
-    from ddz_env.render.table import plural
+    from ddz_env.errors import plural
     from training.arena.provenance import other_code
     from training.data.dataset import write_data_set
     from training.data.games import GAMES
@@ -59,4 +60,5 @@ def record(
         )
         writing = progress.add_task("tables", total=None)
         made = write_data_set(out, lambda done, total: progress.update(writing, completed=done, total=total))
-    console().print(f"{out}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}", markup=False, soft_wrap=True)
+    tell(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row')}")
+    follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)

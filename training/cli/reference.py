@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
 
 from training.cli import app
-from training.cli.train import app as train
 from training.documentation import opening
 from training.markdown import markdown_table
 
 
+def named_commands() -> Iterator[tuple[str, str, Any]]:
+    """The heading, the name and the command of all that ``ddz --help`` and its groups list, but for experiments."""
+    for name, command in _listed(typer.main.get_command(app)):
+        heading = command.rich_help_panel or ""
+        if name == "reproduce" or not hasattr(command, "list_commands"):
+            yield heading, name, command
+        else:
+            yield from ((heading, f"{name} {below}", one) for below, one in _listed(command))
+
+
+def _listed(group: Any) -> Iterator[tuple[str, Any]]:
+    context = group.context_class(group)
+    commands = ((name, group.get_command(context, name)) for name in group.list_commands(context))
+    return ((name, command) for name, command in commands if not command.hidden)
+
+
 def commands_table() -> str:
-    """A line a command, from its docstring and the examples of its help."""
+    """A line a command, in the order of the help, from its docstring and the examples of its help."""
     rows = []
-    for group, known in (("", app), ("train ", train)):
-        for command in known.registered_commands:
-            run = command.callback
-            if run is None:
-                continue
-            [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
-            name = f"`ddz {group}{command.name or run.__name__.replace('_', '-')}`"
-            rows.append((name, opening(inspect.getdoc(run)), f"`{example}`"))
-    return markdown_table(("command", "what it does", "for example"), sorted(rows))
+    for heading, name, command in named_commands():
+        [example, *_] = re.findall(r"(?m)^  (ddz .*)$", command.epilog or "")
+        about = opening(inspect.getdoc(command.callback) if command.callback else command.help)
+        rows.append((heading.lower(), f"`ddz {name}`", about, f"`{example}`"))
+    return markdown_table(("", "command", "what it does", "for example"), rows)

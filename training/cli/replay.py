@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.keeping import Lang
+from training.cli.console import quoted
+from training.cli.keeping import Lang, newest_game
 from training.cli.options import leave_out
 
 if TYPE_CHECKING:
@@ -21,14 +23,20 @@ _WORSE = 0.01
 
 def replay(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A game kept by ddz, a log of Botzone, or a data set's folder.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A game kept by ddz, a log of Botzone, or a data set's folder; by default the last game that was kept."
+        ),
+    ] = None,
     deal: Annotated[
         int | None, typer.Option(min=0, help="Of a data set: the game of this deal; without it all are checked.")
     ] = None,
     game: Annotated[int, typer.Option(min=0, help="With --deal: which of its games.")] = 0,
     at_move: Annotated[int, typer.Option("--at", min=0, help="Begin after so many moves.")] = 0,
     seat: Annotated[
-        int | None, typer.Option(min=0, max=2, help="Look on from this seat; all hands by default.")
+        int | None,
+        typer.Option(min=0, max=2, help="Look on from this seat: its cards and thoughts alone; all hands by default."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print the whole game and ask nothing.")] = False,
     review: Annotated[
@@ -41,7 +49,10 @@ def replay(
     from ddz_env.session import Replay
     from training.cli.board import Board
 
-    board = Board(lang)
+    board = Board(lang, suits=False)
+    if file is None:
+        file = newest_game()
+        board.copied("kept", file=quoted(file))
     if deal is None:
         leave_out(context, "games are counted within a --deal", "--game")
     if deal is None and _is_data_set(file):
@@ -50,13 +61,16 @@ def replay(
         board.line("data set replays", number=_check_data_set(file))
         return
     record = read_game(file) if deal is None else _game_of(file, deal, game)
-    replay = Replay(record, at_move)
-    if review is not None:
-        _review(board, replay, review, seat)
-    elif every:
-        _print_all(board, replay, seat)
-    else:
-        _Stepping(board, replay, seat, agent).run()
+    with closing(Replay(record, at_move)) as replay:
+        viewer = record.deal.observer if seat is None else seat
+        if viewer is not None:
+            replay.view(viewer)  # a wrong seat is said now
+        if review is not None:
+            _review(board, replay, review, viewer)
+        elif every:
+            _print_all(board, replay, viewer)
+        else:
+            _Stepping(board, replay, viewer, agent).run()
 
 
 def _is_data_set(path: Path) -> bool:
@@ -136,26 +150,27 @@ def _print_all(board: Board, replay: Replay, viewer: int | None) -> None:
 
 def _review(board: Board, replay: Replay, agent: str, viewer: int | None) -> None:
     """A row a decision: what was played, what the agent would have played, and what that costs."""
-    from rich.table import Table
+    from training.cli.fitting import print_table
+    from training.experiments.experiment import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for key in ("seat column", "played column", "chance column", "better column", "chance column", "loss column"):
-        right = key in ("chance column", "loss column")
-        table.add_column(board.say(key, agent=agent), no_wrap=True, justify="right" if right else "left")
-    count = worse = 0
+    keys = ("seat column", "played column", "chance column", "better column", "chance column", "loss column")
+    lines: list[tuple[str, ...]] = []
+    worse = []
     for one in replay.review(agent, None if viewer is None else [viewer]):
-        count += 1
         loss = one.loss or 0.0
-        bad = loss >= _WORSE
-        worse += bad
+        if loss >= _WORSE:
+            worse.append(len(lines))
         chances = ["" if value is None else f"{100 * value:.1f} %" for value in (one.chance, one.advice.chance)]
         move, best = board.say.move(replay.worded(one.move)), board.say.move(replay.worded(one.advice.move))
-        table.add_row(
-            f"{one.number:>3}  {one.seat}", move, chances[0], "" if best == move else best, chances[1],
-            f"{100 * loss:.1f} %" if bad else "", style="red" if bad else None,
-        )  # fmt: skip
-    board.screen.print(table)
-    board.line("review done", count=count, worse=worse)
+        lines.append(
+            (
+                *(f"{one.number:>3}  {one.seat}", move, chances[0], "" if best == move else best, chances[1]),
+                f"{100 * loss:.1f} %" if loss >= _WORSE else "",
+            )
+        )
+    table = Table("", [board.say(key, agent=agent) for key in keys], lines)
+    print_table(board.screen, table, styles=dict.fromkeys(worse, "red"))
+    board.line("review done", count=len(lines), worse=len(worse))
 
 
 class _Stepping:
@@ -164,7 +179,7 @@ class _Stepping:
     Args:
         board: Where it is shown.
         replay: The game.
-        viewer: Whose cards are shown; None for all.
+        viewer: Whose cards and thoughts are shown; None for everybody's.
         agent: Who answers questions.
     """
 
@@ -190,10 +205,15 @@ class _Stepping:
             except DouDizhuError as error:
                 self._board.complain(error)
 
+    @property
+    def _asked(self) -> int:
+        """Whose thoughts are asked for."""
+        return self._replay.seat if self._viewer is None else self._viewer
+
     def _show(self) -> None:
         board, replay = self._board, self._replay
         board.position(replay.position(self._viewer), self._viewer)
-        if replay.next_move is not None:
+        if replay.next_move is not None and self._viewer in (None, replay.seat):
             seat, move = replay.next_move
             board.line("next is", "dim", seat=seat, move=board.say.move(replay.worded(move)))
 
@@ -202,10 +222,10 @@ class _Stepping:
 
         board, replay = self._board, self._replay
         if word in WORDS["hint"]:
-            board.advice(replay.hint(rest or self._agent))
+            board.advice(replay.hint(rest or self._agent, self._viewer))
         elif word in WORDS["cards"]:
-            agent = rest or self._agent
-            board.belief(replay.belief(agent, replay.seat), replay.view(replay.seat), agent)
+            agent, seat = rest or self._agent, self._asked
+            board.belief(replay.belief(agent, seat), replay.view(seat), agent)
         elif word in _PLAY:
             self._play_on(rest)
         elif word in ("h", "help", "?", *WORDS["help"][1:]):
@@ -228,13 +248,20 @@ class _Stepping:
         self._show()
 
     def _play_on(self, agents: str) -> None:
-        """Keep the game up to here as one to play on, with the person in the seat to act."""
-        from ddz_env.session import PERSON
+        """Keep the game up to here as one to play on, with the person in the seat to act, or that looks on.
+
+        Raises:
+            HiddenCardsError: If nobody knows what the others hold.
+        """
+        from ddz_env.session import PERSON, HiddenCardsError
         from training.cli.keeping import Keeper
 
+        observer = self._replay.record.deal.observer
+        if observer is not None:
+            raise HiddenCardsError(f"this table is seen from seat {observer}: nobody can play for the other hands")
         players = [agents or "isuct"] * len(self._replay.record.players)
-        players[self._replay.seat] = PERSON
+        players[self._asked] = PERSON
         keeper = Keeper(self._board, "play", None)
         self._replay.until_here(players).save(keeper.path)
-        self._board.line("kept", file=keeper.path)
-        self._board.line("resume", command="ddz play --resume")
+        self._board.copied("kept", file=quoted(keeper.path))
+        self._board.copied("resume", command="ddz play --resume")

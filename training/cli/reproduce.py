@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from training.cli.console import FriendlyGroup
+from training.cli.console import FriendlyGroup, FriendlyTyper
 from training.cli.experiment import OtherCode, Out, Plot, draw, show, with_bar
 from training.cli.help import examples, unmarked
 from training.cli.options import OnRay
@@ -33,19 +33,18 @@ class ExperimentGroup(FriendlyGroup):
         """The command of an experiment; None if there is none."""
         if cmd_name not in EXPERIMENTS:
             return None
-        one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        one = FriendlyTyper()
         experiment = load_experiment(cmd_name)
         about = unmarked(inspect.cleandoc(experiment.about))
         one.command(name=cmd_name, help=about, epilog=_examples(cmd_name, experiment))(_command(experiment))
         return typer.main.get_command(one)
 
 
-app = typer.Typer(
+app = FriendlyTyper(
     cls=ExperimentGroup,
     help="Repeat experiments of the literature; a run that was cut off resumes where it stopped.",
     epilog=examples("ddz reproduce mini-census --out mini_census.csv"),
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
 )
 
 

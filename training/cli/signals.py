@@ -95,6 +95,25 @@ def finishing(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         _Watch.finishing = False
 
 
+@contextmanager
+def ending(stop: Callable[[], None]) -> Iterator[None]:
+    """Let a signal ask for the end of a command that has nothing left to save; it comes in time, by force if need be.
+
+    Args:
+        stop: Called at the first signal: the block ends soon.
+    """
+
+    def ask(number: int, frame: Any) -> None:
+        _answered()
+        stop()
+        force = threading.Timer(PATIENCE, os._exit, (0,))
+        force.daemon = True
+        force.start()
+
+    with handling(ask):
+        yield
+
+
 def watch() -> None:
     """Start the thread that answers where Python's own handlers do not come to it (on POSIX)."""
     if os.name != "posix":

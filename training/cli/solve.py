@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from training.cli.console import console
+from training.cli.console import tell
 from training.cli.help import RULES
 from training.cli.options import leave_out
 from training.cli.signals import EXIT_INTERRUPTED
@@ -151,7 +151,7 @@ def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str
         typer.echo(json.dumps(found))
     else:
         for name, value in found.items():
-            console().print(f"{name}: {value}", markup=False)
+            tell(f"{name}: {value}")
 
 
 def _positions(
@@ -230,17 +230,16 @@ def _winner(state: State, landlord_wins: bool | None) -> str | None:
 
 def _tell(text: str, found: dict[str, Any], solution: Solution) -> None:
     """The same in words."""
-    from ddz_env.render.table import plural
+    from ddz_env.errors import plural
 
-    screen = console()
     spent = f"{plural(solution.nodes, 'node')}, {solution.seconds:.3f} s"
     if found["winner"] is None:
-        screen.print(f"{text}: unknown, stopped by {solution.reason} after {spent}", markup=False)
+        tell(f"{text}: unknown, stopped by {solution.reason} after {spent}")
     else:
-        screen.print(f"{text}: {_WON[found['winner']]} ({spent})", markup=False)
-        screen.print("  " + " ".join(found["line"]), markup=False)
+        tell(f"{text}: {_WON[found['winner']]} ({spent})")
+        tell("  " + " ".join(found["line"]))
     for move, wins in found.get("moves", {}).items():
-        screen.print(f"  {move}: {'unknown' if wins is None else 'wins' if wins else 'loses'}", markup=False)
+        tell(f"  {move}: {'unknown' if wins is None else 'wins' if wins else 'loses'}")
     if "stake" in found:
         value = found["stake"]
-        screen.print(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}", markup=False)
+        tell(f"  the landlord's stake: {'unknown' if value is None else f'{value:+d}'}")

@@ -1,4 +1,4 @@
-"""``ddz tendency``: whom deals favour, and files of deals for the arena."""
+"""``ddz study tendency``: whom deals favour, and files of deals for the arena."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from training.cli.experiment import OtherCode, show, with_bar
+from training.cli.following import again, follow, rules_option
 from training.cli.help import RULES
 from training.cli.options import OnRay
 from training.cli.outputs import results_file
 
 
 def tendency(
+    context: typer.Context,
     deals: Annotated[int, typer.Option(min=1, help="How many deals; two games each.")] = 1000,
     first_deal: Annotated[int, typer.Option(min=0, help="Number of the first deal under the seed.")] = 0,
     top: Annotated[
@@ -55,3 +57,9 @@ def tendency(
         judges.bottom
     )
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
+    if out is None:
+        follow("to keep the deals", *again(context, out=Path("deals.csv")))
+    else:
+        seeded = ["--seed", str(seed)] if seed else []
+        chosen = ["--deal-file", str(out), "--tendency", "none", *rules_option(rules), *seeded]
+        follow("to play those without a tendency", "arena", judges.top[0], judges.bottom[0], *chosen)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
-from training.cli.console import FriendlyGroup, complain, console, share_bar, stopping
-from training.cli.experiment import OtherCode, Plot, draw
+from training.cli.console import FriendlyTyper, complain, quoted, resuming, share_bar, stopping, tell
+from training.cli.experiment import OtherCode, Plot, draw, show
+from training.cli.following import follow, follow_policy, rules_option
 from training.cli.help import RULES, examples
 from training.cli.options import (
     Device,
@@ -40,14 +39,12 @@ if TYPE_CHECKING:
     from training.ppo.run import Budget
     from training.ppo.selfplay import SelfPlay
 
-app = typer.Typer(
-    cls=FriendlyGroup,
+app = FriendlyTyper(
     help="Train policies.",
     epilog=examples(
         "ddz train selfplay --out runs/first --minutes 10", "ddz arena policy:path=runs/first/policy.safetensors rules"
     ),
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
 )
 
 Preset = Annotated[str, typer.Option("--rules", help=RULES)]
@@ -90,6 +87,7 @@ app.command("sb3-aec", epilog=examples("ddz train sb3-aec --timesteps 40000 --ou
     )
 )
 def selfplay(
+    context: typer.Context,
     out: Annotated[
         Path, typer.Option(help="Folder for the policy, the checkpoint and the curves.", callback=output_folder)
     ],
@@ -112,11 +110,11 @@ def selfplay(
     from training.ppo.config import SelfPlayConfig
     from training.ppo.run import Budget
 
-    budget = Budget(updates, minutes)
+    budget, again = Budget(updates, minutes), resuming(context, without=["--init"])
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
     given = SelfPlayConfig.given(named, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
-        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard)
+        _selfplay(_begun(out, threads, given, init, resume=resume), out, budget, tensorboard, again)
 
 
 @app.command(
@@ -127,6 +125,7 @@ def selfplay(
     )
 )
 def dmc(
+    context: typer.Context,
     out: Annotated[
         Path, typer.Option(help="Folder for the weights, the checkpoint and the curves.", callback=output_folder)
     ],
@@ -148,15 +147,17 @@ def dmc(
     from training.dmc.run import DeepMonteCarlo, DmcConfig
     from training.ppo.run import Budget
 
-    budget = Budget(updates, minutes)
+    budget, again = Budget(updates, minutes), resuming(context, without=["--init"])
     given = DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
-        _selfplay(_begun(out, threads, given, init, resume=resume, kind=DeepMonteCarlo), out, budget, tensorboard)
+        _selfplay(
+            _begun(out, threads, given, init, resume=resume, kind=DeepMonteCarlo), out, budget, tensorboard, again
+        )
 
 
-def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None) -> None:
-    """Train under a bar."""
-    from ddz_env.render.table import plural
+def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None, again: str) -> None:
+    """Train under a bar; what goes on with a run that was ended early is said in its end."""
+    from ddz_env.errors import plural
     from training.ppo.board import board
     from training.ppo.run import POLICY, train
 
@@ -166,12 +167,13 @@ def _selfplay(run: SelfPlay, out: Path, budget: Budget, tensorboard: Path | None
     def learned() -> tuple[int, float]:
         return run.counters.decisions, run.counters.seconds
 
-    with stopping("resume with --resume") as asked, board(tensorboard, run.counters.update) as curves:
+    with stopping(f"go on with: {again}") as asked, board(tensorboard, run.counters.update) as curves:
         bar = training_bar(1.0, lambda: budget.share(run), learned, "decisions", describe, curves)
         with bar as (on_update, on_evaluation):
             train(run, out, budget, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.close()
-        console().print(f"{out / POLICY} after {plural(run.counters.update, 'update')}", markup=False, soft_wrap=True)
+        tell(f"{quoted(out / POLICY)} after {plural(run.counters.update, 'update')}")
+    follow_policy(out / POLICY, run.config.rules)
 
 
 def _begun(
@@ -261,8 +263,8 @@ def imitate(
     config = _imitation(decisions, recorded, rules, seed, start)
     learned = 0
     advice = "the weights have learned from fewer decisions"
-    with writing(out), stopping(advice) as asked, board(tensorboard) as curves:
-        with share_bar("state") as progress:
+    with writing(out) as file, stopping(advice) as asked, board(tensorboard) as curves:
+        with share_bar() as progress:
             bar = progress.add_task("imitating", total=config.decisions, state="")
 
             def on_step(now: ImitationProgress) -> None:
@@ -282,8 +284,10 @@ def imitate(
             Provenance.of((), *SOURCE).reading("--data", data and games_file(data)).reading("--init", init).settings()
         )
         # With --init, too: its values belonged to the layers below them as they were.
-        save_weights(out, Weights(policy, None, rules, "win", notes, values_trained=False))
-        console().print(f"{out} after {learned} decisions", markup=False, soft_wrap=True)
+        save_weights(file, Weights(policy, None, rules, "win", notes, values_trained=False))
+        tell(f"{quoted(out)} after {learned} decisions")
+    further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
+    follow("to learn on from it by self-play", *further, *rules_option(rules))
 
 
 def _rules_of(data: Path, wanted: str | None) -> str:
@@ -325,6 +329,7 @@ def _imitation(
     )
 )
 def distil(
+    context: typer.Context,
     policy: Annotated[
         Path | None, typer.Argument(help="The teacher's weights; the shipped policy by default.", callback=input_file)
     ] = None,
@@ -347,13 +352,14 @@ def distil(
     from training.ppo.imitation import ImitationConfig
 
     config = ImitationConfig(decisions=decisions, rules=rules, seed=seed, architecture=ARCHITECTURE)
-    with other_code(allow_other_code), writing(out), stopping("resume with --resume") as asked:
+    again = f"go on with: {resuming(context)}"
+    with other_code(allow_other_code), writing(out) as file, stopping(again) as asked:
         if resume:
-            run = Distillation.resume(out, config, policy, threads)
+            run = Distillation.resume(file, config, policy, threads)
         else:
             check_new(out, "add --resume to continue it, or name another file")
             run = Distillation(config, policy, threads)
-        with board(tensorboard, run.decisions if resume else 0) as curves, share_bar("state") as progress:
+        with board(tensorboard, run.decisions if resume else 0) as curves, share_bar() as progress:
             bar = progress.add_task("distilling", total=decisions, state="", completed=run.decisions)
 
             def on_step(now: ImitationProgress) -> None:
@@ -361,51 +367,62 @@ def distil(
                 progress.update(bar, completed=now.decisions, state=state)
                 curves.add_line(now)
 
-            run.run(out, on_step, asked)
-        console().print(f"{out} after {run.decisions} decisions", markup=False, soft_wrap=True)
+            run.run(file, on_step, asked)
+        tell(f"{quoted(out)} after {run.decisions} decisions")
+    follow("to write it for any ONNX runtime", "export", out, "--standalone", "--out", out.with_suffix(".onnx"))
 
 
 @app.command(
     epilog=examples(
-        "ddz train curves --out docs/results --plot curves.png",
+        "ddz train curves runs/first --plot curves.png",
         "ddz train curves first=runs/first second=runs/second --out results",
+        "ddz train curves --out results --plot curves.png",
     )
 )
 def curves(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(help="Folders of self-play runs in order, as NAME=FOLDER; if none, the files in --out."),
+        typer.Argument(
+            help="Folders of runs of selfplay, dmc, sb3 or exploit in order, as NAME=FOLDER; if none, the files in "
+            "--out."
+        ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder for training_curves.csv and training_evaluations.csv.", callback=output_folder)
-    ] = Path("docs/results"),
+        Path | None,
+        typer.Option(
+            help="Folder for training_curves.csv and training_evaluations.csv; the last run's by default.",
+            callback=output_folder,
+        ),
+    ] = None,
     add: Annotated[
         bool, typer.Option("--add", help="Keep the stages in --out; one of the same name is replaced where it stands.")
     ] = False,
     plot: Plot = None,
 ) -> None:
-    """Join the curves of the stages of a training into one, and plot it."""
+    """Join and plot the curves of runs of selfplay, dmc, sb3 or exploit, each a stage that went on from the last."""
+    from training.arena.errors import InvalidExperimentError
     from training.experiments.training_curves import (
-        STAGE_HEADER,
+        TAKEN,
         load_training,
         plot_training,
         read_run,
         save_training,
-        stage_cells,
+        stage_table,
     )
 
-    if runs:
-        known = {stage.name: stage for stage in load_training(out)} if add else {}
-        read = {name: read_run(name, folder) for name, folder in map(_named, runs)}
-        save_training([*(known | read).values()], out)
-    stages = load_training(out)
-    table = Table(title="Training", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in STAGE_HEADER:
-        table.add_column(heading.replace("`", ""), justify="left" if heading == "stage" else "right")
-    for cells in stage_cells(stages):
-        table.add_row(*cells)
-    console().print(table)
+    named = list(map(_named, runs or ()))
+    if not named and out is None:
+        raise InvalidExperimentError(f"name folders of runs ({TAKEN}), or --out with the files of an earlier call")
+    folder = out or named[-1][1]
+    if named:
+        read = {name: read_run(name, run) for name, run in named}
+        known = {stage.name: stage for stage in load_training(folder)} if add else {}
+        save_training([*(known | read).values()], folder)
+    stages = load_training(folder)
+    show(stage_table(stages))
     draw(plot, lambda path: plot_training(stages, path))
+    if plot is None:
+        follow("to see it", "train", "curves", "--out", folder, "--plot", folder / "training_curves.png")
 
 
 def _named(run: str) -> tuple[str, Path]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console, share_bar, stopping
+from training.cli.console import quoted, resuming, share_bar, stopping, tell
 from training.cli.experiment import OtherCode
+from training.cli.following import follow, rules_option
 from training.cli.options import Resume, Settings, TensorBoard, Threads, TrainedRules, TrainingSeed
 from training.cli.outputs import output_folder
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def belief(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for the network and the checkpoint.", callback=output_folder)],
     positions: Annotated[
         int | None, typer.Option(min=1, help="Positions to learn from in total; 3,000,000 by default.")
@@ -37,14 +39,15 @@ def belief(
     from training.ppo.board import board
     from training.ppo.run import refuse_to_overwrite
 
+    again = f"go on with: {resuming(context)}"
     given = BeliefConfig.given({"rules": rules, "seed": seed, "positions": positions}, settings or ())
-    with other_code(allow_other_code), writing(out, folder=True), stopping("resume with --resume") as asked:
+    with other_code(allow_other_code), writing(out, folder=True), stopping(again) as asked:
         if resume:
             run = BeliefTraining.resume(out, given, threads)
         else:
             refuse_to_overwrite(out)
             run = BeliefTraining(BeliefConfig().changed(given), threads)
-        with board(tensorboard, run.positions if resume else 0) as curves, share_bar("state") as progress:
+        with board(tensorboard, run.positions if resume else 0) as curves, share_bar() as progress:
             bar = progress.add_task("learning", total=run.config.positions, state="", completed=run.positions)
 
             def on_step(now: BeliefProgress) -> None:
@@ -53,4 +56,7 @@ def belief(
                 curves.add_line(now)
 
             run.run(out, on_step, asked)
-        console().print(f"{out / BELIEF} after {run.positions} positions", markup=False, soft_wrap=True)
+        tell(f"{quoted(out / BELIEF)} after {run.positions} positions")
+    searching = f"neural-ismcts:inference=belief,belief={out / BELIEF}"
+    against = ("neural-ismcts", "--deals", "100")
+    follow("to search with it", "arena", searching, *against, *rules_option(run.config.rules))

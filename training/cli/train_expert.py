@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console, share_bar
+from training.cli.console import quoted, share_bar, tell
 from training.cli.experiment import OtherCode
+from training.cli.following import follow_policy
 from training.cli.options import OnRay, Settings, Threads, TrainedRules, TrainingSeed
 from training.cli.outputs import input_file, output_folder
 
@@ -48,7 +49,7 @@ def expert(
     named = {"rules": rules, "seed": seed, "deals": deals, "search": search}
     config = ExpertConfig().changed(ExpertConfig.given(named, settings or ()))
     with other_code(allow_other_code), writing(out, folder=True):
-        with share_bar("state") as progress:
+        with share_bar() as progress:
             playing = progress.add_task("playing", total=None, state="")
             learning = progress.add_task("learning", total=None, state="")
 
@@ -63,5 +64,7 @@ def expert(
                 config, rounds, out, init, processes=processes, threads=threads, on_games=on_games, on_step=on_step
             )
         for number, path, divergences in done:
-            text = f"{path}: round {number}, divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
-            console().print(text, markup=False, soft_wrap=True)
+            gained = f"divergence {divergences[0]:.4f} before, {min(divergences):.4f} after"
+            tell(f"{quoted(path)}: round {number}, {gained}")
+    if done:
+        follow_policy(done[-1][1], config.rules)

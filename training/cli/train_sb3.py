@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console, stopping
+from training.cli.console import quoted, remark, resuming, stopping, tell
 from training.cli.experiment import OtherCode
+from training.cli.following import again, follow, follow_policy
 from training.cli.help import RULES, TENSORBOARD
 from training.cli.outputs import output_file, output_folder
 from training.cli.training_bar import training_bar
 
 if TYPE_CHECKING:
+    from training.sb3.config import Sb3Config
     from training.sb3.run import Sb3Run
     from training.sb3.train import Sb3Progress
 
 
 def sb3(
+    context: typer.Context,
     out: Annotated[
         Path, typer.Option(help="Folder for the model, the curves and the evaluations.", callback=output_folder)
     ],
@@ -68,11 +71,11 @@ def sb3(
         else:
             refuse_to_overwrite(out)
             run = new_run(Sb3Config(**given), threads)
-        _learn(run, out, timesteps, tensorboard)
+        _learn(run, out, timesteps, tensorboard, f"go on with: {resuming(context, '--trust')}")
 
 
-def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None) -> None:
-    """Train under a bar."""
+def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, advice: str) -> None:
+    """Train under a bar; the advice is for a run that was ended early."""
     from training.ppo.board import board
     from training.sb3.checkpoint import MODEL
     from training.sb3.train import train
@@ -84,16 +87,37 @@ def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None) -> 
     def learned() -> tuple[int, float]:
         return run.timesteps, run.split.total
 
-    with stopping("resume with --resume --trust") as asked, board(tensorboard, run.update) as curves:
+    with stopping(advice) as asked, board(tensorboard, run.update) as curves:
         bar = training_bar(timesteps, lambda: min(run.timesteps, timesteps), learned, "steps", describe, curves)
         with bar as (on_update, on_evaluation):
             train(run, out, timesteps, on_update=on_update, on_evaluation=on_evaluation, stop=asked)
         run.env.close()
-        console().print(f"{out / MODEL} after {run.timesteps:,} steps", markup=False, soft_wrap=True)
-        console().print(f"time {run.split.describe()}", markup=False, soft_wrap=True)
+        tell(f"{quoted(out / MODEL)} after {run.timesteps:,} steps")
+        tell(f"time {run.split.describe()}")
+    remark(_what_was_measured(run.config))
+    follow_policy(out / MODEL, run.config.rules, trust=True)
+
+
+def _what_was_measured(config: Sb3Config) -> str:
+    """Why the bar and the evaluations differ, and what to expect of them."""
+    seats = "a seat drawn for every game" if config.role == "random" else f"the {config.role.replace('_', ' ')}'s seat"
+    bar = (
+        f"The bar's win rate is that of the games it learned from: it held {seats}, every other seat played "
+        f"{config.opponents!r}, its partner as a peasant too, and its moves were drawn at random from its policy."
+    )
+    if not config.evaluate_every:
+        return f"{bar} Nothing was evaluated; the command below is what to judge by."
+    evaluation = (
+        f"An evaluation is stricter: duplicate deals against {' and '.join(config.baselines)}, both peasants played by "
+        "the policy, always by its most likely move. Judge by it. Against 'rules' expect a few per cent in the first "
+        "minutes and slow progress: one seat learns from the end of each game only. 'ddz train selfplay' learns all "
+        "roles and is much faster."
+    )
+    return f"{bar} {evaluation}"
 
 
 def sb3_aec(
+    context: typer.Context,
     timesteps: Annotated[int, typer.Option(min=1, help="The learner's decisions.")] = 40_000,
     deals: Annotated[int, typer.Option(min=1, help="Duplicate deals of the measurement at the end.")] = 100,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
@@ -106,4 +130,8 @@ def sb3_aec(
     from training.sb3.aec_tutorial import run_tutorial, summary
 
     found = run_tutorial(timesteps, rules=rules, seed=seed, deals=deals, path=out)
-    console().print(summary(found, deals), markup=False)
+    tell(summary(found, deals))
+    if out is not None:
+        follow_policy(out, rules, trust=True)
+    else:
+        follow("to keep the model", *again(context, out="aec.zip"))

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from rich.table import Table
-
 from training.cli.console import share_bar
+from training.cli.fitting import print_table
 
 if TYPE_CHECKING:
+    from training.experiments.experiment import Table
     from training.ppo.board import Board
     from training.ppo.strength import Evaluation
 
@@ -53,7 +53,7 @@ def training_bar(
         What to call after an update, and after an evaluation.
     """
     count, seconds = learned()
-    with share_bar("state") as progress:
+    with share_bar() as progress:
         bar = progress.add_task("training", total=total, state="")
         progress.update(bar, completed=done())
 
@@ -69,21 +69,19 @@ def training_bar(
             if board is not None:
                 board.add_evaluations(found)
             if found:
-                progress.console.print(_evaluation_table(found))
+                print_table(progress.console, _evaluation_table(found))
 
         yield on_update, on_evaluation
 
 
 def _evaluation_table(found: Sequence[Evaluation]) -> Table:
     """The evaluations after one update, a line an opponent."""
-    from ddz_env.render.table import plural
+    from ddz_env.errors import plural
+    from training.experiments.experiment import Table
 
     title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("against", style="cyan")
-    for heading in ("wins %", "95 %", "landlord", "peasants"):
-        table.add_column(heading, justify="right")
-    for line in found:
-        cells = (f"{100 * share:.1f}" for share in (line.landlord, line.peasants))
-        table.add_row(line.opponent, line.interval.text(), line.interval.span(to="–"), *cells)
-    return table
+    lines = [
+        (line.opponent, line.interval.both(to="–"), *(f"{100 * share:.1f}" for share in (line.landlord, line.peasants)))
+        for line in found
+    ]
+    return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)

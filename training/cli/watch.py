@@ -25,7 +25,8 @@ def watch(
     rules: Annotated[str | None, typer.Option(help=f"{RULES} standard by default.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the deal; a new deal each time by default.")] = None,
     seat: Annotated[
-        int | None, typer.Option(min=0, max=2, help="Look on from this seat; all hands by default.")
+        int | None,
+        typer.Option(min=0, max=2, help="Look on from this seat: its cards and thoughts alone, in the file, too."),
     ] = None,
     thoughts: Annotated[
         bool, typer.Option("--thoughts/--no-thoughts", help="Show what they compared, where they say so.")
@@ -43,15 +44,21 @@ def watch(
     from training.cli.board import Board
     from training.cli.keeping import Keeper, kept_game
 
-    board, named = Board(lang), out is not None
+    board, named = Board(lang, suits=False), out is not None
     if resume:
         leave_out(context, GOES_ON, "agents", "--rules", "--seed")
+        leave_out(context, "a game that goes on is kept with all hands", "--seat")
         record, out = kept_game("watch", out)
     else:
         record = _new_game(agents or ["isuct"], rules or "standard", seed)
     session = Session(record)
-    keeper = Keeper(board, "watch", out, chosen=named, resumed=resume)
-    board.line("seed", seed=record.deal.seed)
+    if seat is not None:
+        session.view(seat)  # a wrong seat, or a file that cannot be, is said now
+        if named:
+            session.record(seat)
+    keeper = Keeper(board, "watch", out, chosen=named, resumed=resume, viewer=seat)
+    if seat is None:  # whoever has the seed has all hands
+        board.line("seed", seed=record.deal.seed)
     keeper.keep_playing(session, lambda: _look_on(board, session, keeper, seat, thoughts, boards, pause))
 
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import console
-from training.cli.signals import finishing
+from training.cli.console import tell
+from training.cli.signals import ending
 
 if TYPE_CHECKING:
     import socket
 
     import uvicorn
 
-OFFERED = ("policy", "rules", "rollout:milliseconds=300", "neural-ismcts:milliseconds=500", "isuct", "random")
+OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
+"""The levels of play, and agents for those who know them; the first by default."""
 ADVISER = "neural-ismcts:milliseconds=500"
 
 
@@ -42,33 +43,40 @@ def web(
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Serve a page to play, replay, analyse and ask on."""
+    import errno
     import socket
-    import threading
     import webbrowser
 
-    import uvicorn
+    import uvicorn  # noqa: F401  # a missing extra is said first
 
     from ddz_env.registry import make_agent
     from training.web.errors import WebOptionError
     from training.web.routes import Server, make_app
+    from training.web.serving import new_server
 
     offered = tuple(agent or OFFERED)
-    for name in (*offered, adviser):
+    for name in (*(agent or ()), *([] if adviser == ADVISER else [adviser])):
         make_agent(name)  # a wrong name is said now, not to a player
     try:
         bound = socket.create_server((host, port))
     except OSError as error:
-        raise WebOptionError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+        why = error.strerror or str(error)
+        if error.errno == errno.EADDRINUSE:
+            why = "another program does, perhaps another ddz web; name another --port, or 0 for a free one"
+        raise WebOptionError(f"cannot listen on {host}:{port}: {why}") from error
     number = bound.getsockname()[1]
     hosts = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host, *(known_as or ())}
     server = Server(folder or _own_folder(), offered, adviser)
     app = make_app(server, sorted(hosts))
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{number}/"
-    console().print(f"{address}  (Ctrl-C ends; games are kept)", markup=False)
-    threading.Thread(target=server.warm, daemon=True).start()
+    tell(f"{address}  (Ctrl-C ends; games are kept)")
+    server.preparation.start()
     if open_page:
         webbrowser.open(address)
-    _serve(uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)), bound)
+    try:
+        _serve(new_server(app), bound)
+    finally:
+        server.games.close()
 
 
 def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
@@ -76,12 +84,12 @@ def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
     import asyncio
     from contextlib import nullcontext
 
-    def stop(_: str) -> None:
+    def stop() -> None:
         server.should_exit = True
 
     # Our own handlers answer signals: see training.cli.signals.
     server.capture_signals = nullcontext  # type: ignore[assignment,method-assign]
-    with finishing(stop):
+    with ending(stop):
         asyncio.run(server.serve(sockets=[bound]))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from ddz_env.whole_file import replace_file
 from training.arena.one_writer import writing
 from training.data.card import card_text
 from training.data.games import read_games
@@ -59,5 +60,5 @@ def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda d
             else:
                 rows += write_table(path, file, games)
             on_table(done, len(shards))
-        (folder / CARD).write_text(card_text(file, rows), encoding="utf-8")
+        replace_file(folder / CARD, card_text(file, rows).encode())
     return DataSet(len(file.games), rows)

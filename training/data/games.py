@@ -17,7 +17,7 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.engine import layout as at
-from ddz_env.errors import DouDizhuError
+from ddz_env.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.notation import Hand
 from ddz_env.session import Deal, Record
 from training.arena.duplicate import Scores
@@ -284,5 +284,12 @@ def read_games(path: str | Path) -> GameFile:
     settings, rows = read_results(path)
     if settings.get("format") != FORMAT:
         raise DataSetError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
+    agents = settings.get("agents")
+    if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
+        raise DataSetError(f"{path}: the agents of the first line are a list of texts, not {shown(agents)}")
+    try:
+        rules = read_rules_settings(settings.get("rules"))
+    except InvalidRulesError as error:
+        raise DataSetError(f"{path}: the rules of the first line: {error}") from error
     games = sorted(of_rows(RecordedGame, rows), key=lambda game: (game.deal, game.game))
-    return GameFile(settings, read_rules_settings(settings["rules"]), tuple(settings["agents"]), games)
+    return GameFile(settings, rules, tuple(agents), games)

@@ -10,7 +10,6 @@ import functools
 import hashlib
 import importlib.util
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +20,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.actions import NUM_ACTIONS, action_name
 from ddz_env.errors import install_hint, shown
 from ddz_env.observation import OBSERVATION, OBSERVATION_SIZE, observe
+from ddz_env.whole_file import replacing
 from training.arena.rules_settings import read_rules_settings
 from training.data.errors import DataSetError
 from training.data.games import GameFile, RecordedGame, Thought
@@ -188,17 +188,15 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     games = list(games)
     about = {"kind": KIND, "fingerprint": fingerprint(), "games": len(games), **file.settings}
     schema = pa.schema([_field(column) for column in COLUMNS], {_KEY: json.dumps(about, ensure_ascii=False).encode()})
-    temporary, count = path.with_name(path.name + ".tmp"), 0
+    count = 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             for cells in _pieces(row for game in games for row in rows_of(game, file.rules, file.agents)):
                 arrays = [_array(field.type, values) for field, values in zip(schema, cells, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
                 count += len(cells[0])
-        os.replace(temporary, path)
     except OSError as error:
-        raise DataSetError(f"cannot write {path}: {error}") from error
+        raise DataSetError(f"cannot write {path}: {error.strerror or error}") from error
     return count
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddz_env.errors import DouDizhuError
+from ddz_env.whole_file import replace_file
 from training.arena.statistics import AgentResult
 from training.experiments.plotting import new_axes
 
@@ -197,10 +197,7 @@ class Page:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(path.name + ".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
+        replace_file(path, data)
     except OSError as error:
-        raise ReportError(f"cannot write {path}: {error}") from error
+        raise ReportError(f"cannot write {path}: {error.strerror or error}") from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from ddz_env.errors import unknown
 from ddz_env.options import Options, Range
@@ -70,6 +70,18 @@ class Comparison:
     note: str = ""
 
 
+class Spare(NamedTuple):
+    """What a table can do without where a screen has no room for it.
+
+    Attributes:
+        heading: The heading of the column.
+        interval: Whether only the intervals in it go, which stand in brackets.
+    """
+
+    heading: str
+    interval: bool = False
+
+
 @dataclass(frozen=True)
 class Table:
     """A table for the screen and for a page.
@@ -79,12 +91,14 @@ class Table:
         header: Heads of the columns.
         lines: The cells, line by line.
         note: What stands below it.
+        spare: What a narrow screen leaves out, in this order; a page has all.
     """
 
     title: str
     header: Sequence[str]
     lines: Lines
     note: str = ""
+    spare: Sequence[Spare] = ()
 
     def markdown(self) -> str:
         """The table and its note as a page has them."""

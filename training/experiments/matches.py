@@ -25,6 +25,8 @@ def play_matches(
     processes: int,
     path: Path | None,
     on_progress: OnProgress,
+    *,
+    processor: bool = False,
 ) -> Saved[_Result]:
     """Play duplicate deals and keep a line of each.
 
@@ -37,6 +39,7 @@ def play_matches(
         processes: Worker processes.
         path: Where to save; a file of an earlier run is resumed.
         on_progress: Told how many deals are done.
+        processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -45,6 +48,8 @@ def play_matches(
     agents = tuple(dict.fromkeys(spec for match in tasks.values() for spec in match.specs))
     check_agents(agents)
     store = ResultStore(kind, path, settings, ("agent", "opponent", "deal"), agents=agents)
-    player = functools.partial(DealPlayer, rules, settings["seed"], make_generator=published_generator)
+    player = functools.partial(
+        DealPlayer, rules, settings["seed"], make_generator=published_generator, processor=processor
+    )
     start = functools.partial(DealWorker[list[_Result]], line, player)
     return kept(store, store.fill(tasks, start, processes, on_progress))

@@ -17,7 +17,7 @@ _DPI = 90
 
 
 def can_plot() -> bool:
-    """Whether matplotlib is installed (``pip install ddz-env[plot]``)."""
+    """Whether matplotlib is installed (``pip install -e '.[plot]'``)."""
     return importlib.util.find_spec("matplotlib") is not None
 
 

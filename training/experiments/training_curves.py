@@ -1,4 +1,4 @@
-"""The curves of a training in stages: several runs of ``ddz train selfplay``, each begun with the weights of the last.
+"""The curves of a training in stages: several runs, each begun with the weights of the last, or a single one.
 
 A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
 they are the same two tables with a column for the stage, which outlive the folders.
@@ -12,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddz_env.whole_file import replace_file
 from training.arena.errors import InvalidExperimentError
 from training.arena.statistics import Interval
+from training.experiments.experiment import Table
 from training.experiments.plotting import finish_figure, new_axes
-from training.markdown import markdown_table
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run; those of a training are called ``training_`` and the same."""
+
+TAKEN = "ddz train selfplay, dmc and sb3, and ddz study exploit"
+"""What writes such files."""
 
 _CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
 _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
@@ -56,9 +60,15 @@ def read_run(name: str, folder: Path) -> Stage:
     """A stage from the folder of its run, which may still be training.
 
     Raises:
-        InvalidExperimentError: If there are no curves of at least one update, or they lack columns.
+        InvalidExperimentError: If it is no folder of a run that writes curves, there are none of at least one update,
+            or they lack columns.
     """
-    updates = _lines(folder / CURVES, _CURVE_COLUMNS)
+    if not (folder / CURVES).is_file():
+        raise InvalidExperimentError(
+            f"there is no {folder / CURVES}: name folders of {TAKEN}; the other trainings write curves only "
+            "for --tensorboard"
+        )
+    updates = _lines(folder / CURVES, _CURVE_COLUMNS, of_run=True)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
     reached = {line["update"] for line in updates}
@@ -94,15 +104,18 @@ def load_training(folder: Path) -> list[Stage]:
     ]
 
 
-def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The complete lines of a file."""
+def _lines(path: Path, columns: Sequence[str], *, of_run: bool = False) -> list[dict[str, str]]:
+    """The complete lines of a file; a run's may be Stable-Baselines3's, with other columns."""
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}")
     try:
         text = path.read_text(encoding="utf-8")
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
-        missing = [column for column in columns if column not in (reader.fieldnames or ())]
-        lines = [] if missing else list(reader)
+        lines, names = list(reader), list(reader.fieldnames or ())
+        if of_run and "timesteps" in names:
+            lines, names = list(map(_of_sb3, lines)), [*names, "decisions", "seconds"]
+        missing = [column for column in columns if column not in names]
+        lines = [] if missing else lines
         for line in lines:
             _ = [float(line[column]) for column in columns if column not in ("stage", "opponent")]
     except (OSError, ValueError, TypeError, csv.Error) as error:
@@ -112,26 +125,31 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     return lines
 
 
+def _of_sb3(line: dict[str, str]) -> dict[str, str]:
+    """A line of the curves of ``ddz train sb3`` with the columns of the others."""
+    seconds = sum(float(value) for name, value in line.items() if name.endswith("_seconds"))
+    return {**line, "decisions": line["timesteps"], "seconds": f"{seconds:.6g}"}
+
+
 def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
     text = io.StringIO()
     header = dict.fromkeys(column for _, line in lines for column in line) or dict.fromkeys(_EVALUATION_COLUMNS)
     writer = csv.DictWriter(text, ["stage", *(column for column in header if column != "stage")], lineterminator="\n")
     writer.writeheader()
     writer.writerows({**line, "stage": name} for name, line in lines)
-    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    replace_file(path, text.getvalue().encode())
 
 
-STAGE_HEADER = ("stage", "updates", "games", "decisions learned from", "hours", "v `random` %", "v `rules` %")
-"""Heads of the columns of :func:`stage_cells`."""
-
-
-def stage_cells(stages: Sequence[Stage]) -> list[tuple[str, ...]]:
+def stage_table(stages: Sequence[Stage]) -> Table:
     """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
-    lines = []
-    for stage in stages:
-        rates = (_rate(stage.last(opponent)) for opponent in ("random", "rules"))
-        lines.append((stage.name, *_totals([stage]), *rates))
-    return [*lines, ("all", *_totals(stages), "", "")]
+    met = (line["opponent"] for stage in stages for line in stage.evaluations)
+    opponents = sorted({*met, "random", "rules"})
+    lines = [
+        (stage.name, *_totals([stage]), *(_rate(stage.last(opponent)) for opponent in opponents)) for stage in stages
+    ]
+    header = ("stage", "updates", "games", "decisions learned from", "hours", *(f"v `{name}` %" for name in opponents))
+    title = f"Training: {', '.join(stage.name for stage in stages)}"
+    return Table(title, header, [*lines, ("all", *_totals(stages), *("" for _ in opponents))])
 
 
 def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
@@ -171,7 +189,7 @@ def _stages(results: Path) -> str:
     """The stages of the training and what they took."""
     if not (results / f"training_{CURVES}").exists():
         raise FileNotFoundError(2, "no curves", str(results / f"training_{CURVES}"))
-    return markdown_table(STAGE_HEADER, stage_cells(load_training(results)))
+    return stage_table(load_training(results)).markdown()
 
 
 def _picture(results: Path) -> str:

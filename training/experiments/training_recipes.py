@@ -20,6 +20,7 @@ from statistics import fmean, variance
 from typing import Annotated, Any
 
 from ddz_env.options import Range
+from ddz_env.whole_file import replace_file
 from training.arena.ordered_map import Worker
 from training.arena.results import OnProgress, ResultStore, no_progress
 from training.arena.statistics import Z95, Interval
@@ -177,8 +178,7 @@ class _Trainer(Worker[tuple[str, int], list[RecipeResult]]):
                 run.step()
             cost = (processor_time() - start) / _MEASURED
             run.close()
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(cost), encoding="utf-8")
+            replace_file(path, json.dumps(cost).encode())
         return float(json.loads(path.read_text(encoding="utf-8")))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.arena.duplicate import GameRecord
 from training.arena.statistics import Interval, wins_by_deal
-from training.experiments.experiment import Table
+from training.experiments.experiment import Spare, Table
 from training.experiments.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 from training.league.bradley_terry import Rating
 from training.league.playing import by_pair, decided_pairs
@@ -15,24 +15,34 @@ from training.league.playing import by_pair, decided_pairs
 _COLUMNS = ("overall", "landlord", "peasants")
 
 
-def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str) -> Table:
-    """The ratings, the best first."""
+def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
+    """The ratings, the best first.
+
+    The share of games won is no column: whom an agent met, the schedule has decided.
+
+    Args:
+        ratings: The ratings.
+        advantage: What a landlord has over peasants of the same strength.
+        title: The title.
+        anchor: Who is rated 0; None where the mean is.
+    """
     lines = [
         (
             str(rank),
             rating.agent,
             *(getattr(rating, column).elo() for column in _COLUMNS),
-            f"{100 * rating.wins:.1f}",
             str(rating.deals),
             str(rating.games),
         )
         for rank, rating in enumerate(ratings, 1)
     ]
     note = (
-        "Elo points by the Bradley–Terry model, 95 % intervals by bootstrap over deals; roles are rated apart. "
-        f"Landlord among equals: {advantage.elo()}."
+        f"Elo points by the Bradley–Terry model, {anchor or 'the mean of the league'} = 0; 95 % intervals by bootstrap "
+        f"over deals. Roles are rated apart. Landlord among equals: {advantage.elo()}. Who met whom is in the "
+        "cross-table."
     )
-    return Table(title, ("", "agent", *_COLUMNS, "win %", "deals", "games"), lines, note)
+    spare = [Spare("games"), *(Spare(column, interval=True) for column in _COLUMNS[1:]), Spare("deals")]
+    return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note, spare)
 
 
 def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:

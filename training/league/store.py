@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ddz_env.whole_file import real_path
 from training.arena.duplicate import GameRecord, Match
 from training.arena.errors import ResultsFileError, SettingsMismatchError
 from training.arena.one_writer import claim
@@ -71,7 +72,7 @@ class League:
         if not self.path.is_file():
             raise ResultsFileError(f"there is no file {self.path}")
         with self._reading():
-            self._db = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)
+            self._db = sqlite3.connect(f"{real_path(self.path).as_uri()}?mode=ro", uri=True)
             self._check_format()
 
     def close(self) -> None:
@@ -140,11 +141,12 @@ class LeagueStore(League):
         if self.path.suffix.lower() not in SUFFIXES:
             raise ResultsFileError(f"{path}: a league is written as {' or '.join(SUFFIXES)}")
         self.here = Provenance.of(arena.agents)
-        self._claim = claim(self.path)
-        if self.path.exists() and self.path.stat().st_size and not resume:
+        file = real_path(self.path)
+        self._claim = claim(file)
+        if file.exists() and file.stat().st_size and not resume:
             raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
         with self._reading():
-            self._db = sqlite3.connect(self.path)
+            self._db = sqlite3.connect(file)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._enter()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ddz_env.whole_file import append, replace_file
 from training.ppo.errors import CheckpointError
 
 
@@ -69,10 +69,7 @@ class CurveFile:
         self._columns = list(columns)
         try:
             kept = self._kept(keep) if keep >= 0 and self._path.exists() else []
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self._path.with_name(self._path.name + ".tmp")
-            temporary.write_bytes("".join(map(_line, [self._columns, *kept])).encode())
-            os.replace(temporary, self._path)
+            replace_file(self._path, "".join(map(_line, [self._columns, *kept])).encode())
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise CheckpointError(f"cannot continue {self._path}: {error}") from error
 
@@ -84,8 +81,7 @@ class CurveFile:
         """
         cells = [_cell(values[column]) for column in self._columns]
         try:
-            with self._path.open("a", encoding="utf-8", newline="") as file:
-                file.write(_line(cells))
+            append(self._path, _line(cells).encode())
         except OSError as error:
             raise CheckpointError(f"cannot write {self._path}: {error}") from error
 

@@ -25,13 +25,11 @@ from training.arena.provenance import Provenance
 from training.ppo.checkpoint import behind, optimizer_arrays, restore_optimizer
 from training.ppo.errors import CheckpointMismatchError
 from training.ppo.imitation import Imitation, ImitationConfig, ImitationProgress, policy_teacher, random_policy
+from training.ppo.saving import Saving
 from training.ppo.selfplay import SOURCE
 
 ARCHITECTURE = Architecture(rest_width=128)
 """The student's: what it makes of a hand that an action leaves has to stand for its prospects."""
-
-_SAVED_EVERY = 200
-"""Steps between two replacements of the file."""
 
 
 class Distillation:
@@ -74,12 +72,10 @@ class Distillation:
         Raises:
             TensorFileError: If the file cannot be written.
         """
-        steps = 0
+        saving = Saving()
 
         def on_every_step(progress: ImitationProgress) -> None:
-            nonlocal steps
-            steps += 1
-            if steps % _SAVED_EVERY == 0:
+            if saving.is_due():
                 self.save(path)
             if on_step:
                 on_step(progress)

@@ -202,10 +202,10 @@ def run_tutorial(
     Raises:
         InUseError: If another process writes the file.
     """
-    with nullcontext() if path is None else writing(path):
+    with nullcontext() if path is None else writing(path) as file:
         model = train_on_aec(timesteps, rules=rules, seed=seed)
-        if path is not None:
-            save_model(path, model, Purpose(rules, "win"))
+        if file is not None:
+            save_model(file, model, Purpose(rules, "win"))
     return measure_strength(SB3Policy(model.policy), ["random"], deals, rules=rules, seed=seed)[0]
 
 

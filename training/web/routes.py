@@ -1,7 +1,7 @@
 """The addresses of the server, and what each does.
 
 ==========================================  ==================================================================
-``GET api/choices``                         rules, agents and roles that a form offers
+``GET api/choices``                         rules, roles, levels and agents that a form offers
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
                                             seat), ``seed``; or ``record``; or ``puzzle``
 ``GET api/games/ID``                        the game as its person sees it
@@ -9,15 +9,23 @@
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
+``POST api/games/ID/solution``                of a puzzle: whether the person still wins, and how
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
+``GET api/games/ID/moves/N/chance``         the landlord's chance of winning there
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
 ``GET api/puzzles``                         how many puzzles there are, with their grades
-``GET api/compiling``                       whether the server is compiling, so that agents answer late
+``GET api/ready``                           what is prepared and what not yet, so that it answers late: ``ready``,
+                                            ``preparing`` (``table``, ``opponents``, ``hints``, ``search``,
+                                            ``puzzles`` or null), ``done`` steps ``of`` so many, ``compiling``
 ==========================================  ==================================================================
+
+Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
+``prior``, ``visits``, ``line``), ``source`` of the chances (``critic``, ``search``, ``solver`` or null), ``why`` (a
+sentence in the page's language) and ``beliefs``.  An agent is named by its specification or by its level.
 
 Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  Whatever goes
 wrong is a status of 4xx or 5xx with ``{"error": text}``.
@@ -25,55 +33,64 @@ wrong is a status of 4xx or 5xx with ``{"error": text}``.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import json
 import logging
 import os
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from agents.solver.puzzles import Puzzle, shipped_puzzles
-from ddz_env import Hand, Move, Rules
-from ddz_env.errors import DouDizhuError
+from agents.solver.solver import OpenSolver
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.agent import cheats, close
+from ddz_env.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.levels import LEVELS
 from ddz_env.playing import AgentFaultError
+from ddz_env.registry import make_agent
 from ddz_env.rules import PRESETS
 from ddz_env.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.texts import Texts
 from ddz_env.view import ROLES
+from training.web.chances import Chances
 from training.web.compiling import is_compiling, watch
+from training.web.desk import Desk, in_thread
 from training.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError
 from training.web.games import Game, Games
 from training.web.guard import Guard, TooLargeError
+from training.web.preparing import Preparation
+from training.web.rehearsing import SOLVER, steps
 from training.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
 
 PAGE = Path(__file__).with_name("page")
-SOLVER = "solver"
-"""Who plays the other hand of a puzzle."""
+QUICK = "policy"
+"""Who gives hints until the adviser is prepared."""
 RULES = (*PRESETS, "bidding,doubling=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
-_TRIED = 20
-"""First moves that an agent is asked for when the server starts, until it compares several."""
+_LANGUAGE = "accept-language"
 _BARE = re.compile("[0-9TJQKABR]+")
 """Cards that do not say which of them are kickers."""
 _THINKING = max(2, os.cpu_count() or 1)
 """Requests in which agents think, at the same time; the others wait."""
-_OTHERS = 32
+_CLIENT_LEFT = 499
+"""Nobody reads it."""
 _log = logging.getLogger(__name__)
 
 
@@ -88,25 +105,17 @@ class Server:
 
     def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
         self._agents, self._adviser = tuple(agents), adviser
-        self.games = Games(folder, (*agents, adviser, SOLVER))
+        self.games = Games(folder, agents, (adviser, SOLVER))
         self._puzzles: list[Puzzle] = shipped_puzzles()
+        self._chances = Chances()
+        self.preparation = Preparation(steps(self._agents, adviser, QUICK))
         watch()
-
-    def warm(self) -> None:
-        """Ask the first agent, the adviser and the solver once, so that they are compiled before a person waits.
-
-        What fails here is told to the person who asks for it.
-        """
-        for agent in dict.fromkeys((self._agents[0], self._adviser)):
-            # A search may be sure of a first move without searching.
-            any(_answer(agent, Deal(Rules(), seed)) > 1 for seed in range(_TRIED))
-        _answer(SOLVER, self._puzzle(1).deal)
 
     # --- choices ---
 
-    def compiling(self, body: Json) -> Json:
-        """Whether agents answer late because kernels are being compiled."""
-        return {"compiling": is_compiling()}
+    def ready(self, body: Json) -> Json:
+        """What is prepared, and whether agents answer late because kernels are being compiled."""
+        return {**self.preparation.status(), "compiling": is_compiling()}
 
     def choices(self, body: Json) -> Json:
         """What a form offers."""
@@ -116,12 +125,16 @@ class Server:
                 "name": preset.name,
                 "players": preset.players,
                 "roles": _roles(preset),
+                "hand": preset.hand_size,
                 "landlord_cards": preset.bottom,
                 "observable": _is_observable(preset),
             }
             for preset in presets
         ]
-        return {"rules": rules, "agents": list(self._agents), "agent": self._agents[0], "adviser": self._adviser}
+        levels = [level._asdict() for level in LEVELS if level.name in self._agents]
+        agents = [name for name in self._agents if name not in {level["name"] for level in levels}]
+        found: Json = {"rules": rules, "levels": levels, "agents": agents, "cheaters": self._cheaters}
+        return {**found, "agent": self._agents[0], "adviser": self._adviser}
 
     def puzzles(self, body: Json) -> Json:
         """The grades of all puzzles."""
@@ -154,20 +167,29 @@ class Server:
         found = readings(session, text, exact) if exact or _BARE.fullmatch(text) else []
         if len(found) > 1:
             raise _SeveralReadings(found)
-        session.play(found[0] if found else text, game.viewer)
+        with _told():
+            session.play(found[0] if found else text, game.viewer)
         self.games.keep(game)
         return game_shape(game)
 
-    def advance(self, game: Game, body: Json) -> Json:
-        """An agent's move."""
-        _check_fresh(game, body)
-        try:
-            game.session.let_agent_play()
-        except AgentFaultError as error:  # its text may tell what the agent saw
-            _log.warning("%s", error)
-            raise _FailedError(error, game.session.seat) from error
-        self.games.keep(game)
-        return game_shape(game)
+    def advance(self, body: Json) -> Json:
+        """An agent's move; the game can be looked at while it thinks."""
+        with self.games.held(body["game"]) as game:
+            _check_fresh(game, body)
+            waited_for = None if game.session.is_over else game.session.players[game.session.seat]
+        if waited_for is not None:
+            self.preparation.wait(waited_for)
+        with self.games.studied(body["game"]) as copy:
+            _check_fresh(copy, body)
+            number = len(copy.session.moves)
+            try:
+                copy.session.let_agent_play()
+            except AgentFaultError as error:  # its text may tell what the agent saw
+                _log.warning("%s", error)
+                raise _FailedError(error, copy.session.seat) from error
+            self.games.go_on(copy, number)
+        with self.games.held(body["game"]) as game:
+            return game_shape(game)
 
     def replace(self, game: Game, body: Json) -> Json:
         """Another agent takes an agent's seat."""
@@ -183,12 +205,26 @@ class Server:
         self.games.keep(game)
         return game_shape(game)
 
-    def hint(self, game: Game, body: Json) -> Json:
-        """What an agent would do in the person's place."""
-        if game.viewer is None:
-            raise NotYourTurnError("nobody sits at this table")
-        agent = SOLVER if game.session.deal.endgame else self._asked(body)
-        return _thoughts(game.session, agent, game.viewer, open_hands=game.session.deal.endgame)
+    def hint(self, body: Json) -> Json:
+        """What an agent would do in the person's place; the person may play meanwhile."""
+        agent = self._asked(body)
+        with self.games.studied(body["game"]) as copy:
+            if copy.viewer is None:
+                raise NotYourTurnError("nobody sits at this table")
+            return self._thoughts(copy.session, agent, copy.viewer, _language(body))
+
+    def solution(self, body: Json) -> Json:
+        """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake."""
+        self.preparation.wait(SOLVER)
+        with self.games.studied(body["game"]) as copy:
+            session = copy.session
+            if not session.deal.endgame or session.is_over:
+                raise RequestError("only a puzzle that is not over has a solution")
+            solver, state = OpenSolver(session.rules), session.position(None)
+            assert isinstance(state, State)  # all hands of an endgame are open
+            landlord = session.role(session.seat) == "landlord"
+            wins = solver.solve(state).landlord_wins == landlord
+            return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
 
     def record(self, game: Game, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""
@@ -205,13 +241,25 @@ class Server:
         may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
         return replay_shape(game, sight, replay.number, may_choose)
 
-    def thoughts(self, game: Game, body: Json) -> Json:
+    def thoughts(self, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""
-        replay = _replay(game, body)
-        agent = SOLVER if replay.record.deal.endgame else self._asked(body)
-        advice = replay.hint(agent)
-        belief = None if replay.record.deal.endgame else replay.belief(agent, advice.seat)
-        return thoughts_shape(agent, advice, belief, len(replay.record.players))
+        agent = self._asked(body)
+        with self.games.held(body["game"]) as game:
+            replay = _replay(game, body)
+        record = replay.until_here((PERSON,) * len(replay.record.players))
+        with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
+            return self._thoughts(there, agent, replay.seat, _language(body))
+
+    def chance(self, body: Json) -> Json:
+        """The landlord's chance of winning there, by what the seat to act knew; null where it is not known."""
+        with self.games.held(body["game"]) as game:
+            replay, winner = _replay(game, body), game.session.sight(None).table.winner
+        table = replay.sight(None).table
+        if table.stage == "over":
+            return {"landlord": None if winner is None else float(winner == table.landlord)}
+        self.preparation.wait("hints")
+        found = self._chances.of_position(replay.view(replay.seat))
+        return {"landlord": 1 - found if found is not None and replay.seat != table.landlord else found}
 
     def branch(self, game: Game, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""
@@ -232,21 +280,42 @@ class Server:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError(f"the landlord's {len(hand)} cards have the landlord cards among them")
             hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
-        session = Session(Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players))
+        record = Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players)
+        session = Session(record, advisers=self.games.advisers)
         for number, line in enumerate(_texts(body, "moves"), start=1):
-            try:
+            with _told(number):
                 session.play(line)
-            except DouDizhuError as error:
-                raise RequestError(f"line {number}: {error}") from error
-        try:
-            return _thoughts(session, self._asked(body), seat)
-        finally:
-            session.close()
+        with contextlib.closing(session):
+            return self._thoughts(session, self._asked(body), seat, _language(body))
 
     # --- inside ---
 
+    @functools.cached_property
+    def _cheaters(self) -> list[str]:
+        """Agents on offer that look at hidden cards."""
+        levels = {level.name for level in LEVELS}  # which do not; to make them takes long before they are prepared
+        made = {name: make_agent(name) for name in self._agents if name not in levels}
+        for agent in made.values():
+            close(agent)
+        return [name for name, agent in made.items() if cheats(agent)]
+
     def _asked(self, body: Json) -> str:
-        return self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
+        """Who is asked, once it is prepared; until the adviser is, somebody quicker stands in for it."""
+        asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
+        if asked == self._adviser and not self.preparation.is_ready(asked):
+            self.preparation.wait("hints")
+            return asked if self.preparation.is_ready(asked) else QUICK
+        self.preparation.wait(asked)
+        return asked
+
+    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts) -> Json:
+        """What an agent says of a position to the seat to act, with chances for its move and for others."""
+        if table.deal.endgame:
+            advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
+        else:
+            advice, belief = table.hint(agent, seat), table.belief(agent, seat)
+            advice = self._chances.judged(table.view(seat), advice)
+        return thoughts_shape(advice.agent, advice, belief, len(table.players), say)
 
     def _dealt(self, body: Json) -> Record:
         rules = Rules.preset(_one_of(body, "rules", RULES))
@@ -272,6 +341,37 @@ class _FailedError(DouDizhuError):
         self.seat = seat
 
 
+class _RefusedError(RequestError):
+    """A move that cannot be played; the page says so in a player's words.
+
+    Args:
+        error: What was wrong.
+        line: The line of a table that a person described; None in a game.
+    """
+
+    def __init__(self, error: DouDizhuError, line: int | None) -> None:
+        super().__init__(str(error) if line is None else f"line {line}: {error}")
+        reason = None
+        if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
+            reason = "no combination"
+        elif isinstance(error, IllegalMoveError):
+            reason = "impossible"
+        self.about: Json = {"line": line, "reason": reason}
+
+
+@contextlib.contextmanager
+def _told(line: int | None = None) -> Iterator[None]:
+    """Say of a move that cannot be played why."""
+    try:
+        yield
+    except (InvalidMoveError, IllegalMoveError) as error:
+        raise _RefusedError(error, line) from error
+    except DouDizhuError as error:
+        if line is None:
+            raise
+        raise _RefusedError(error, line) from error
+
+
 class _SeveralReadings(DouDizhuError):
     """Bare cards that are several legal moves."""
 
@@ -288,25 +388,9 @@ def _roles(rules: Rules) -> list[str]:
     return names if rules.players == len(names) else ["landlord", "peasant"]
 
 
-def _answer(agent: str, deal: Deal) -> int:
-    """How many moves an agent compares at the beginning of a game; 0 if it fails."""
-    with contextlib.suppress(DouDizhuError):
-        session = Session(Record(deal, (PERSON,) * deal.rules.players), shown=deal.endgame)
-        try:
-            return len(_thoughts(session, agent, session.seat, open_hands=deal.endgame)["moves"])
-        finally:
-            session.close()
-    return 0
-
-
 def _is_observable(rules: Rules) -> bool:
     """Whether a person can describe a table: roles and sizes are known, the other hands are not."""
     return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
-
-
-def _thoughts(session: Session, agent: str, seat: int, *, open_hands: bool = False) -> Json:
-    advice = session.hint(agent, seat)
-    return thoughts_shape(agent, advice, None if open_hands else session.belief(agent, seat), len(session.players))
 
 
 def _replay(game: Game, body: Json) -> Replay:
@@ -385,6 +469,7 @@ class _Answer(JSONResponse):
 async def _read(request: Request) -> Json:
     """The body and what the address names; the latter counts."""
     body: Json = {}
+    await request.body()  # whatever the method is: the next message is that the client has left
     if request.method == "POST":
         try:
             body = await request.json()
@@ -392,7 +477,7 @@ async def _read(request: Request) -> Json:
             raise RequestError("the body is no JSON") from None
         if not isinstance(body, dict):
             raise RequestError("the body is a JSON object")
-    return {**body, **request.path_params}
+    return {**body, **request.path_params, _LANGUAGE: request.headers.get(_LANGUAGE, "")}
 
 
 def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
@@ -406,16 +491,18 @@ def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
         _log.warning("%s", error)
         return _Answer({"error": say.complaint(f"{error.agent} failed; the server's terminal says why")}, status)
     more: Json = {}
-    if isinstance(error, _SeveralReadings):
+    if isinstance(error, _RefusedError):
+        more = error.about
+    elif isinstance(error, _SeveralReadings):
         more = {"readings": error.readings}
     elif isinstance(error, _FailedError):
         more = {"failed": error.seat}
     return _Answer({"error": say.complaint(error), **more}, status)
 
 
-def _language(request: Request) -> Texts:
+def _language(body: Json) -> Texts:
     """The language of the page that asks."""
-    return Texts("zh" if request.headers.get("accept-language", "").lower().startswith("zh") else "en")
+    return Texts("zh" if body[_LANGUAGE].lower().startswith("zh") else "en")
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -425,18 +512,6 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     return _Answer({"error": "a fault of the server"}, 500)
 
 
-class _Limits:
-    """How many requests are worked on at the same time; made when the server's loop runs."""
-
-    def __init__(self) -> None:
-        self._limiters: dict[int, CapacityLimiter] = {}
-
-    def of(self, thinking: bool) -> CapacityLimiter:
-        """Requests in which agents think wait for each other, and nobody else waits for them."""
-        most = _THINKING if thinking else _OTHERS
-        return self._limiters.setdefault(most, CapacityLimiter(most))
-
-
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     """The application.
 
@@ -444,16 +519,21 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         server: What answers.
         hosts: Names that the server is known by.
     """
-    limits = _Limits()
+    desk = Desk(_THINKING)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
-        async def answer(request: Request) -> JSONResponse:
+        async def answer(request: Request) -> Response:
             try:
                 body = await _read(request)
-                return _Answer(await run_sync(partial(do, body), limiter=limits.of(thinking)))
+                async with desk.turn(request.receive, request.path_params.get("game"), thinking):
+                    return _Answer(await in_thread(partial(do, body)))
             except (DouDizhuError, OSError) as error:
-                return _failure(error, _language(request))
-            except (TooLargeError, ClientDisconnect):
+                return _failure(error, _language({_LANGUAGE: request.headers.get(_LANGUAGE, "")}))
+            except ClientDisconnect:
+                return Response(status_code=_CLIENT_LEFT)
+            except asyncio.CancelledError:
+                return _Answer({"error": "the server is ending; the game is kept"}, 503)
+            except TooLargeError:
                 raise
             except Exception:
                 _log.exception("%s %s", method, request.url.path)
@@ -461,17 +541,17 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(method: str, path: str, do: Callable[[Game, Json], Json], thinking: bool = False) -> Route:
+    def of_game(method: str, path: str, do: Callable[[Game, Json], Json]) -> Route:
         def held(body: Json) -> Json:
             with server.games.held(body["game"]) as game:
                 return do(game, body)
 
-        return route(method, f"games/{{game}}{path}", held, thinking)
+        return route(method, f"games/{{game}}{path}", held)
 
     routes = [
         route("GET", "choices", server.choices),
         route("GET", "puzzles", server.puzzles),
-        route("GET", "compiling", server.compiling),
+        route("GET", "ready", server.ready),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
         of_game("GET", "", server.look),
@@ -479,11 +559,13 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         of_game("POST", "/move", server.move),
         of_game("POST", "/undo", server.undo),
         of_game("POST", "/replace", server.replace),
-        of_game("POST", "/advance", server.advance, thinking=True),
-        of_game("POST", "/hint", server.hint, thinking=True),
+        route("POST", "games/{game}/advance", server.advance, thinking=True),
+        route("POST", "games/{game}/hint", server.hint, thinking=True),
+        route("POST", "games/{game}/solution", server.solution, thinking=True),
         of_game("GET", "/moves/{number}", server.position),
+        route("GET", "games/{game}/moves/{number}/chance", server.chance, thinking=True),
         of_game("POST", "/moves/{number}/branch", server.branch),
-        of_game("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
+        route("POST", "games/{game}/moves/{number}/thoughts", server.thoughts, thinking=True),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     return Starlette(

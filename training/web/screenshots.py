@@ -1,7 +1,7 @@
 """The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m training.web.screenshots``.
 
-It needs the extras ``browser`` and ``render``, and a Chromium.  Seeds are fixed, and so are the iterations of the
-search.
+It needs the extras ``browser`` and ``render``, and a Chromium.  The adviser is the one that ``ddz web`` has by default,
+with so many iterations that each run makes the same pictures; seeds are fixed, too.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-AGENTS, ADVISER = ("policy", "rules"), "isuct:iterations=500"
+AGENTS, ADVISER = ("hard", "medium", "easy", "master"), "neural-ismcts:iterations=200"
 _WAIT = 300_000.0
-_COLORS = 96
+_COLORS = 160
 
 
 def deal(page: Page, address: str, seat: str, seed: int) -> None:
     """Deal a game."""
     page.goto(address)
     page.wait_for_selector("#deal")
+    page.select_option("#rules", "standard")
     page.select_option("#seat", seat)
     page.fill("#seed", str(seed))
     page.click("#deal")
@@ -63,7 +64,7 @@ def analyse(page: Page, number: int) -> None:
     page.wait_for_selector(f".log li:nth-child({number})")
     page.click("#look")
     page.wait_for_selector(".thoughts")
-    page.click(".side details summary >> text=Hidden")  # folded, so that the curve is in the picture
+    page.click(".side details summary >> text=Where")  # folded, so that the curve is in the picture
 
 
 def save(page: Page, name: str) -> None:
@@ -87,7 +88,7 @@ def main() -> None:
         sync_playwright() as driver,
     ):
         browser = chromium(driver)
-        page = browser.new_page(viewport={"width": 1200, "height": 760}, locale="en-US")
+        page = browser.new_page(viewport={"width": 1200, "height": 800}, locale="en-US")
         page.set_default_timeout(_WAIT)
         deal(page, address, "0", 5)
         play(page, 1)
@@ -96,7 +97,7 @@ def main() -> None:
         deal(page, address, "", 6)
         analyse(page, 6)
         save(page, "web_replay")
-        phone = browser.new_page(viewport={"width": 390, "height": 700}, locale="zh-CN")
+        phone = browser.new_page(viewport={"width": 390, "height": 720}, locale="zh-CN")
         phone.set_default_timeout(_WAIT)
         deal(phone, address, "1", 8)
         phone.wait_for_selector(".page[aria-busy=false] #hint")

@@ -7,7 +7,8 @@ from typing import Any
 from ddz_env import Hand, Move
 from ddz_env.cards import NUM_RANKS
 from ddz_env.render.table import Card, Play, Seat, Table
-from ddz_env.session import PERSON, Advice, Session, Sight
+from ddz_env.session import PERSON, Advice, Option, Session, Sight
+from ddz_env.texts import Texts
 from ddz_env.thoughts import NOBODY, Belief
 from training.web.games import Game
 
@@ -23,7 +24,8 @@ def _play_shape(play: Play | None) -> Json | None:
     if play is None:
         return None
     cards = [card_shape(card) for card in play.cards]
-    return {"text": play.text, "cards": cards, "to_beat": play.to_beat, "current": play.current}
+    flags = {"to_beat": play.to_beat, "current": play.current}
+    return {"text": play.text, "kind": play.category, "cards": cards, **flags}
 
 
 def _seat_shape(seat: Seat) -> Json:
@@ -73,17 +75,21 @@ def _position(sight: Sight, viewer: int | None) -> Json:
 def game_shape(game: Game) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
-    sight = session.sight(viewer)
+    plays = session.stage == "play"  # a page needs no list of these moves, and the first list takes long to compile
+    sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
     position = _position(sight, viewer)
-    words = [text for text in sight.legal if text[0].islower()]
+    mine = viewer == session.seat and session.waits_for == PERSON
     may = {
-        "may_pass": "pass" in words,
+        "may_pass": plays and mine and position["to_beat"] is not None,
         "may_undo": bool(sight.decisions),
-        "words": [text for text in words if text != "pass"],
+        "words": list(sight.legal),
     }
-    about = {"id": game.name, "rules": session.deal.rules.name, "puzzle": session.deal.endgame}
+    rules = session.deal.rules
+    about = {"id": game.name, "rules": rules.name, "puzzle": session.deal.endgame}
+    about |= {"bombs": rules.bombs, "scoring": rules.scoring}
     return {
         **about,
+        "cheaters": list(session.cheaters),
         "number": len(session.moves),
         "open": game.is_open,
         "question": session.question,
@@ -99,23 +105,30 @@ def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Jso
     shape = _position(sight, None)
     shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
     shape |= {"running": running, "may_choose": may_choose}
-    return {"id": game.name, "rules": session.deal.rules.name, **shape}
+    return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
 
 
-def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int) -> Json:
-    """What an agent, by the name that it was asked by, says of a position and of the hidden cards."""
-    moves = []
-    for option in advice.options:
-        chance = None if option.chance is None else round(option.chance, 4)
-        line = [str(move) for move in option.line]
-        moves.append(
-            {"text": advice.said(option), "group": option.main, "chance": chance, "visits": option.visits, "line": line}
-        )
+def _option_shape(advice: Advice, option: Option) -> Json:
+    """A move that was compared."""
+    shares = {"chance": option.chance, "prior": option.prior}
+    return {
+        "text": advice.said(option),
+        "group": option.main,
+        **{name: None if share is None else round(share, 4) for name, share in shares.items()},
+        "visits": option.visits,
+        "line": [str(move) for move in option.line],
+    }
+
+
+def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int, say: Texts) -> Json:
+    """What an agent, by the name that it was asked by, says of a position and of the hidden cards, and why."""
     shape: Json = {
         "agent": agent,
         "seat": advice.seat,
         "move": advice.said(advice.options[0]),
-        "moves": moves,
+        "moves": [_option_shape(advice, option) for option in advice.options],
+        "source": advice.source,
+        "why": advice.why(say),
         "beliefs": None,
     }
     if belief is not None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from agents.external.botzone.stragglers import end_marked, new_mark
 from ddz_env.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _MARK = "DDZ_BOT"
@@ -76,7 +77,7 @@ def command_of(path: str | Path) -> list[str]:
     Raises:
         InvalidAgentOptionError: If there is no such file, or it cannot be executed.
     """
-    file = Path(path).resolve()
+    file = real_path(Path(path))
     if not file.is_file():
         raise InvalidAgentOptionError(f"path={str(path)!r}: there is no such file")
     if file.suffix in (".py", ".zip", ".pyz"):

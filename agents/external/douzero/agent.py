@@ -30,6 +30,7 @@ from ddz_env.errors import IllegalMoveError, InvalidRulesError, install_hint
 from ddz_env.notation import counts_to_word
 from ddz_env.observation import observe
 from ddz_env.options import Options, Range, takes
+from ddz_env.owned import OwnsArrays
 from ddz_env.threads import MOST_THREADS, usable_threads
 from ddz_env.view import AUCTION
 
@@ -224,7 +225,7 @@ def _check_players(rules: Rules) -> None:
         raise InvalidRulesError(f"douzero plays games of three, not the {rules.name} rules")
 
 
-class _DouZeroPlayer:
+class _DouZeroPlayer(OwnsArrays):
     """A :class:`DouZeroAgent` in many games: see :class:`ddz_env.agent.BatchPlayer`."""
 
     def __init__(self, agent: DouZeroAgent, auction: BatchPlayer, rules: Rules, num_games: int) -> None:

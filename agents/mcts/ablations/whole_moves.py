@@ -42,6 +42,7 @@ from ddz_env.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, SEGMENT_KICKER_SIZE
 from ddz_env.engine.words import PLANE, U0, U1, U4, add, count_of, lowest
 from ddz_env.options import Options, Range, takes
+from ddz_env.owned import OwnsArrays
 from ddz_env.view import whole_moves
 
 Levels = Literal["sets", "flat"]
@@ -293,7 +294,7 @@ class Searched:
         return Decision(self.move, self.main_visits, self.main_values, self.move.actions)
 
 
-class WholeMoveSearch:
+class WholeMoveSearch(OwnsArrays):
     """One tree over whole moves, with its scratch memory.
 
     Args:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import sys
 
-# [shown
 import rlcard
 from rlcard.agents import RandomAgent
 from rlcard.models.doudizhu_rule_models import DouDizhuRuleAgentV1
 
 from agents.external.rlcard_player import RLCardPlayer
-
-# shown]
 from training.arena.statistics import wilson_interval
 
 GAMES = 400
@@ -34,10 +31,8 @@ class Counted(RLCardPlayer):
 
 def main(name="rules"):
     """Play and print."""
-    # [shown
     env = rlcard.make("doudizhu", config={"seed": 0})
     opponents = {"RandomAgent": RandomAgent(env.num_actions), "doudizhu-rule-v1": DouDizhuRuleAgentV1()}
-    # shown]
     players = {name: Counted(name), **opponents}
     for player, opponent in ((name, "RandomAgent"), (name, "doudizhu-rule-v1"), ("RandomAgent", "doudizhu-rule-v1")):
         for role in ("landlord", "peasants"):

@@ -1,16 +1,11 @@
 """Tianshou, one learner on Gymnasium: DQN with masked actions."""
 
+import os
+import sys
+
+import gymnasium
 import numpy as np
 import torch
-
-from tests.integrations.judge import judge, single
-
-np.random.seed(0)  # noqa: NPY002  # Tianshou explores with it
-torch.manual_seed(0)
-STEPS = 10_000
-
-# [shown
-import gymnasium
 from tianshou.algorithm import DQN
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
@@ -19,44 +14,73 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-import ddz_env  # noqa: F401
+GAME = "ddz_env:ddz_env/DouDizhu-v0"
+STEPS = int(os.environ.get("STEPS", 10_000))  # decisions to learn from
 
 
 def make_env():
     form = {"observation": "dict", "observation_key": "obs", "mask_key": "mask", "dtype": "float32"}
-    return gymnasium.make("ddz_env/DouDizhu-v0", rules="mini", illegal_action="raise", **form)
+    return gymnasium.make(GAME, rules="mini", opponents="random", illegal_action="raise", **form)
 
 
-games = DummyVectorEnv([make_env] * 16)
-network = Net(state_shape=512, action_shape=400, hidden_sizes=[128, 128])
-policy = DiscreteQLearningPolicy(model=network, action_space=games.action_space[0], eps_training=0.2)
-dqn = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), gamma=1.0, n_step_return_horizon=30)
-collector = Collector(dqn, games, VectorReplayBuffer(20_000, buffer_num=16), exploration_noise=True)
-dqn.run_training(
-    OffPolicyTrainerParams(
-        training_collector=collector,
-        max_epochs=1,
-        epoch_num_steps=STEPS,
-        collection_step_num_env_steps=320,
-        update_step_num_gradient_steps_per_sample=0.05,
-        batch_size=256,
-        show_progress=False,
+def make_learner():
+    network = Net(state_shape=512, action_shape=400, hidden_sizes=[128, 128])
+    policy = DiscreteQLearningPolicy(model=network, action_space=make_env().action_space, eps_training=0.2)
+    return DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), gamma=1.0, n_step_return_horizon=30)
+
+
+def train(seed):
+    np.random.seed(seed)  # noqa: NPY002  # Tianshou explores with it
+    torch.manual_seed(seed)
+    games = DummyVectorEnv([make_env] * 16)
+    games.seed(seed)
+    learner = make_learner()
+    collector = Collector(learner, games, VectorReplayBuffer(20_000, buffer_num=16), exploration_noise=True)
+    learner.run_training(
+        OffPolicyTrainerParams(
+            training_collector=collector,
+            max_epochs=1,
+            epoch_num_steps=STEPS,
+            collection_step_num_env_steps=320,
+            update_step_num_gradient_steps_per_sample=0.05,
+            batch_size=256,
+            show_progress=False,
+        )
     )
-)
-# shown]
-
-random_play = Collector(policy, DummyVectorEnv([make_env] * 16), exploration_noise=True)
-random_play.reset()
+    return policy_of(learner.policy)
 
 
-def act(observations, masks):
-    with torch.no_grad():
-        return policy(Batch(obs=Batch(obs=observations, mask=masks), info=Batch())).act
+def policy_of(policy):
+    """The actions of the highest value."""
+
+    @torch.no_grad()
+    def act(observations, masks):
+        return policy(Batch(obs=Batch(obs=observations, mask=masks.astype(bool)), info=Batch())).act
+
+    return act
 
 
-def through(decisions):
-    policy.set_eps_inference(1.0)
-    return random_play.collect(n_step=decisions).n_collected_steps
+def evaluate(act, **options):
+    """The share of 4,000 games won against random play: 40 at each of 100 tables, in the roles as they are dealt."""
+    games = gymnasium.make_vec(
+        GAME, 100, rules="mini", opponents="random", autoreset_mode="SameStep", illegal_action="raise", **options
+    )
+    observations, infos = games.reset(seed=0)
+    played, won = np.zeros(100, int), 0
+    while (playing := played < 40).any():
+        actions = act(observations, infos["action_mask"])
+        observations, rewards, over, _, infos = games.step(actions)
+        won += (rewards[playing] > 0).sum()
+        played += over
+    games.close()
+    return won / 4000
 
 
-judge("tianshou", act, steps=STEPS, through=through, ours=single, dtype="float32")
+def main():
+    for seed in map(int, sys.argv[1:] or (1, 2, 3)):
+        won = evaluate(train(seed), dtype="float32")
+        print(f"seed {seed}: {won:.1%} of 4,000 games won against random play", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,11 @@
 """TorchRL, self-play on the AEC environment through PettingZooWrapper: PPO with masked actions, one network."""
 
+import os
+import sys
+
+import gymnasium
+import numpy as np
 import torch
-
-from tests.integrations.judge import aec, judge
-
-torch.manual_seed(0)
-FRAMES = 12_000
-
-# [shown
 from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
 from torchrl.envs import MarlGroupMapType, PettingZooWrapper
@@ -16,57 +14,91 @@ from torchrl.objectives import ClipPPOLoss
 
 from ddz_env import dou_dizhu_v0
 
+GAME = "ddz_env:ddz_env/DouDizhu-v0"
+STEPS = int(os.environ.get("STEPS", 12_000))  # decisions to learn from
+
+
+def make_game():
+    game = dou_dizhu_v0.env(rules="mini", dtype="float32")
+    return PettingZooWrapper(game, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP)
+
 
 def key(name):
     return ("agents", name)
 
 
-def make_env():
-    game = dou_dizhu_v0.env(rules="mini", dtype="float32")
-    return PettingZooWrapper(game, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP)
+def make_learner():
+    """The network, the actor and the loss."""
+    observation = ("agents", "observation", "observation")
+    network = MLP(in_features=512, out_features=400, num_cells=[128, 128])
+    actor = ProbabilisticActor(
+        TensorDictModule(network, [observation], [key("logits")]),
+        in_keys={"logits": key("logits"), "mask": key("action_mask")},
+        out_keys=[key("action")],
+        distribution_class=MaskedCategorical,
+        return_log_prob=True,
+        log_prob_key=key("action_log_prob"),
+    )
+    critic = ValueOperator(MLP(512, 1, num_cells=[128, 128]), [observation], [key("state_value")])
+    loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0, normalize_advantage=False)
+    keys = {name: key(name) for name in ("action", "reward", "done", "terminated", "advantage", "value_target")}
+    loss.set_keys(value=key("state_value"), sample_log_prob=key("action_log_prob"), **keys)
+    loss.make_value_estimator(gamma=1.0, lmbda=0.95)
+    return network, actor, loss
 
 
-observation = ("agents", "observation", "observation")
-network = MLP(in_features=512, out_features=400, num_cells=[128, 128])
-actor = ProbabilisticActor(
-    TensorDictModule(network, [observation], [key("logits")]),
-    in_keys={"logits": key("logits"), "mask": key("action_mask")},
-    out_keys=[key("action")],
-    distribution_class=MaskedCategorical,
-    return_log_prob=True,
-    log_prob_key=key("action_log_prob"),
-)
-critic = ValueOperator(MLP(512, 1, num_cells=[128, 128]), [observation], [key("state_value")])
-loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0, normalize_advantage=False)
-names = ["action", "reward", "done", "terminated", "advantage", "value_target"]
-loss.set_keys(value=key("state_value"), sample_log_prob=key("action_log_prob"), **{name: key(name) for name in names})
-loss.make_value_estimator(gamma=1.0, lmbda=0.95)
-optimizer = torch.optim.Adam(loss.parameters(), 1e-3)
-
-for batch in Collector(make_env, actor, frames_per_batch=1000, total_frames=FRAMES):
-    for _ in range(4):
-        with torch.no_grad():
-            loss.value_estimator(batch)
-        acting = batch[key("mask")].unsqueeze(-1)  # one agent acts at a step; the other's action is not played
-        batch[key("advantage")] = batch[key("advantage")] * acting
-        for rows in torch.randperm(len(batch)).split(500):
-            losses = loss(batch[rows])
-            optimizer.zero_grad()
-            (losses["loss_objective"] + losses["loss_critic"]).backward()
-            optimizer.step()
-# shown]
-
-random_play = make_env()
+def train(seed):
+    torch.manual_seed(seed)
+    game = make_game()
+    game.set_seed(seed)
+    network, actor, loss = make_learner()
+    optimizer = torch.optim.Adam(loss.parameters(), 1e-3)
+    for batch in Collector(game, actor, frames_per_batch=1000, total_frames=STEPS):
+        for _ in range(4):
+            with torch.no_grad():
+                loss.value_estimator(batch)
+            acting = batch[key("mask")].unsqueeze(-1)  # one agent acts at a step; the other's action is not played
+            batch[key("advantage")] = batch[key("advantage")] * acting
+            for rows in torch.randperm(len(batch)).split(500):
+                losses = loss(batch[rows])
+                optimizer.zero_grad()
+                (losses["loss_objective"] + losses["loss_critic"]).backward()
+                optimizer.step()
+    return policy_of(network)
 
 
-def act(observations, masks):
-    with torch.no_grad():
+def policy_of(network):
+    """The most likely actions."""
+
+    @torch.no_grad()
+    def act(observations, masks):
         logits = network(torch.as_tensor(observations))
-    return logits.masked_fill(~torch.as_tensor(masks), -torch.inf).argmax(-1)
+        return logits.masked_fill(~torch.as_tensor(masks).bool(), -torch.inf).argmax(-1).numpy()
+
+    return act
 
 
-def through(decisions):
-    return random_play.rollout(decisions, break_when_any_done=False).numel()
+def evaluate(act, **options):
+    """The share of 4,000 games won against random play: 40 at each of 100 tables, in the roles as they are dealt."""
+    games = gymnasium.make_vec(
+        GAME, 100, rules="mini", opponents="random", autoreset_mode="SameStep", illegal_action="raise", **options
+    )
+    observations, infos = games.reset(seed=0)
+    played, won = np.zeros(100, int), 0
+    while (playing := played < 40).any():
+        actions = act(observations, infos["action_mask"])
+        observations, rewards, over, _, infos = games.step(actions)
+        won += (rewards[playing] > 0).sum()
+        played += over
+    games.close()
+    return won / 4000
 
 
-judge("torchrl", act, steps=FRAMES, through=through, ours=aec, dtype="float32")
+def main():
+    for seed in map(int, sys.argv[1:] or (1, 2, 3)):
+        won = evaluate(train(seed), dtype="float32")
+        print(f"seed {seed}: {won:.1%} of 4,000 games won against random play", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,28 +1,34 @@
 // The server's answers; whatever goes wrong becomes an Error whose message can be shown.
 
+import { waitFor } from "./dom.js";
 import { word } from "./words.js";
 
-const SOON = 1500; // ms after which a person wonders
+const SOON = 300; // ms after which a person wonders
+const AGAIN = 1500; // ms between questions about the server
 const timing = new Set(); // of the requests that are waited for
 
-/** While an answer is waited for: say that the server compiles, if that is why. */
-function excuse() {
-  const place = document.getElementById("compiling");
-  const timer = setInterval(async () => {
-    const found = await fetch("api/compiling").then((answer) => answer.json()).catch(() => ({}));
-    if (timing.has(timer)) place.textContent = found.compiling ? word("compiling") : "";
-  }, SOON);
-  timing.add(timer);
+/** While an answer is waited for: say so, and that the server is still being prepared, if that is why. */
+function excuse(why) {
+  const timers = {};
+  const say = (text) => { if (timing.has(timers) && text) waitFor(text); };
+  const ask = async () => {
+    const found = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+    const what = found.preparing && word("preparing", { what: word(`preparing ${found.preparing}`), n: found.done + 1, of: found.of });
+    say(what || (found.compiling ? word("compiling") : why));
+  };
+  timers.soon = setTimeout(() => { say(why); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
+  timing.add(timers);
   return () => {
-    clearInterval(timer);
-    timing.delete(timer);
-    if (!timing.size) place.textContent = "";
+    clearTimeout(timers.soon);
+    clearInterval(timers.again);
+    timing.delete(timers);
+    if (!timing.size) waitFor("");
   };
 }
 
-async function send(method, path, body) {
+async function send(method, path, body, why = "moment") {
   let answer;
-  const answered = excuse();
+  const answered = excuse(why && word(why));
   try {
     answer = await fetch(`api/${path}`, {
       method,
@@ -39,5 +45,6 @@ async function send(method, path, body) {
   return data;
 }
 
-export const get = (path) => send("GET", path);
-export const post = (path, body = {}) => send("POST", path, body);
+/** `why` is the word for what is waited for; null where the page says it already. */
+export const get = (path, why) => send("GET", path, undefined, why);
+export const post = (path, body = {}, why) => send("POST", path, body, why);

@@ -1,44 +1,47 @@
 // A table that the person describes, typed in or put together by buttons; an agent says what it would play.
 
-import { get, post } from "./api.js";
-import { row } from "./cards.js";
-import { choice, field, make, notify } from "./dom.js";
+import { adviserChoice, offers } from "./agents.js";
+import { post } from "./api.js";
+import { LETTERS, rankName, readCards, row } from "./cards.js";
+import { choice, field, hush, make, notify, told } from "./dom.js";
 import { beliefsElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
 const FIELDS = ["rules", "own", "role", "bottom", "moves", "agent"];
-const RANKS = [..."3456789TJQKA2BR"];
+const RANKS = [...LETTERS];
 const SUITS = ["♠", "♥", "♣", "♦"];
 
 /** What was typed last in this tab, so that a reload loses nothing. */
 const typed = () => JSON.parse(sessionStorage.getItem("ask") ?? "{}");
 
-/** The cards of a text as they are drawn, the highest first. */
-function preview(text) {
-  const ranks = [...text.toUpperCase().replaceAll("10", "T")].map((sign) => RANKS.indexOf(sign)).filter((rank) => rank >= 0).sort((a, b) => a - b);
+/** The cards of a text as they are drawn, the highest first, how many they are, and what is no card. */
+function preview(text, most) {
+  const { ranks, unread } = readCards(text);
   const card = (rank, place) => {
     const suit = rank < 13 ? SUITS[(place - ranks.indexOf(rank)) % 4] : "";
     return { rank, suit, red: suit === "♥" || suit === "♦" || rank === 14 };
   };
-  return row(ranks.map(card), 0, "small apart");
+  const count = ranks.length > 0 && make("span", {}, word("cards of", { n: ranks.length, most }));
+  return [row(ranks.map(card), 0, "small apart"), count || "", unread ? make("span", { class: "bad" }, word("unread", { signs: unread })) : ""];
 }
 
 export async function askPage(root) {
-  const choices = await get("choices");
+  const choices = await offers();
   const offered = choices.rules.filter(({ observable }) => observable);
   const before = typed();
   const input = (id, attributes = {}) => make("input", { id, required: true, autocomplete: "off", autocapitalize: "characters", spellcheck: "false", ...attributes });
-  const rules = choice("rules", offered.map(({ name }) => [name, word(`rules ${name}`)]), before.rules ?? offered[0].name, { change: roles });
+  const rules = choice("rules", offered.map(({ name }) => [name, word(`rules ${name}`)]), before.rules ?? offered[0].name, { change: () => { roles(); changed(); } });
   const role = choice("role", []);
-  const hand = input("own", { placeholder: "3445678TJQQKA22B" });
+  const hand = input("own", { placeholder: word("hand like this") });
   const bottom = input("bottom", { placeholder: "37K" });
-  const moves = make("textarea", { id: "moves", rows: 6, spellcheck: "false", placeholder: "34567\npass\n89TJQ" });
-  const agent = choice("agent", [...new Set([choices.adviser, ...choices.agents])], choices.adviser);
+  const moves = make("textarea", { id: "moves", rows: 6, spellcheck: "false", placeholder: `34567\n${word("typed pass")}\n8910JQ` });
+  const agent = adviserChoice("agent", choices, choices.adviser);
   const found = make("div", { class: "side narrow", "aria-live": "polite" });
-  const drawn = make("div");
+  const drawn = make("div", { class: "drawn" });
   const bottomField = field(word("landlord cards"), bottom);
   let target = hand; // where the buttons write
 
+  const lines = () => moves.value.split("\n").map((line) => line.trim()).filter(Boolean);
   const played = () => offered.find(({ name }) => name === rules.value) ?? offered[0];
 
   function roles() {
@@ -49,39 +52,55 @@ export async function askPage(root) {
     bottomField.hidden = bottom.disabled = !played().landlord_cards;
   }
 
+  /** What was said was said of another table. */
   function changed() {
-    drawn.replaceChildren(preview(hand.value));
+    hush();
+    found.replaceChildren();
+    const { hand: size, landlord_cards: more } = played();
+    drawn.replaceChildren(...preview(hand.value, role.value === "landlord" && more ? `${size} / ${size + more}` : size));
     sessionStorage.setItem("ask", JSON.stringify(Object.fromEntries(FIELDS.map((name) => [name, form.querySelector(`#${name}`).value]))));
   }
 
   function write(text) {
-    target.value = text ? target.value + text : target.value.slice(0, -1);
+    target.value = text ? target.value + text : target.value.replace(/(10|小王|大王|pass|不出|[^])$/, "");
     changed();
+  }
+
+  /** A fault in a player's words. */
+  function complaint({ message, data }) {
+    const { reason, line } = data ?? {};
+    return reason ? word(reason === "no combination" ? "line no combination" : "line impossible", { n: line, text: lines()[line - 1] }) : message;
   }
 
   async function submit(event) {
     event.preventDefault();
+    hush();
+    const unread = [hand, bottom].find((input) => !input.disabled && readCards(input.value).unread);
+    if (unread) {
+      unread.focus();
+      return notify(word("unread", { signs: readCards(unread.value).unread }));
+    }
     root.setAttribute("aria-busy", "true");
     try {
-      const lines = moves.value.split("\n").map((line) => line.trim()).filter(Boolean);
-      const thoughts = await post("ask", { rules: rules.value, hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines, agent: agent.value });
+      const thoughts = await post("ask", { rules: rules.value, hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines(), agent: agent.value }, "searching");
       const names = played().roles.map((name) => word(name));
       found.replaceChildren(...[thoughtsElement(thoughts), beliefsElement(thoughts, names)].filter(Boolean));
       found.scrollIntoView({ block: "nearest" });
     } catch (error) {
       found.replaceChildren();
-      notify(error.message);
+      notify(complaint(error));
     }
     root.setAttribute("aria-busy", "false");
   }
 
   const press = (name, text) => make("button", { type: "button", click: () => write(text) }, name);
-  const keys = [...RANKS.map((rank) => press(rank === "T" ? "10" : rank, rank)), press(word("pass"), "pass"), press(word("new line"), "\n"), press(word("erase"), "")];
+  const typedAs = (rank) => (rank === "T" ? "10" : word(rank));
+  const keys = [...RANKS.map((rank) => press(rankName(rank), typedAs(rank))), press(word("pass"), word("typed pass")), press(word("new line"), "\n"), press(word("erase"), "")];
   const form = make("form", { class: "panel", submit, input: changed, focusin: ({ target: now }) => { if ([hand, bottom, moves].includes(now)) target = now; } },
     make("h1", {}, word("ask")), make("p", {}, word("ask about")),
     field(word("rules"), rules), field(word("your role"), role), field(word("hand to ask"), hand), drawn, bottomField, field(word("table moves"), moves),
     make("div", { class: "controls ranks", role: "group", "aria-label": word("ranks") }, keys),
-    field(word("adviser"), agent), make("button", { class: "first", id: "question" }, word("question")));
+    field(word("adviser"), agent), told(), make("button", { class: "first", id: "question" }, word("question")));
   for (const name of FIELDS) if (before[name] && name !== "role") form.querySelector(`#${name}`).value = before[name];
   roles();
   changed();

@@ -56,15 +56,35 @@ export function redraw(root, ...children) {
   focusAgain(root, was);
 }
 
+// What the person is told stands in a place of the page itself, so it covers nothing.  There is one element of each kind,
+// which every page takes along: a live region has to be there before its text.
+const notice = document.getElementById("notice");
+const waiting = document.getElementById("waiting");
+const LONG = 8000; // ms that a piece of news stays
 let fading;
 
-/** Tell the person something for some seconds. */
+/** The place of a page where something is said: its own line, what it waits for and what went wrong, one over the other. */
+export const told = (line = null) => make("div", { class: "told" }, line, waiting, notice);
+
+/** Say what went wrong, until it is mended (`hush`). */
 export function notify(text) {
-  const notice = document.getElementById("notice");
-  notice.textContent = text;
   clearTimeout(fading);
-  fading = setTimeout(() => (notice.textContent = ""), 8000);
+  notice.className = "";
+  notice.textContent = text;
 }
+
+/** Say for some seconds what was done. */
+export function inform(text) {
+  notify(text);
+  notice.className = "news";
+  fading = setTimeout(hush, LONG);
+}
+
+/** What was said is of no interest any more. */
+export const hush = () => notify("");
+
+/** Say what is waited for; nothing when it has come. */
+export const waitFor = (text) => { if (waiting.textContent !== text) waiting.textContent = text; };
 
 /** Tell a screen reader what everybody else sees. */
 export function announce(text) {

@@ -1,10 +1,13 @@
 // A game with the person at the table: its moves, hints, undo, and what can be looked into.
 
+import { offers, short } from "./agents.js";
 import { get, post } from "./api.js";
-import { announce, focusAgain, focused, make, notify, redraw } from "./dom.js";
+import { said } from "./cards.js";
+import { announce, focusAgain, focused, hush, inform, make, notify, redraw, told } from "./dom.js";
 import { Hand } from "./hand.js";
-import { remember } from "./recent.js";
-import { logElement, said, short, tableElement, whoAs } from "./table.js";
+import { mark, puzzles, remember } from "./recent.js";
+import { ending, resultElement } from "./result.js";
+import { logElement, tableElement, whoAs } from "./table.js";
 import { beliefsElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
@@ -13,33 +16,48 @@ const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo" };
 
 const idOf = (name) => name.replaceAll(" ", "-");
 
-/** The page of a game; it returns what ends it when the person goes elsewhere. */
-export async function gamePage(root, id) {
+/** The page of a game, with its number if it is a puzzle; it returns what ends it when the person goes elsewhere. */
+export async function gamePage(root, id, number) {
   let alive = true;
   let busy = false;
-  let game = await get(`games/${id}`);
+  let game = await get(`games/${id}`, "dealing");
   if (game.seat === null) return void (location.hash = `#/replay/${id}`);
-  const choices = await get("choices");
+  const choices = await offers();
   let thoughts = null;
+  let asking = false; // for a hint; the cards can be played meanwhile
   let hand = null;
   let failed = null; // why the others do not go on
+  let ended = game.over; // before this page looked
+  let solution = null; // of a puzzle, from where it stands: whether the person still wins, and how
+  const puzzle = Number(number) || null;
   const buttons = {};
-  remember(game);
 
   const yours = () => !game.over && game.turn === game.seat;
+  const lost = () => yours() && solution?.wins === false;
+
+  /** A fault in a player's words. */
+  function complaint({ message, data }) {
+    if (data?.reason === "no combination") return word("no combination");
+    const play = game.table.seats.find((seat) => seat.play?.to_beat)?.play;
+    if (data?.reason !== "impossible" || !play) return message;
+    if (play.kind === "rocket") return word("beat rocket");
+    const key = play.kind === "bomb" || !game.bombs ? "beat" : "beat or bomb";
+    return word(key, { move: said(play.text), kind: word(`kind ${play.kind}`) });
+  }
 
   async function act(work) {
     if (busy || !alive) return;
     const was = focused(root);
     busy = true;
+    hush();
     enable();
     try {
       await work();
     } catch (error) {
       if (error.data?.readings) readings(error.data.readings);
       else {
-        notify(error.message);
         if (error.status === 409 || error.status === 507) await fresh(); // another page has moved, or nothing was kept
+        notify(complaint(error));
       }
     } finally {
       busy = false;
@@ -49,19 +67,21 @@ export async function gamePage(root, id) {
   }
 
   async function send(path, body) {
-    game = await post(`games/${id}/${path}`, body);
+    game = await post(`games/${id}/${path}`, body, path === "advance" ? null : "moment");
     if (path !== "advance") hand = null; // what was chosen has been played, or was for another position
-    thoughts = null;
-    failed = null;
+    forget();
+  }
+
+  /** What was thought of another position is of no use; draw this one. */
+  function forget() {
+    thoughts = solution = failed = null;
     show();
   }
 
   /** The game as it is now, whoever moved. */
   async function fresh() {
     game = await get(`games/${id}`);
-    thoughts = null;
-    failed = null;
-    show();
+    forget();
   }
 
   async function others() {
@@ -77,13 +97,57 @@ export async function gamePage(root, id) {
       const wait = PAUSE - (performance.now() - before);
       if (wait > 0) await new Promise((done) => setTimeout(done, wait));
     }
+    judge();
+  }
+
+  /** What is answered about this position, unless the game has gone on meanwhile. */
+  async function ask(path, why) {
+    const { number: asked } = game;
+    const found = await post(`games/${id}/${path}`, {}, why);
+    return alive && game.number === asked && !game.over ? found : null;
+  }
+
+  /** Whether a puzzle can still be won: the person is told after every move. */
+  async function judge() {
+    if (!game.puzzle || !game.number || !yours()) return;
+    solution = await ask("solution", null).catch(() => null);
+    if (solution) show();
+  }
+
+  async function hint() {
+    if (asking || busy) return;
+    asking = true;
+    hush();
+    enable();
+    try {
+      if (game.puzzle) await solve();
+      else thoughts = (await ask("hint", "searching")) ?? thoughts;
+      if (alive) show();
+    } catch (error) {
+      if (alive) notify(error.message);
+    } finally {
+      asking = false;
+      enable();
+    }
+  }
+
+  /** Show the rest of a puzzle; it does not count as solved then. */
+  async function solve() {
+    solution = await ask("solution", "searching");
+    if (!solution?.wins) return;
+    mark(puzzle, id);
+    const [text, ...line] = solution.line;
+    thoughts = { moves: [{ text, group: 0, line }] };
   }
 
   const move = (text, exact = false) => act(async () => { await send("move", { text, exact, moves: game.number }); await others(); });
   const undo = () => act(async () => { await send("undo", { moves: game.number }); await others(); });
-  const hint = () => act(async () => { thoughts = await post(`games/${id}/hint`); show(); });
   const retry = () => act(async () => { failed = null; show(); await others(); });
   const replace = () => act(async () => { await send("replace", { seat: failed.seat, agent: choices.agent, moves: game.number }); await others(); });
+  const again = () => act(async () => {
+    const agents = game.names.map((name) => (name === "person" ? choices.agent : name));
+    location.hash = `#/game/${(await post("games", { rules: game.rules, seat: game.seat, agents }, "dealing")).id}`;
+  });
 
   function save() {
     act(async () => {
@@ -91,13 +155,13 @@ export async function gamePage(root, id) {
       const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
       make("a", { href: url, download: name }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
-      notify(word(game.over || game.puzzle ? "saved whole" : "saved seen"));
+      inform(word(game.over || game.puzzle ? "saved whole" : "saved seen"));
     });
   }
 
   function readings(texts) {
     const close = () => { dialog.close(); dialog.remove(); };
-    const press = (text) => make("button", { type: "button", click: () => { close(); move(text, true); } }, text);
+    const press = (text) => make("button", { type: "button", click: () => { close(); move(text, true); } }, said(text));
     const dialog = make("dialog", { class: "panel", close: () => dialog.remove() }, make("p", {}, word("choose reading")), make("div", { class: "controls" }, texts.map(press), make("button", { type: "button", click: close }, word("back"))));
     root.append(dialog);
     dialog.showModal();
@@ -109,6 +173,7 @@ export async function gamePage(root, id) {
     if (buttons.play) buttons.play.disabled = busy || !hand.text;
     if (buttons.pass) buttons.pass.disabled = busy || !game.may_pass;
     if (buttons.undo) buttons.undo.disabled = busy || !game.may_undo;
+    if (buttons.hint) buttons.hint.disabled = busy || asking;
   }
 
   function button(name, press, kind = "", text = word(name)) {
@@ -119,8 +184,8 @@ export async function gamePage(root, id) {
     for (const name of Object.keys(buttons)) delete buttons[name];
     const link = (href, name) => make("a", { href, class: "button", id: idOf(name) }, word(name));
     if (game.over) {
-      const next = game.puzzle ? link("#/puzzle", "next puzzle") : link("#/", "again");
-      return [next, button("undo", undo), button("save", save), link(`#/replay/${id}`, "step through")];
+      const same = choices.rules.some(({ name }) => name === game.rules) ? button("again", again, "first") : link("#/", "new game");
+      return [game.puzzle ? link("#/puzzle", "next puzzle") : same, button("undo", undo), button("save", save), link(`#/replay/${id}`, "step through")];
     }
     if (failed) {
       const instead = failed.seat !== undefined && button("replace", replace, "", word("replace", { name: short(choices.agent) }));
@@ -128,28 +193,45 @@ export async function gamePage(root, id) {
     }
     if (!yours()) return [button("undo", undo), button("save", save)];
     const words = game.words.map((text) => button(text, () => move(text), "first", said(text)));
-    const own = game.stage === "play" ? [button("play", () => move(hand.text), "first"), button("pass", () => move("pass"))] : words;
-    return [...own, button("hint", hint, "", word(game.puzzle ? "solution" : "hint")), button("undo", undo), button("save", save)];
+    const own = game.stage === "play" ? [button("play", () => move(hand.text), lost() ? "" : "first"), button("pass", () => move("pass"))] : words;
+    const help = !lost() && button("hint", hint, "", word(game.puzzle ? "solution" : "hint"));
+    return [...own, help, button("undo", undo, lost() ? "first" : ""), button("save", save)];
   }
 
   function status() {
-    if (game.over && game.puzzle) return word(game.result > 0 ? "solved" : "check");
-    if (game.over) return ending(game);
+    if (game.over) return game.puzzle ? `${puzzleEnd().title} ${puzzleEnd().text}` : ending(game);
     if (failed) return failed.text;
     if (!yours()) return word("their turn", { name: whoAs(game, game.turn) });
+    if (lost()) return word("lost move");
     if (game.stage !== "play") return word(`your ${game.question}`);
-    return game.to_beat ? word("your turn", { move: game.to_beat }) : word("your lead");
+    return game.to_beat ? word("your turn", { move: said(game.to_beat) }) : word("your lead");
+  }
+
+  /** How a puzzle ended. */
+  function puzzleEnd() {
+    if (!(game.result > 0)) return { title: word("lost"), text: word("check") };
+    return puzzles()[puzzle] === id ? { title: word("followed"), text: word("not counted") } : { title: word("solved"), text: word("solved about") };
   }
 
   const choose = (text) => (/^[a-z]/.test(text) ? move(text) : hand.choose(text));
 
+  /** The line over the hand, or the banner of a game that is over. */
+  function headline() {
+    if (!game.over) return make("p", { class: `status ${lost() ? "bad" : ""}` }, status());
+    const { title, text } = game.puzzle ? puzzleEnd() : {};
+    return resultElement(game, !ended, title, text);
+  }
+
   function show() {
     if (!alive) return;
-    hand = new Hand(game.table.seats[game.seat].hand, enable, hand);
-    const below = make("div", { class: "below" }, make("p", { class: "status" }, status()), hand.element, make("div", { class: "controls", "data-focus": "controls" }, controls()));
-    const goal = game.puzzle && make("p", { class: "panel" }, word("puzzle first"));
+    if (game.over && game.puzzle && game.result > 0 && puzzles()[puzzle] !== id) mark(puzzle, "solved");
+    remember(game, puzzle);
+    hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); enable(); }, hand);
+    const below = make("div", { class: "below" }, told(headline()), hand.element, make("div", { class: "controls", "data-focus": "controls" }, controls()));
+    ended = game.over;
+    const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const side = [goal, thoughts && thoughtsElement(thoughts, yours() ? choose : null), thoughts && beliefsElement(thoughts, names), logElement(game), keysElement()];
+    const side = [goal, thoughts && thoughtsElement(thoughts, yours() ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names), logElement(game), keysElement("keys game")];
     announce(status());
     enable();
     redraw(root, make("div", { class: "desk" }, tableElement(game, below), make("aside", { class: "side" }, side.filter(Boolean))));
@@ -165,7 +247,7 @@ export async function gamePage(root, id) {
     event.preventDefault();
   }
 
-  const seen = () => { if (!document.hidden) act(async () => { const now = await get(`games/${id}`); if (now.number !== game.number) await fresh(); await others(); }); };
+  const seen = () => { if (!document.hidden) act(async () => { const now = await get(`games/${id}`, null); if (now.number !== game.number) await fresh(); await others(); }); };
   document.addEventListener("keydown", key);
   document.addEventListener("visibilitychange", seen);
   show();
@@ -177,13 +259,5 @@ export async function gamePage(root, id) {
   };
 }
 
-const keysElement = () => make("details", { class: "panel" }, make("summary", {}, word("keys")), make("p", {}, word("keys game")));
-
-/** How a game ended, for who looks. */
-export function ending(game) {
-  if (game.winner == null) return word("nobody bid");
-  const side = word(game.winner === game.table.landlord ? "landlord wins" : "peasants win");
-  const own = game.seat == null ? "" : `${word(game.result > 0 ? "won" : "lost")} `;
-  const points = game.seat == null ? "" : ` ${word(Math.abs(game.result) === 1 ? "point" : "points", { n: Math.abs(game.result) })}`;
-  return `${own}${side}${game.table.spring ? ` ${word("spring")}` : ""}${points}`;
-}
+/** The keys of a page; hidden where there is no keyboard. */
+export const keysElement = (about) => make("details", { class: "panel keys" }, make("summary", {}, word("keys")), make("p", {}, word(about)));

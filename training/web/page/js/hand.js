@@ -1,4 +1,4 @@
-// The person's hand: cards that are chosen by click or key, and the move that they make.
+// The person's hand: cards that are chosen by click, by a stroke over several, or by key, and the move that they make.
 
 import { cardElement, letter, slot } from "./cards.js";
 import { make } from "./dom.js";
@@ -6,6 +6,7 @@ import { word } from "./words.js";
 
 const nameOf = (card) => `${letter(card)}${card.suit}`;
 const TYPED = { 0: "T", 1: "T" };
+const isChosen = (button) => button.getAttribute("aria-pressed") === "true";
 
 export class Hand {
   /** @param cards as the server sent them, the lowest first; @param changed is told after every choice; @param before the hand that was drawn last. */
@@ -15,15 +16,50 @@ export class Hand {
     const chosen = before ? before.chosen.map(nameOf) : [];
     const button = (card, place) => cardElement(card, "button", {
       type: "button", id: `card-${nameOf(card)}`, tabindex: place ? -1 : 0, "aria-pressed": String(chosen.includes(nameOf(card))),
-      click: (event) => this.toggle(event.currentTarget), focus: (event) => this.rove(event.currentTarget),
+      click: (event) => this.click(event), focus: (event) => this.rove(event.currentTarget),
     });
     this.buttons = this.cards.map(button);
-    this.element = make("div", { class: "hand cards", role: "group", "aria-label": word("your hand"), "data-focus": "hand", keydown: (event) => this.arrow(event) }, this.buttons.map(slot));
+    this.stroke = null; // where a stroke began and what was chosen then
+    const events = { keydown: (event) => this.arrow(event), pointerdown: (event) => this.press(event), pointermove: (event) => this.drag(event), pointerup: () => this.release(), pointercancel: () => this.release() };
+    this.element = make("div", { class: "hand cards", role: "group", "aria-label": word("your hand"), "data-focus": "hand", ...events }, this.buttons.map(slot));
   }
 
-  toggle(button, on = button.getAttribute("aria-pressed") !== "true") {
+  toggle(button, on = !isChosen(button)) {
     button.setAttribute("aria-pressed", String(on));
     this.changed();
+  }
+
+  /** A click; the one that ends a stroke has nothing more to do. */
+  click(event) {
+    if (!this.stroke?.far || !event.detail) this.toggle(event.currentTarget);
+    this.stroke = null;
+  }
+
+  press(event) {
+    const from = this.buttons.indexOf(event.target.closest("button"));
+    this.stroke = event.isPrimary && event.button === 0 && from >= 0 ? { from, before: this.buttons.map(isChosen), far: false, down: true } : null;
+    if (this.stroke) event.target.releasePointerCapture?.(event.pointerId); // a finger belongs to its first card otherwise
+  }
+
+  /** All cards between the first and this one become what the first becomes; beyond, they are as they were. */
+  drag(event) {
+    if (!event.buttons) this.stroke = null; // it ended elsewhere
+    if (!this.stroke?.down) return;
+    const to = this.buttons.indexOf(document.elementFromPoint(event.clientX, event.clientY)?.closest("button"));
+    if (to < 0 || (to === this.stroke.from && !this.stroke.far)) return;
+    const { from, before } = this.stroke;
+    this.stroke.far = true;
+    for (const [place, button] of this.buttons.entries()) {
+      const passed = Math.min(from, to) <= place && place <= Math.max(from, to);
+      button.setAttribute("aria-pressed", String(passed ? !before[from] : before[place]));
+    }
+    this.changed();
+  }
+
+  /** The click that may follow comes at once, if it comes. */
+  release() {
+    if (this.stroke) this.stroke.down = false;
+    setTimeout(() => { if (!this.stroke?.down) this.stroke = null; });
   }
 
   /** One card is in the order of Tab; the arrows reach the others. */
@@ -45,7 +81,7 @@ export class Hand {
     const rank = TYPED[key] ?? key.toUpperCase();
     const same = this.buttons.filter((_, place) => letter(this.cards[place]) === rank);
     if (!same.length) return false;
-    const free = same.filter((button) => button.getAttribute("aria-pressed") !== "true");
+    const free = same.filter((button) => !isChosen(button));
     if (free.length) this.toggle(free[free.length - 1], true);
     else for (const button of same) this.toggle(button, false);
     return true;
@@ -53,7 +89,7 @@ export class Hand {
 
   /** The chosen cards, the highest first. */
   get chosen() {
-    return this.cards.filter((_, place) => this.buttons[place].getAttribute("aria-pressed") === "true");
+    return this.cards.filter((_, place) => isChosen(this.buttons[place]));
   }
 
   /** The chosen cards as the notation writes them, the lowest first. */

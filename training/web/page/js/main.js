@@ -1,31 +1,37 @@
 // Which page is shown: the part behind `#` names it.
 
-import { make, notify } from "./dom.js";
-import { askPage } from "./ask.js";
+import { announce, hush, make, notify, told } from "./dom.js";
 import { gamePage } from "./game.js";
-import { openPage } from "./open.js";
-import { puzzlePage } from "./puzzle.js";
 import { forget } from "./recent.js";
-import { replayPage } from "./replay.js";
 import { startPage } from "./start.js";
 import { switchLanguage, translate, word } from "./words.js";
 
-const PAGES = { "": startPage, game: gamePage, replay: replayPage, open: openPage, puzzle: puzzlePage, ask: askPage };
+const LATER = ["replay", "open", "puzzle", "ask"]; // fetched when they are gone to: a first game needs none of them
 
 const main = document.getElementById("main");
 let leave = null;
 let visit = 0;
+let carried = ""; // what the next page says, because another led to it by a fault
+
+async function pageOf(name) {
+  if (!LATER.includes(name)) return name === "game" ? gamePage : startPage;
+  const found = await import(`./${name}.js`).catch(() => { throw new Error(word("lost server")); });
+  return found[`${name}Page`];
+}
 
 async function show() {
   const mine = ++visit;
   leave?.();
   leave = null;
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
-  const root = make("div", { class: "page", "aria-busy": "false" });
+  const root = make("div", { class: "page", "aria-busy": "false" }, told());
   main.replaceChildren(root);
+  announce("");
+  notify(carried);
+  carried = "";
   for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash.slice(2) === name);
   try {
-    const end = (await (PAGES[name] ?? startPage)(root, ...rest)) ?? null;
+    const end = (await (await pageOf(name))(root, ...rest)) ?? null;
     if (mine !== visit) end?.();
     else {
       leave = end;
@@ -34,9 +40,15 @@ async function show() {
   } catch (error) {
     if (mine !== visit) return;
     if (error.status === 404) forget(rest[0]);
-    notify(error.status === 404 ? word("no game") : error.message);
-    if (error.status) location.hash = "#/";
-    else root.replaceChildren(make("div", { class: "controls" }, make("button", { type: "button", class: "first", click: show }, word("retry"))));
+    const text = error.status === 404 ? word("no game") : error.message;
+    if (error.status && name) {
+      carried = text;
+      location.hash = "#/";
+      return;
+    }
+    notify(text);
+    const retry = make("button", { type: "button", class: "first", click: () => { hush(); show(); } }, word("retry"));
+    root.replaceChildren(told(), make("div", { class: "controls" }, retry));
   }
 }
 

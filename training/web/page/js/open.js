@@ -1,7 +1,7 @@
 // Opening a saved game.
 
 import { post } from "./api.js";
-import { field, make, notify } from "./dom.js";
+import { field, hush, make, notify, told } from "./dom.js";
 import { word } from "./words.js";
 
 export function openPage(root) {
@@ -10,6 +10,7 @@ export function openPage(root) {
 
   async function submit(event) {
     event.preventDefault();
+    hush();
     const kept = /^# game: ([\w-]{22})$/m.exec(text.value); // saved while it ran: the server has the game itself
     if (kept) return void (location.hash = `#/game/${kept[1]}`);
     try {
@@ -20,5 +21,5 @@ export function openPage(root) {
     }
   }
 
-  root.replaceChildren(make("form", { class: "panel", submit }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), make("button", { class: "first", id: "load" }, word("open it"))));
+  root.replaceChildren(make("form", { class: "panel", submit, input: hush }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), told(), make("button", { class: "first", id: "load" }, word("open it"))));
 }

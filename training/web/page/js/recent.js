@@ -1,22 +1,37 @@
-// The games that this browser has begun: their names are the only keys to them.
+// What this browser keeps: the games that it has begun, whose names are the only keys to them, and the puzzles solved.
 
 const MOST = 8;
 
-export function recent() {
+function kept(name, empty) {
   try {
-    const found = JSON.parse(localStorage.getItem("games") ?? "[]");
-    return Array.isArray(found) ? found.filter((game) => typeof game?.id === "string") : [];
+    return JSON.parse(localStorage.getItem(name)) ?? empty;
   } catch {
-    return [];
+    return empty;
   }
 }
 
-const keep = (games) => localStorage.setItem("games", JSON.stringify(games.slice(0, MOST)));
+const keep = (name, value) => localStorage.setItem(name, JSON.stringify(value));
 
-export const forget = (id) => keep(recent().filter((game) => game.id !== id));
+export function recent() {
+  const found = kept("games", []);
+  return Array.isArray(found) ? found.filter((game) => typeof game?.id === "string") : [];
+}
 
-/** Put a game in front of all others. */
-export function remember({ id, rules, puzzle }) {
-  const before = recent().find((game) => game.id === id);
-  keep([{ id, rules, puzzle, since: before?.since ?? Date.now() }, ...recent().filter((game) => game.id !== id)]);
+const others = (id) => recent().filter((game) => game.id !== id);
+
+export const forget = (id) => keep("games", others(id));
+
+/** Put a game in front of all others, with what is known of its end. */
+export function remember({ id, rules, over, winner, result, scoring, table, seat }, puzzle) {
+  const since = recent().find((game) => game.id === id)?.since ?? Date.now();
+  const end = over && { result: winner == null ? null : result, role: table.seats[seat].role, scoring };
+  keep("games", [{ id, rules, puzzle, since, end }, ...others(id)].slice(0, MOST));
+}
+
+/** By a puzzle's number: `solved`, or the game in which its solution was shown. */
+export const puzzles = () => kept("puzzles", {});
+
+export function mark(number, what) {
+  const before = puzzles();
+  if (number && before[number] !== "solved") keep("puzzles", { ...before, [number]: what });
 }

@@ -1,8 +1,11 @@
 // Stepping through a game that is over, was loaded, or is played by agents alone.
 
+import { adviserChoice, offers, short } from "./agents.js";
 import { get, post } from "./api.js";
-import { announce, make, notify, redraw } from "./dom.js";
-import { ending } from "./game.js";
+import { said } from "./cards.js";
+import { announce, hush, make, notify, redraw, told } from "./dom.js";
+import { keysElement } from "./game.js";
+import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
 import { beliefsElement, curveElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
@@ -19,9 +22,9 @@ export function landlordChance(game, thoughts) {
 }
 
 export async function replayPage(root, id, at) {
-  let game = await get(`games/${id}/moves/${at ?? 0}`);
-  const { agents, adviser } = await get("choices");
-  let agent = adviser;
+  let game = await get(`games/${id}/moves/${at ?? 0}`, "dealing");
+  const choices = await offers();
+  let agent = choices.adviser;
   let thoughts = null;
   let chances = null; // by number of moves, as far as they have been asked for
   let asking = false;
@@ -32,6 +35,7 @@ export async function replayPage(root, id, at) {
   async function guarded(work) {
     if (busy || !alive) return;
     busy = true;
+    hush();
     root.setAttribute("aria-busy", "true");
     try {
       await work();
@@ -59,7 +63,7 @@ export async function replayPage(root, id, at) {
   });
 
   const look = () => guarded(async () => {
-    thoughts = await post(`games/${id}/moves/${game.number}/thoughts`, { agent });
+    thoughts = await post(`games/${id}/moves/${game.number}/thoughts`, { agent }, "searching");
     show();
   });
 
@@ -80,16 +84,16 @@ export async function replayPage(root, id, at) {
     if (asking) { asking = false; return show(); }
     asking = true;
     chances = [];
-    let choices = 0;
+    let decisions = 0;
     show();
     for (let number = 0; alive && asking && number < game.total; number += 1) {
       try {
-        const there = await get(`games/${id}/moves/${number}`);
-        const said = await post(`games/${id}/moves/${number}/thoughts`, { agent });
-        chances[number] = landlordChance(there, said);
-        choices += there.may_choose;
-        if (choices >= ENOUGH && !chances.some((chance) => chance !== null)) {
-          notify(word("no chance", { name: agent }));
+        const { landlord } = await get(`games/${id}/moves/${number}/chance`, null);
+        const there = landlord == null && (await get(`games/${id}/moves/${number}`, null));
+        chances[number] = landlord ?? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null));
+        decisions += there.may_choose ?? 0;
+        if (decisions >= ENOUGH && !chances.some((chance) => chance !== null)) {
+          notify(word("no chance", { name: short(agent) }));
           break;
         }
       } catch (error) {
@@ -123,16 +127,14 @@ export async function replayPage(root, id, at) {
     const steps = make("div", { class: "controls", "data-focus": "controls" },
       button("first", () => go(0), number === 0), button("back", () => go(number - 1), number === 0), button("step", () => go(number + 1), !more),
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
-    const asked = make("select", { id: "asked", "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } },
-      [...new Set([adviser, ...agents])].map((name) => make("option", { value: name, selected: name === agent }, name)));
+    const asked = adviserChoice("asked", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
       button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : "curve")), asked, button("play on", branch, game.over), button("save", save));
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
-    const below = make("div", { class: "below" }, make("p", { class: "status" }, turn), steps, questions);
+    const below = make("div", { class: "below" }, told(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const side = [thoughts && thoughtsElement(thoughts), thoughts && beliefsElement(thoughts, names), chances && curveElement(chances, total, number, go), logElement(game, go),
-      make("details", { class: "panel" }, make("summary", {}, word("keys")), make("p", {}, word("keys replay")))];
-    announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${game.moves.at(-1).text}. ${turn}` : turn);
+    const side = [thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), chances && curveElement(chances, total, number, go), logElement(game, go), keysElement("keys replay")];
+    announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }
 

@@ -1,14 +1,26 @@
 // The form of a new game.
 
-import { get, post } from "./api.js";
-import { choice, field, make, notify } from "./dom.js";
+import { agentChoice, offers } from "./agents.js";
+import { post } from "./api.js";
+import { choice, field, hush, make, notify, told } from "./dom.js";
 import { recent } from "./recent.js";
+import { endingShort } from "./result.js";
 import { word } from "./words.js";
+
+const USUAL = () => (document.documentElement.lang.startsWith("zh") ? "bidding" : "standard");
+
+/** A game of this browser in a line: what, since when, how it ended. */
+function kept({ id, rules, puzzle, since, end }) {
+  const when = new Date(since).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  const what = puzzle ? word(puzzle === true ? "puzzle one" : "puzzle number", { n: puzzle }) : word(`rules ${rules}`);
+  const link = make("a", { href: `#/game/${id}${puzzle > 1 || puzzle === 1 ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
+  return make("li", { class: end ? (end.result > 0 ? "won" : "lost") : "" }, link, " ", make("span", {}, end ? endingShort(end) : word("running")));
+}
 
 /** Deal a new game: rules, seat, an agent for each other seat, seed. */
 export async function startPage(root) {
-  const choices = await get("choices");
-  const rules = choice("rules", choices.rules.map(({ name }) => [name, word(`rules ${name}`)]), "standard", { change: seats });
+  const choices = await offers();
+  const rules = choice("rules", choices.rules.map(({ name }) => [name, word(`rules ${name}`)]), USUAL(), { change: seats });
   const seat = choice("seat", []);
   const others = make("div", { class: "others" });
   const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,15}", autocomplete: "off" });
@@ -27,15 +39,16 @@ export async function startPage(root) {
   function agents() {
     const places = Array.from({ length: played().players }, (_, place) => place).filter((place) => String(place) !== seat.value);
     const before = Object.fromEntries([...others.querySelectorAll("select")].map(({ id, value }) => [id, value]));
-    others.replaceChildren(...places.map((place) => field(nameOf(place), choice(`agent-${place}`, choices.agents, before[`agent-${place}`] ?? choices.agent))));
+    others.replaceChildren(...places.map((place) => field(nameOf(place), agentChoice(`agent-${place}`, choices.agents, before[`agent-${place}`] ?? choices.agent))));
   }
 
   async function deal(event) {
     event.preventDefault();
+    hush();
     try {
       const own = seat.value === "" ? null : Number(seat.value);
       const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
-      const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) });
+      const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) }, "dealing");
       location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
     } catch (error) {
       notify(error.message);
@@ -43,10 +56,9 @@ export async function startPage(root) {
   }
 
   seats();
-  const when = (since) => new Date(since).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
-  const games = recent().map(({ id, rules: name, puzzle, since }) => make("li", {}, make("a", { href: `#/game/${id}` }, `${puzzle ? word("puzzle one") : word(`rules ${name}`)}, ${when(since)}`)));
-  root.replaceChildren(make("form", { class: "panel", submit: deal },
+  const games = recent().map(kept);
+  root.replaceChildren(make("form", { class: "panel", submit: deal, input: hush },
     make("h1", {}, word("new game")), field(word("rules"), rules), field(word("seat"), seat), make("fieldset", {}, make("legend", {}, word("opponents")), others), field(word("seed"), seed),
-    make("button", { class: "first", id: "deal" }, word("deal"))),
+    told(), make("button", { class: "first", id: "deal" }, word("deal"))),
     games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games)) : "");
 }

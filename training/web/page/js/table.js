@@ -1,29 +1,28 @@
 // The table: seats, what they played, the landlord cards.  It shows what the server sent and knows no rules.
 
-import { row } from "./cards.js";
+import { called, short } from "./agents.js";
+import { row, said } from "./cards.js";
 import { make, symbol } from "./dom.js";
 import { word } from "./words.js";
 
 const count = (size) => (size === 1 ? word("card") : word("cards", { n: size }));
 
-/** An agent's name without its options. */
-export const short = (name) => (name === "person" ? word("person") : name.split(":")[0]);
-
 /** Who a seat is, for a sentence. */
-export const who = (game, seat) => (seat === game.seat ? word("you") : short(game.names[seat]));
+export const who = (game, seat) => (seat === game.seat ? word("you") : called(game.names[seat]));
 
 /** A seat and its role, to tell two agents of one name apart. */
 export function whoAs(game, seat) {
   const { role } = game.table.seats[seat];
-  return role ? `${who(game, seat)} (${word(`${role} short`)})` : `${who(game, seat)} (${seat})`;
+  if (game.puzzle) return who(game, seat);
+  return word("as", { name: who(game, seat), role: role ? word(`${role} short`) : seat + 1 });
 }
 
 /** A seat's name: who plays, as what, with how many cards. */
 function plate(game, seat) {
-  const crown = seat.number === game.table.landlord && [symbol("crown"), " "];
-  const more = [word(seat.role), count(seat.size), seat.doubled && word("doubled")].filter(Boolean).join(" · ");
-  return make("div", { class: `plate ${seat.acting ? "acting" : ""}`, title: seat.number === game.seat ? "" : game.names[seat.number] },
-    make("b", {}, crown || null, who(game, seat.number)), make("span", {}, more));
+  const crown = seat.number === game.table.landlord && !game.puzzle && [symbol("crown"), " "];
+  const name = seat.number === game.seat ? word("you") : short(game.names[seat.number]);
+  const more = [!game.puzzle && word(seat.role), count(seat.size), seat.doubled && word("doubled"), game.cheaters.includes(seat.number) && word("cheats")].filter(Boolean).join(" · ");
+  return make("div", { class: `plate ${seat.acting ? "acting" : ""}` }, make("b", {}, crown || null, name), make("span", {}, more));
 }
 
 /** The last move of a seat. */
@@ -35,12 +34,6 @@ function played(seat, place) {
   return make("div", { class: kind, "data-move": play.text }, what);
 }
 
-/** A move that has no cards, in words. */
-export function said(text) {
-  const bid = /^bid (\d)$/.exec(text);
-  return bid ? word("bid", { n: bid[1] }) : word(text);
-}
-
 /** A game's table; `hand` is what stands below it (the person's cards), else the cards that lie open there. */
 export function tableElement(game, hand) {
   const { table } = game;
@@ -49,8 +42,8 @@ export function tableElement(game, hand) {
   const others = table.seats.length > 2 ? [["left", at(2)], ["right", at(1)]] : [["left", at(1)]];
   const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.unseen)));
   const some = table.landlord_cards.length + table.landlord_backs;
-  const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small apart")];
-  const middle = make("div", { class: "middle" }, bottom || null, make("div", {}, word("stake", { n: table.stake })));
+  const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
+  const middle = make("div", { class: "middle" }, bottom || null, !game.puzzle && make("div", {}, word("stake", { n: table.stake })));
   const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, place)));
   const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).unseen));
   const open = others.some(([, seat]) => seat.hand.length > 3);
@@ -66,5 +59,5 @@ export function logElement(game, choose = null) {
   });
   const log = make("ol", { class: "log", tabindex: lines.length ? 0 : null, "aria-label": word("moves") }, lines);
   requestAnimationFrame(() => (log.scrollTop = log.scrollHeight));
-  return make("section", { class: "panel" }, make("h2", {}, word("moves")), log);
+  return make("section", { class: "panel story" }, make("h2", {}, word("moves")), log);
 }

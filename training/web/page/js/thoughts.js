@@ -2,7 +2,7 @@
 // chance of winning moved over the game.
 
 import { draw, make } from "./dom.js";
-import { said, short } from "./table.js";
+import { rankName, said } from "./cards.js";
 import { word } from "./words.js";
 
 const percent = (share) => (100 * share).toFixed(0);
@@ -17,15 +17,17 @@ function bar(kind, share) {
 function entry(move, most, choose) {
   const numbers = [];
   if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
-  if (move.visits != null) numbers.push(word("visits", { n: move.visits }));
-  const bars = [move.chance != null && bar("chance", move.chance), move.visits != null && bar("visits", move.visits / most)];
-  const line = move.line?.length > 1 && make("small", {}, `${word("line")} ${move.line.map(said).join(" · ")}`);
+  if (move.visits > 1) numbers.push(word("visits", { n: move.visits }));
+  else if (move.prior >= 0.005) numbers.push(word("prior", { n: percent(move.prior) }));
+  const share = move.visits > 1 ? move.visits / most : move.prior ?? 0; // a single visit is no search
+  const bars = [move.chance != null && bar("chance", move.chance), share >= 0.005 && bar("visits", share)];
+  const line = move.line?.length > 0 && make("small", {}, `${word("line")} ${move.line.map(said).join(" · ")}`);
   const content = [make("span", {}, said(move.text)), make("span", { class: "number" }, numbers.join(" · ")), bars, line || null];
   return choose ? make("button", { type: "button", id: `move-${move.text}`, click: () => choose(move.text) }, content) : make("div", { class: "entry" }, content);
 }
 
 /** Moves, best first; those of one main group are folded under its best. */
-export function thoughtsElement(thoughts, choose = null) {
+export function thoughtsElement(thoughts, choose = null, title = word("thoughts")) {
   const most = Math.max(...thoughts.moves.map((move) => move.visits ?? 0), 1);
   const groups = new Map();
   for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
@@ -33,7 +35,8 @@ export function thoughtsElement(thoughts, choose = null) {
     const more = rest.length > 0 && make("details", {}, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, most, choose)));
     return make("li", {}, entry(best, most, choose), more || null);
   });
-  return make("section", { class: "panel thoughts", "aria-label": word("thoughts") }, make("h2", {}, `${word("thoughts")} (${short(thoughts.agent)})`), make("ul", { class: "moves", "data-focus": "moves" }, items));
+  return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), thoughts.why && make("p", {}, thoughts.why),
+    thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`)), make("ul", { class: "moves", "data-focus": "moves" }, items));
 }
 
 /** How many cards of each hidden rank each seat is expected to hold. */
@@ -43,10 +46,10 @@ export function beliefsElement(thoughts, names) {
   const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
   const lines = [..."3456789TJQKA2BR"].map((rank, place) => {
     const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));
-    return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rank === "T" ? "10" : rank), cells);
+    return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rankName(rank)), cells);
   });
   return make("section", { class: "panel" }, make("details", { open: true },
-    make("summary", {}, make("h2", {}, word("beliefs", { name: short(thoughts.agent) }))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
+    make("summary", {}, make("h2", {}, word("beliefs"))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
 }
 
 /** The landlord's chance of winning before each move (null where nobody was asked), as a line; `choose` gets the number of moves. */

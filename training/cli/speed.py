@@ -1,22 +1,24 @@
-"""``ddz bench``: the table of speeds, beside the peers that are installed."""
+"""``ddz speed``: the table of speeds, beside the peers that are installed."""
 
 from __future__ import annotations
 
 import dataclasses
 import json as json_module
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
+from ddz_env.whole_file import replace_file
 from training.bench.parts import PARTS
-from training.cli.console import console, error_console
+from training.cli.console import error_console, remark
+from training.cli.experiment import show
 from training.cli.outputs import table_file
 
 if TYPE_CHECKING:
     from training.bench.benchmark import Measurement, Part
+    from training.experiments.experiment import Table
 
 _QUICK_REPEATS, _QUICK_SECONDS = 2, 0.1
 _IDLE_LOAD = 0.5
@@ -27,7 +29,7 @@ def _keys(*, on_request: bool) -> str:
     return ", ".join(key for key, part in PARTS.items() if part.on_request == on_request)
 
 
-def bench(
+def speed(
     only: Annotated[
         str | None,
         typer.Option(
@@ -56,13 +58,12 @@ def bench(
                 _QUICK_SECONDS if quick else None,
                 lambda name, part=part: status.update(f"{part.key}: {name}"),  # type: ignore[misc]  # bound in the loop
             )
-    screen = console()
-    screen.print(_table(measured))
-    screen.print(_facts(facts, quick), style="dim", markup=False)
+    for table in _tables(measured):
+        show(table)
+    remark(_facts(facts, quick))
     if json is not None:
         document = {"machine": facts, "quick": quick, "measurements": [dataclasses.asdict(m) for m in measured]}
-        json.parent.mkdir(parents=True, exist_ok=True)
-        json.write_text(json_module.dumps(document, indent=2) + "\n", encoding="utf-8")
+        replace_file(json, (json_module.dumps(document, indent=2) + "\n").encode())
 
 
 def _parts(only: str | None) -> list[Part]:
@@ -80,21 +81,16 @@ def _parts(only: str | None) -> list[Part]:
     return [PARTS[name] for name in names]
 
 
-def _table(measured: Sequence[Measurement]) -> Table:
-    """One section a part; a peer's ratio is ours over the peer's."""
-    table = Table(title="Speeds: medians, targets, and ours ÷ peer", title_justify="left", title_style="bold")
-    table.add_column("what")
-    for heading in ("median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached"):
-        table.add_column(heading, justify="left" if heading == "unit" else "right", no_wrap=True)
-    part = ""
-    for row in measured:
-        if row.part != part:
-            if part:
-                table.add_section()
-            table.add_row(row.title, style="bold")
-            part = row.part
-        table.add_row(*_cells(row))
-    return table
+_HEADER = ("what", "median", "range", "unit", "target", "ours ÷ peer", "ratio target", "reached")
+
+
+def _tables(measured: Sequence[Measurement]) -> Iterator[Table]:
+    """A table a part; a peer's ratio is ours over the peer's."""
+    from training.experiments.experiment import Spare, Table
+
+    for part in dict.fromkeys(row.part for row in measured):
+        rows = [row for row in measured if row.part == part]
+        yield Table(rows[0].title, _HEADER, list(map(_cells, rows)), spare=[Spare("range")])
 
 
 def _cells(row: Measurement) -> list[str]:
@@ -102,14 +98,14 @@ def _cells(row: Measurement) -> list[str]:
 
     target = target_text(row.target, row.unit, is_peer=row.is_peer)
     return [
-        ("  peer: " if row.is_peer else "  ") + row.name,
+        ("peer: " if row.is_peer else "") + row.name,
         row.note or (short_number(row.median) if row.median is not None else ""),
         f"{short_number(min(row.values))}–{short_number(max(row.values))}" if len(row.values) > 1 else "",
         row.unit,
         "" if row.is_peer else target,
         f"{row.ratio:,.1f} ×" if row.ratio is not None else "",
         target if row.is_peer else "",
-        {None: "", True: "[green]yes[/]", False: "[red]no[/]"}[row.reached],
+        {None: "", True: "yes", False: "no"}[row.reached],
     ]
 
 

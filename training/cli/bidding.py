@@ -1,4 +1,4 @@
-"""``ddz hand``: what a hand is worth before bidding, showing or doubling."""
+"""``ddz bidding``: what a hand is worth before bidding, showing or doubling."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from training.cli.console import console
+from training.cli.console import remark
 from training.cli.experiment import show
 from training.cli.help import RULES
 from training.cli.options import leave_out
 
 
-def hand(
+def bidding(
     context: typer.Context,
     cards: Annotated[str, typer.Argument(help="The 17 cards dealt: 3344567TJQQKA22BR.")],
     bottom: Annotated[
@@ -60,4 +60,4 @@ def hand(
         show(one.table())
     for one in reports if convergence else ():
         show(one.settling_table())
-    console().print("95 % intervals; stakes and payoffs in base stakes.", style="dim")
+    remark("95 % intervals; stakes and payoffs in base stakes.")

@@ -1,0 +1,48 @@
+"""Objects that come out of a pickle own their arrays.
+
+Pickles of protocol 5 may leave arrays in somebody else's memory, where nobody may write (Ray's object store, buffers
+that are sent apart).  The kernels write in place, and to them an array that cannot be written is of another type: they
+fail, or are compiled anew.  What holds arrays for kernels therefore copies such arrays when it is restored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+_T = TypeVar("_T")
+
+
+def own(value: _T, copies: dict[int, Any] | None = None) -> _T:
+    """A value with every array that cannot be written replaced by a copy.
+
+    Args:
+        value: Anything; tuples, lists and dicts are looked into, other objects look after themselves.
+        copies: What was copied so far, by the original's ``id``: arrays that were one object stay one.
+
+    Returns:
+        The value itself if there was nothing to replace.
+    """
+    copies = {} if copies is None else copies
+    changed: Any = value
+    if isinstance(value, np.ndarray):
+        if not value.flags.writeable:
+            changed = copies.setdefault(id(value), value.copy())
+    elif isinstance(value, dict):
+        parts = {key: own(part, copies) for key, part in value.items()}
+        if any(parts[key] is not part for key, part in value.items()):
+            changed = parts
+    elif isinstance(value, (tuple, list)):
+        items = [own(part, copies) for part in value]
+        if any(new is not old for new, old in zip(items, value, strict=True)):
+            remake: Any = getattr(value, "_make", type(value))  # of a named tuple
+            changed = remake(items)
+    return changed  # type: ignore[no-any-return]
+
+
+class OwnsArrays:
+    """A base of classes that hold arrays for kernels: what is restored may be written."""
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(own(saved))

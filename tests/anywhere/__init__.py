@@ -1,0 +1,1 @@
+"""The tests that can depend on their surroundings, run in many: ``make test-anywhere``."""

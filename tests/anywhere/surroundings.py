@@ -1,0 +1,84 @@
+"""The surroundings in which the tests are to pass: what differs from an ordinary run, one line each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from tests.release import pythons
+
+Environ = Mapping[str, "str | None"]
+"""Variables that are set, or with None taken away."""
+NOTHING: Environ = MappingProxyType({})
+LONG = "/".join(["a folder with a name that goes on and on"] * 6)
+
+
+@dataclass(frozen=True)
+class Surrounding:
+    """What differs from an ordinary run, which has a clone, an empty home and an empty temporary folder of its own.
+
+    Attributes:
+        what: Said in the summary.
+        environ: Variables of the environment.
+        folder: Where clone, home and temporary folder lie, below a folder of the run.
+        options: More options for pytest.
+        workers: Worker processes; by default those of the runner.
+        git: With ``git`` and its folder, without the folder, or without the command.
+        other_user: Whether somebody else than root runs the tests.
+        home: Whether the home can be written to.
+        kernels: Where compiled kernels are: shared among the surroundings, in the temporary folder (where they are
+            looked for when nothing else can be written), or nowhere yet.
+        python: An interpreter that gets an environment of its own; by default the one that runs this.
+    """
+
+    what: str
+    environ: Environ = field(default_factory=lambda: NOTHING)
+    folder: str = "x"
+    options: tuple[str, ...] = ()
+    workers: int | None = None
+    git: Literal["whole", "no folder", "no command"] = "whole"
+    other_user: bool = False
+    home: Literal["writable", "read-only"] = "writable"
+    kernels: Literal["shared", "temporary", "none"] = "shared"
+    python: str = ""
+
+
+SURROUNDINGS: dict[str, Surrounding] = {
+    "short-path": Surrounding("a short path for everything"),
+    "long-path": Surrounding("a path of 250 characters, with spaces", folder=LONG),
+    "foreign-path": Surrounding("a path in Chinese, with an accent and a space", folder="斗地主 tête"),
+    "first-run": Surrounding("the first run ever: nothing compiled, nothing cached", kernels="none"),
+    "columns-40": Surrounding("a terminal of 40 columns", {"COLUMNS": "40"}),
+    "columns-80": Surrounding("a terminal of 80 columns", {"COLUMNS": "80"}),
+    "columns-200": Surrounding("a terminal of 200 columns", {"COLUMNS": "200"}),
+    "own-settings": Surrounding("settings of one's own", {"FORCE_COLOR": "1", "DDZ_LANG": "zh", "DDZ_DEBUG": "1"}),
+    "lang-c": Surrounding("LANG=C, and no other locale", {"LANG": "C", "LC_ALL": "C"}),
+    "lang-zh": Surrounding("LC_ALL=zh_CN.UTF-8", {"LC_ALL": "zh_CN.UTF-8"}),
+    "no-home": Surrounding("no HOME", {"HOME": None}),
+    "read-only-home": Surrounding(
+        "a home that cannot be written to", other_user=True, home="read-only", kernels="temporary"
+    ),
+    "not-root": Surrounding("a user who is not root", other_user=True),
+    "no-git": Surrounding("a copy without .git, and no git on the path", git="no command"),
+    "no-git-folder": Surrounding("a copy without .git, as from an archive", git="no folder"),
+    "shuffled-1": Surrounding("tests in random order, seed 1", options=("--shuffle", "1")),
+    "shuffled-2": Surrounding("tests in random order, seed 2", options=("--shuffle", "2")),
+    "one-worker": Surrounding("one process", workers=0),
+    "four-workers": Surrounding("four workers", workers=4),
+    "optimized": Surrounding("PYTHONOPTIMIZE=1: plain asserts are not executed", {"PYTHONOPTIMIZE": "1"}),
+}
+"""Every surrounding by its short name; COLUMNS, LANG and the like are unset where it does not set them."""
+
+CHEAP = ("foreign-path", "columns-40")
+"""What CI runs: these two found most."""
+
+
+def surroundings() -> dict[str, Surrounding]:
+    """All of them, with one for each other Python at hand."""
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    others = {name: python for name, python in pythons().items() if name != here}
+    told = {f"python-{name}": Surrounding(f"Python {name}", python=python) for name, python in others.items()}
+    return SURROUNDINGS | told

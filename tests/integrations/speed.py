@@ -1,0 +1,144 @@
+"""What a library's wrapper costs: random play through it beside the same environment in a plain loop.
+
+``INTERPRETER -m tests.integrations.speed PROGRAM``, run by ``python -m tests.integrations`` in the library's virtual
+environment, so only the core installation is imported here.  Every library has a ``speed.py`` whose ``PLAYS`` say how
+its programs play at random, and what of ours to compare with.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import os
+import platform
+import runpy
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from ddz_env import dou_dizhu_v0
+
+Play = Callable[[int], int]
+"""Plays about so many decisions with random legal actions, and returns how many."""
+
+VECTOR = "ddz_env/DouDizhu-v0"
+DECISIONS, ROUNDS = 1000, 7
+FORMS = {"rules": "mini", "dtype": "float32"}
+
+
+def rows(program: Any, *, seats: int = 1) -> Play:
+    """Random play in a vector environment of the program, ``make_games()``.
+
+    Args:
+        program: The page's program; its ``read`` gives the masks, if it has one.
+        seats: Rows of one game, of which one is to act.
+    """
+    games, rng = program.make_games(), np.random.default_rng(0)
+
+    def some(decisions: int) -> int:
+        observations, infos = games.reset(seed=0)
+        done = 0
+        while done < decisions:
+            masks = program.read(observations, infos)[1] if hasattr(program, "read") else infos["action_mask"]
+            masks = np.asarray(masks)
+            observations, *_, infos = games.step((rng.random(masks.shape, np.float32) * masks).argmax(1))
+            done += len(masks) // seats
+        return done
+
+    return some
+
+
+def aec() -> Play:
+    """Our AEC environment without a library around it."""
+    games, rng = dou_dizhu_v0.env(**FORMS), np.random.default_rng(0)
+
+    def some(decisions: int) -> int:
+        done = 0
+        while done < decisions:
+            games.reset()
+            for _ in games.agent_iter():
+                observation, _, over, _, _ = games.last()
+                games.step(None if over else rng.choice(np.flatnonzero(observation["action_mask"])))
+                done += not over
+        return done
+
+    return some
+
+
+def single() -> Play:
+    """Our Gymnasium environment without a library around it."""
+    game, rng = gymnasium.make(VECTOR, opponents="random", **FORMS), np.random.default_rng(0)
+
+    def some(decisions: int) -> int:
+        over = True
+        for _ in range(decisions):
+            info = game.reset()[1] if over else info  # noqa: F821
+            *_, over, _, info = game.step(rng.choice(np.flatnonzero(info["action_mask"])))
+        return decisions
+
+    return some
+
+
+def vector(num_envs: int) -> Callable[[], Play]:
+    """So many of our games in one vector environment, without a library around it."""
+
+    def make() -> Play:
+        games = gymnasium.make_vec(VECTOR, num_envs, opponents="random", **FORMS)
+        return rows(SimpleNamespace(make_games=lambda: games))
+
+    return make
+
+
+def rates(through: Play, ours: Play, clock: Callable[[], float]) -> tuple[list[float], list[float]]:
+    """Decisions a second of both, measured in alternation, after one round that is not counted."""
+    found: tuple[list[float], list[float]] = ([], [])
+    for _ in range(ROUNDS + 1):
+        for play, kept in zip((through, ours), found, strict=True):
+            start = clock()
+            done = play(DECISIONS)
+            kept.append(done / (clock() - start))
+    return found[0][1:], found[1][1:]
+
+
+def chance(program: Any, options: dict[str, Any]) -> float:
+    """What random play wins in the games that the program judges itself by."""
+    rng = np.random.default_rng(1)
+    return float(program.evaluate(lambda _, masks: (rng.random(masks.shape, np.float32) * masks).argmax(1), **options))
+
+
+def main(name: str, file: str, library: str, options: str) -> None:
+    """Print what was measured, as a line of JSON.
+
+    Args:
+        name: The program.
+        file: Where the text of its page lies.
+        library: Its folder in ``tests.integrations``.
+        options: Of the games that it is judged by, JSON.
+    """
+    program = SimpleNamespace(**runpy.run_path(file))
+    table = importlib.import_module(f"tests.integrations.{library}.speed")
+    through, ours = table.PLAYS[name]
+    wall = name in getattr(table, "WALL", ())
+    there, here = rates(through(program), ours(), time.perf_counter if wall else time.process_time)
+    measured = {
+        "through": round(statistics.median(there)),
+        "of_ours": round(statistics.median(a / b for a, b in zip(there, here, strict=True)), 3),
+        "clock": "wall" if wall else "processor",
+        "random": round(chance(program, json.loads(options)), 4),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {one.name: one.version for one in importlib.metadata.distributions()},
+    }
+    print(json.dumps({"speed": measured}), flush=True)
+    os._exit(0)  # libraries leave processes and threads behind that are not waited for
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,269 @@
+"""What is printed to be copied, a path or a command, is broken by no line end of ours, however narrow the terminal."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import pytest
+import typer
+from rich.markup import render
+from typer.testing import CliRunner, Result
+
+from ddz_env.botzone.games import botzone_game
+from ddz_env.errors import command_line
+from ddz_env.texts import TEXTS
+from training.botzone.match import play_match
+from training.cli import app
+from training.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, resuming, tell
+
+CLI = Path(__file__).resolve().parent.parent / "training" / "cli"
+ROOT = typer.main.get_command(app)
+WIDTHS = (40, 80, 200)
+GAME = ("--agents", "rules", "--hints", "rules", "--seed", "1")
+CARDS = ("--hand", "3344567TJQQKA22BR", "--bottom", "359", "--role", "landlord")
+TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
+
+
+def ddz(*arguments: object, width: int = 40, text: str = "") -> Result:
+    """A command whose screen is so wide."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("training.cli.console._LOG_WIDTH", width)
+        return CliRunner().invoke(app, list(map(str, arguments)), input=text, env={"COLUMNS": str(width)})
+
+
+def lines(result: Result) -> list[str]:
+    """What was printed."""
+    return result.output.splitlines()
+
+
+def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command of ``ddz`` with the words that lead to it."""
+    yield path, command
+    if hasattr(command, "list_commands"):
+        context = command.context_class(command)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), (*path, name))
+
+
+def examples(command: Any) -> list[str]:
+    """The command lines at the end of a help."""
+    return [line.strip() for line in render(command.epilog or "").plain.splitlines() if line.startswith("  ddz")]
+
+
+@pytest.fixture(autouse=True)
+def _commands_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner would make all of them anew for each call."""
+
+    def made(wanted: typer.Typer) -> Any:
+        return ROOT if wanted is app else typer.main.get_command(wanted)
+
+    monkeypatch.setattr("typer.testing._get_command", made, raising=False)
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """A folder with a path that fits no terminal and that a shell reads only in quotes."""
+    folder = tmp_path / ("a long name " * 12).strip() / "牌局 :smile: [bold]x"
+    folder.mkdir(parents=True)
+    return folder
+
+
+# --- the source ------------------------------------------------------------------------------------------------------
+
+
+def _calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+    """Calls of a function or method in the commands' files, but for the file that prints."""
+    for file in sorted(CLI.glob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if file.name != "console.py" else ():
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
+                yield f"{file.name}:{node.lineno}", node
+
+
+def test_strings_are_printed_by_the_functions_that_break_no_path() -> None:
+    """What goes to rich itself is a table or a picture; prose, which may be folded, holds no command and no path."""
+    pictures = re.compile(r".*table|Rule|Text\.from_ansi|screen")
+    for place, call in _calls("print"):
+        for one in call.args if getattr(call.func, "id", "") != "print" else ():
+            made = ast.unparse(one.func if isinstance(one, ast.Call) else one)
+            assert pictures.fullmatch(made) or (place.startswith("board.py") and made == "text"), (
+                f"{place} prints {made}"
+            )
+    for place, call in _calls("remark"):
+        written = ast.unparse(call.args[0])
+        assert not re.search(r"\bddz |\b(path|file|folder|out)\b", written), f"{place} folds {written}"
+
+
+def test_what_a_sentence_names_to_be_copied_is_never_folded() -> None:
+    named = {
+        key for key, (english, _) in TEXTS.items() if re.search(r"\{(file|command|reason|agent|player)\}", english)
+    }
+    assert {"kept", "resume", "look", "not kept", "made"} <= named
+    for place, call in _calls("line"):
+        key = call.args[0]
+        assert not isinstance(key, ast.Constant) or key.value not in named, f"{place} folds {key.value!r}"
+
+
+def test_paths_in_what_is_told_are_written_for_a_shell() -> None:
+    for place, call in _calls("tell"):
+        for part in (part for one in call.args for part in ast.walk(one)):
+            if isinstance(part, ast.FormattedValue):
+                written = ast.unparse(part.value)
+                assert not re.match(r"(out|path|file|folder|self\.path|keeper\.path)\b(?!\.stat)", written), place
+
+
+# --- every command ---------------------------------------------------------------------------------------------------
+
+
+def test_the_examples_of_every_help_can_be_copied() -> None:
+    known = dict(commands())
+    assert all(isinstance(command, (FriendlyCommand, FriendlyGroup)) for command in known.values())
+    for path in ((), ("play",), ("train",), ("train", "selfplay"), ("reproduce", "mini-uct")):
+        assert set(examples(known[path])) <= {line.strip() for line in lines(ddz(*path, "-h"))}, path
+
+
+def _options_with_files() -> Iterator[tuple[tuple[str, ...], str]]:
+    """The first example of every command, and an option or argument of it that names a file or a folder.
+
+    All experiments have theirs from one place.  The curves of a training are begun with the training.
+    """
+    for path, command in commands():
+        if hasattr(command, "list_commands") or (path[0] == "reproduce" and path[1] != "mini-uct"):
+            continue
+        for parameter in command.params:
+            named = "Path" in str(get_type_hints(command.callback).get(parameter.name))
+            if named and parameter.name != "tensorboard":
+                yield path, parameter.opts[-1]
+
+
+OTHERWISE = {("web",): ("--port", "0"), **dict.fromkeys([("botzone", "log"), ("replay",), ("solve",)], ())}
+OTHERWISE |= {
+    ("benchmark", "--check"): (),
+    ("train", "imitate", "--init"): ("--data", "x", "--out", "new.safetensors"),
+}
+"""Arguments of commands beside the file, where they are not those of the example."""
+
+
+def test_a_file_that_cannot_be_used_is_named_on_one_line_by_every_command(
+    long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(long)
+    (long / "file").touch()
+    file, seen = long / "file" / "x.csv", 0
+    broken: list[tuple[str, ...]] = []
+    known = dict(commands())
+    for path, option in _options_with_files():
+        words = shlex.split(examples(known[path])[0])[1 + len(path) :]
+        words = list(OTHERWISE.get(path, OTHERWISE.get((*path, option), words)))
+        if option in words:
+            del words[words.index(option) : words.index(option) + 2]
+        told = ddz(*path, *words, *([option] if option.startswith("-") else []), file)
+        named = [line for line in lines(told) if str(file) in line or quoted(file) in line]
+        if len(named) != 1 or told.exit_code != 2:
+            broken.append((*path, option, told.output or repr(told.exception)))
+        seen += 1
+    assert not broken
+    assert seen > 30
+
+
+# --- what commands say in the end ------------------------------------------------------------------------------------
+
+Said = tuple[tuple[object, ...], str, str]
+"""A command, what is typed, and what stands on one line of its answer, in full."""
+
+
+def _at_the_table(folder: Path, language: str) -> list[Said]:
+    game, looked, asked = folder / "game.txt", folder / "looked.txt", folder / "asked.txt"
+    spoken = ("--lang", language)
+    resumed = "ddz {} --out {} --resume"
+    return [
+        (("play", *GAME, "--out", game, *spoken), "hint\nok\nquit\n", resumed.format("play", quoted(game))),
+        (("play", "--resume", "--hints", "rules", "--out", game, *spoken), "quit\n", quoted(game)),
+        (("advise", *CARDS, "--agent", "rules", "--out", asked), "hint\nok\nquit\n", quoted(asked)),
+        (("advise", "--resume", "--agent", "rules", "--out", asked), "quit\n", resumed.format("advise", quoted(asked))),
+        (("watch", "rules", "--seed", "1", "--out", looked, *spoken), "", command_line("ddz", "replay", looked)),
+        (("replay", looked, "--at", "3", *spoken), "play rules\nquit\n", quoted(folder / "games")[:-1]),
+        (("play", "--out", looked), "", f"{looked} is there already: "),
+        (("play", "--resume", "--out", game), f"hint policy:path={folder}/no\nquit\n", f"{folder}/no: "),
+    ]
+
+
+def _elsewhere(folder: Path) -> list[Said]:
+    games, data, log = folder / "games.csv", folder / "data", folder / "log.json"
+    log.write_text(str(play_match(botzone_game("FightTheLandlord"), ["random"] * 3, 3)), encoding="utf-8")
+    (folder / "there.csv").touch()
+    return [
+        (("arena", *TWO, "--out", games, "--name", f"{folder}/a", "--name", "b"), "", f"  is  {folder}/a"),
+        (("arena", *TWO, "--out", games), "", f"{games} exists: add --resume"),
+        (("record", "random", "--deals", "1", "--processes", "1", "--out", data), "", f"{quoted(data)}: "),
+        (("botzone", "log", log, "--out", folder / "log"), "", f"{quoted(folder / 'log')}: 1 game, "),
+        (("botzone", "bundle", "--out", folder / "bot.zip"), "", f"{quoted(folder / 'bot.zip')}: "),
+        (("replay", folder / "no.txt"), "", f"{folder / 'no.txt'} cannot be read"),
+        (("replay", log, folder), "", f"({folder})"),
+        (("rate", "--out", folder / "no.sqlite"), "", str(folder / "no.sqlite")),
+    ]
+
+
+@pytest.mark.parametrize(("width", "language"), [(40, "en"), (80, "zh"), (200, "en")])
+def test_paths_and_commands_stand_on_one_line(
+    width: int, language: str, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(long / "games"))
+    for arguments, typed, expected in (*_at_the_table(long, language), *(_elsewhere(long) if width == 40 else ())):
+        told = ddz(*arguments, width=width, text=typed)
+        shown = lines(told)
+        assert any(expected in line for line in shown), (arguments, shown)
+
+
+def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
+    long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("training.cli.arena"), "run_with_progress", interrupted)
+    monkeypatch.setattr(importlib.import_module("training.cli.rate"), "_play", interrupted)
+    monkeypatch.setattr(importlib.import_module("training.cli.rate"), "_report", lambda *_: False)
+    for name, file in (("arena", long / "games.csv"), ("rate", long / "league.sqlite")):
+        words = (name, "random", "rules", "--out", file)
+        told = ddz(*words)
+        assert told.exit_code == 130, told.output
+        [line] = [line for line in lines(told) if "go on with" in line]
+        assert line.endswith(f"{quoted(file)} is valid, go on with: {command_line('ddz', *words, '--resume')}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "more", "expected"),
+    [
+        ("run --out 'a b'", (), "ddz run --out 'a b' --resume"),
+        ("run --out x --resume", (), "ddz run --out x --resume"),
+        ("run --start w.x --out x --start=y", (), "ddz run --out x --resume"),
+        ("run --out x", ("--trust",), "ddz run --out x --resume --trust"),
+        ("--debug run --out x -- -file", (), "ddz --debug run --out x --resume -- -file"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="the quotes of POSIX shells")
+def test_a_command_is_said_again_as_it_was_typed(typed: str, more: tuple[str, ...], expected: str) -> None:
+    one = FriendlyTyper()
+
+    @one.command()
+    def run(
+        context: typer.Context,
+        file: Annotated[str, typer.Argument()] = "",
+        out: str = "",
+        start: str = "",
+        resume: bool = False,
+    ) -> None:
+        tell(resuming(context, *more, without=["--start"]))
+
+    @one.command()
+    def other() -> None:
+        """The group needs two."""
+
+    assert CliRunner().invoke(one, shlex.split(typed)).output == expected + "\n"

@@ -1,0 +1,101 @@
+"""Where requests wait: for their game and for a place among those in which agents think, as long as the client does.
+
+Nobody who waits takes up a thread, so one game that thinks holds up no other.  What runs in a thread is not cut off: a
+move that an agent has chosen is kept, whether somebody reads the answer or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from anyio import CancelScope, CapacityLimiter, Lock, create_task_group
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
+
+_OTHERS = 32
+"""Requests in which nobody thinks, at the same time; they take milliseconds."""
+
+_Answer = TypeVar("_Answer")
+
+
+class Desk:
+    """Lets requests in, a few that think at the same time, one of these a game; it belongs to one event loop.
+
+    Args:
+        thinking: Requests in which agents think, at the same time.
+    """
+
+    def __init__(self, thinking: int) -> None:
+        self._sizes = {True: thinking, False: _OTHERS}
+        self._places: dict[bool, CapacityLimiter] = {}
+        self._games: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, receive: Receive, game: str | None, thinking: bool) -> AsyncIterator[None]:
+        """Wait until a request may be answered.
+
+        Args:
+            receive: The request's, whose body has been read.
+            game: The game that it is about, if any.
+            thinking: Whether an agent thinks.
+
+        Raises:
+            ClientDisconnect: If the client leaves before.
+        """
+        # Agents think on a copy of their game, so what is looked at or played there meanwhile need not wait for them.
+        queues: list[Lock | CapacityLimiter] = [] if game is None else [self._game(f"{game} {thinking}")]
+        queues.append(self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])))
+        async with AsyncExitStack() as held:
+            came = False
+            async with create_task_group() as waiting:
+                waiting.start_soon(_until_the_client_leaves, receive, waiting.cancel_scope)
+                for queue in queues:
+                    await held.enter_async_context(queue)
+                came = True
+                waiting.cancel_scope.cancel()
+            if not came:
+                raise ClientDisconnect
+            yield
+
+    def _game(self, name: str) -> Lock:
+        lock = self._games.get(name)
+        if lock is None:
+            lock = self._games[name] = Lock()
+        return lock
+
+
+async def _until_the_client_leaves(receive: Receive, scope: CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+async def in_thread(do: Callable[[], _Answer]) -> _Answer:
+    """Do something that takes its time in a thread of its own, which does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_Answer] = loop.create_future()
+
+    def tell(put: Callable[[Any], None], found: Any) -> None:
+        if not done.done():
+            put(found)
+
+    def work() -> None:
+        put: Callable[[Any], None] = done.set_result
+        found: object
+        try:
+            found = do()
+        except Exception as error:
+            put, found = done.set_exception, error
+        except BaseException as error:  # none that would end the server
+            put, found = done.set_exception, RuntimeError(repr(error))
+        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(tell, put, found)
+
+    threading.Thread(target=work, name="request", daemon=True).start()
+    return await done

@@ -1,0 +1,40 @@
+// Who plays: levels by their names in the person's language, other agents by their own.
+
+import { get } from "./api.js";
+import { choice } from "./dom.js";
+import { word } from "./words.js";
+
+let levels = [];
+let cheaters = [];
+
+/** What the forms offer. */
+export async function offers() {
+  const found = await get("choices");
+  levels = found.levels ?? [];
+  cheaters = found.cheaters ?? [];
+  return found;
+}
+
+const isLevel = (agent) => levels.some(({ name }) => name === agent);
+
+/** An agent's level, or its name without its options. */
+export function short(name) {
+  if (name === "person" || name === "solver") return word(name);
+  return isLevel(name) ? word(`level ${name}`) : name.split(":")[0];
+}
+
+/** What a sentence calls an agent. */
+export const called = (name) => (isLevel(name) ? word("computer") : short(name));
+
+const offered = (name) => (isLevel(name) ? short(name) : name);
+
+/** A choice between agents, the levels first. */
+export function agentChoice(id, names, chosen, attributes = {}, called = offered) {
+  const all = new Set([...levels.map(({ name }) => name), ...names, chosen]);
+  const label = (name) => [called(name), cheaters.includes(name) && `(${word("cheats")})`].filter(Boolean).join(" ");
+  return choice(id, [...all].map((name) => [name, label(name)]), chosen, attributes);
+}
+
+/** Whom to ask: the adviser, or anybody who plays. */
+export const adviserChoice = (id, { adviser, agents }, chosen, attributes) =>
+  agentChoice(id, agents, chosen, attributes, (name) => (name === adviser ? word("the adviser") : offered(name)));

@@ -221,11 +221,17 @@ class Option(NamedTuple):
 class Options:
     """The base of every set of options; a subclass is a frozen dataclass.
 
+    Attributes:
+        error: What is raised.
+        gone: Options of an earlier release, each with the value that what is left amounts to, and why it went: that
+            value is still read, any other is refused.
+
     Raises:
         InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
     """
 
     error: ClassVar[type[DouDizhuError]] = InvalidAgentOptionError
+    gone: ClassVar[Mapping[str, tuple[Any, str]]] = {}
 
     def __post_init__(self) -> None:
         for option in self.options():
@@ -251,6 +257,7 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         """
+        named = cls._present(named)
         cls.check_names(named)
         if len(values) == 1 and isinstance(values[0], cls):
             return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
@@ -272,7 +279,18 @@ class Options:
         Raises:
             InvalidAgentOptionError: If there is one.
         """
-        refuse_unknown(names, [option.name for option in cls.options()], cls.error)
+        refuse_unknown(
+            (name for name in names if name not in cls.gone), [option.name for option in cls.options()], cls.error
+        )
+
+    @classmethod
+    def _present(cls, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by name without those of options that went."""
+        for name in named.keys() & cls.gone.keys():
+            left, why = cls.gone[name]
+            if named[name] != left:
+                raise cls.error(f"{name}={shown(named[name])}: this option went, and {as_written(left)} stayed: {why}")
+        return {name: value for name, value in named.items() if name not in cls.gone}
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
@@ -319,6 +337,7 @@ class Options:
         if not isinstance(values, Mapping):
             raise cls.error(f"options are names with values, not {shown(values)}")
         kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
+        values = cls._present(values)
         if different := sorted(map(str, set(values) ^ set(kinds))):
             raise cls.error(f"options differ in {', '.join(different)}")
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})

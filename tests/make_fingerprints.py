@@ -63,7 +63,7 @@ LEARNED: dict[str, str] = {
     "neural puct": "neural-ismcts:iterations=80,root=puct,leaf=value,particles=0,trees=2,batch=4 rules --deals 2",
     "neural forms": (
         "neural-ismcts:iterations=60,leaf=simulation,simulation=planned,inference=rules,particles=40 "
-        "neural-ismcts:iterations=60,value_share=0.5,inference=policy,particles=30,final=value,settled=1,ahead=0 "
+        "neural-ismcts:iterations=60,inference=policy,particles=30,final=value,settled=1,ahead=0 "
         "--deals 1"
     ),
 }

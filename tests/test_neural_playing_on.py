@@ -12,13 +12,11 @@ from agents.neural.network import NetworkPolicy  # noqa: E402
 from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from agents.neural_search.descent import Descents, new_descents  # noqa: E402
 from agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
-from agents.neural_search.others import nobody  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.errors import InvalidAgentOptionError  # noqa: E402
 from ddz_env.observation import CONCEALED, action_mask, observe  # noqa: E402
 from ddz_env.observation.writing import write_concealed  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
-from tests.test_neural_search import Prefers  # noqa: E402
 
 
 def concealed_of(state: State) -> np.ndarray:
@@ -108,64 +106,6 @@ def test_a_search_plays_its_leaves_on() -> None:
     assert now[1].tobytes() == valued(model, waiting(states)).tobytes()
     assert (np.abs(later[1]) == 1).all()
     assert (np.abs(now[1]) < 1).all()
-
-
-def test_the_searchers_side_is_reckoned_to_search_too() -> None:
-    """A peasant may go out with 44 but would rather pass, and lose: it depends on who is to find that."""
-    state = State.from_hands(["335", "44", "78"], check_sizes=False)
-    state.step("33")
-    model, rules = Prefers({0}, 4.0), state.rule_words
-
-    def value(reckons: bool, seat: int) -> float:
-        evaluator = Evaluator(model, "value", 1.0, 1, reckons)
-        return float(evaluator.leaves(waiting([state]), rules, np.uint64(seat)).values[0])
-
-    assert [value(True, seat) for seat in range(3)] == [-1.0, 1.0, 1.0]
-    assert [value(False, seat) for seat in range(3)] == [-1.0, -1.0, -1.0]
-
-
-def found_ahead(state: State, model: NetworkPolicy) -> int:
-    """The best of the three likeliest actions by pi * exp(q / 0.1), state by state."""
-    logs = model.evaluate(observe(state)[None], action_mask(state)[None])[0][0]
-    scores = {}
-    for action in np.argsort(-logs, kind="stable")[:3].tolist():
-        if logs[action] < np.log(0.02):
-            continue
-        after = state.copy()
-        after.step_action(action)
-        while not after.is_over and len(after.legal_actions()) == 1:
-            after.step_action(after.legal_actions()[0])
-        if after.is_over:
-            value = float(np.sign(after.returns("win")[state.seat]))
-        else:
-            value = played_on(after, model, 0) * side(after, after.seat) * side(after, state.seat)
-        scores[action] = logs[action] + (1 + value) / 2 / 0.1
-    return max(scores, key=lambda action: scores[action])
-
-
-def test_what_is_found_ahead_is_what_the_critic_says_of_each_move() -> None:
-    model, states = NetworkPolicy(*small_networks()), undecided(60)
-    games, rules = waiting(states), states[0].rule_words
-    logs, _ = model.evaluate(games.observations.view(np.int8), games.masks.view(np.int8))
-    evaluator, likeliest = Evaluator(model, "critic", 1.0, 4, reckons=True), logs.argmax(axis=1)
-    expected, changed = [found_ahead(state, model) for state in states], 0
-    for seat in range(3):
-        chosen = evaluator._found(rules, nobody(), np.uint64(seat), games, logs)
-        own = np.array([side(state, state.seat) == side(state, seat) for state in states])
-        assert chosen.tolist() == np.where(own, expected, likeliest).tolist()
-        changed += int((chosen != likeliest).sum())
-    assert changed > 5
-
-
-def test_a_search_reckons_only_where_something_is_played_on() -> None:
-    model = NetworkPolicy(*small_networks())
-    view = State.new(3).view()
-    agents = [ModelSearchAgent(model, 60, particles=0, mate=mate) for mate in ("policy", "search")]
-    found = [agent.decide(view, np.random.default_rng(0)).values for agent in agents]
-    assert found[0] != found[1]
-    for options in ({"ahead": 0}, {"leaf": "simulation"}, {"value_share": 0.0}):
-        with pytest.raises(InvalidAgentOptionError, match="mate='search' needs"):
-            ModelSearchAgent(model, mate="search", **options)  # type: ignore[arg-type]
 
 
 def test_the_root_is_not_played_on() -> None:

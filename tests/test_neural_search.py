@@ -91,7 +91,6 @@ def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = 
         batch,
         Evaluator(model, leaf, 1.0),
         exploration=1.0,
-        value_share=0.0 if leaf == "simulation" else 1.0,
         simulation=0,
         shared=False,
     )
@@ -185,7 +184,7 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     state = State.new(6)
     for _ in range(3):
         state.step(state.legal_moves()[-1])
-    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0)
+    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0)
     forest.plant(state.view(), [np.uint64(1), np.uint64(2)])
     for _ in range(6):
         forest.wave(uniform(), np.full(8, -1, np.int16))
@@ -266,9 +265,7 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
 def first_worlds(shared: bool) -> dict[int, list[bytes]]:
     """The hidden cards in which each of four moves of the root was tried, visit by visit."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest = Forest(
-        1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0, shared=shared
-    )
+    forest = Forest(1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0, shared=shared)
     forest.plant(view, [np.uint64(3)])
     found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
     for visit in range(12):
@@ -364,8 +361,7 @@ def test_inference_and_simulations_can_join() -> None:
     for agent in (
         ModelSearchAgent(model, 100, particles=50, inference="rules"),
         ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
-        ModelSearchAgent(model, 100, value_share=0.5, simulation="rules"),
-        ModelSearchAgent(model, 100, value_share=0.0),
+        ModelSearchAgent(model, 100, leaf="simulation", simulation="rules"),
         ModelSearchAgent(model, 100, temperature=2.0, final="value"),
         ModelSearchAgent(model, milliseconds=30),
     ):
@@ -425,7 +421,8 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         ({"milliseconds": 0}, "milliseconds=0"),
         ({"temperature": 0}, "temperature=0"),
         ({"exploration": float("nan")}, "exploration=nan"),
-        ({"value_share": 1.5}, "value_share=1.5"),
+        ({"value_share": 0.5}, "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
+        ({"mate": "search"}, "mate='search': this option went, and policy stayed"),
         ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
         ({"settled": 0.4}, "settled=0.4"),
         ({"inference": "oracle"}, "mixed, policy, rules"),

@@ -158,7 +158,7 @@ def test_the_tree_passes_through_its_moves() -> None:
     """Every descent stops at the searcher's own decisions; on the way the others have moved as the rule agent does."""
     state, rng = after(State.new(4, rules="perfect"), 6), np.random.default_rng(0)
     view, checked = state.view(), 0
-    forest = Forest(1, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, value_share=1.0, simulation=0)
+    forest = Forest(1, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0)
     forest.plant(view, [np.uint64(1)])
     forest.recognize(everybody_but(view.seat).faithful)
     for _ in range(20):

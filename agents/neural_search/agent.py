@@ -42,7 +42,6 @@ from ddz_env import Move, View
 from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.agent import Decision
 from ddz_env.engine.random import key
-from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.options import Options, Range, takes
 from ddz_env.thoughts import Belief, Candidate
 
@@ -86,9 +85,6 @@ class SearchOptions(Options):
             `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
             chances of winning.
         ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
-        mate: What the searcher's side plays of these, its own later moves and its team mate's: the policy's likeliest
-            move, or what a search one move ahead finds among those that the policy likes best.
-        value_share: Share of the learned value in a leaf's value; the rest is a simulation's.
         simulation: Who plays a simulation.
         inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
             (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
@@ -105,6 +101,10 @@ class SearchOptions(Options):
             all that fit if they are fewer; `sure`: the same only where one move wins them all.
     """
 
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
+        "value_share": (1.0, "simulations beside learned values gained nothing; leaf=simulation asks for them alone"),
+    }
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
@@ -118,10 +118,8 @@ class SearchOptions(Options):
     temperature: Annotated[float, Range(0.01)] = 1.0
     settled: Annotated[float, Range(0.5, 1)] = 0.98
     leaf: Literal["auto", "critic", "value", "simulation"] = "auto"
-    value_share: Annotated[float, Range(0, 1)] = 1.0
     simulation: Literal["random", "planned", "rules"] = "random"
     ahead: Annotated[int, Range(0, 1000)] = 4
-    mate: Literal["policy", "search"] = "policy"
     inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
     belief: str | Path | None = None
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
@@ -185,28 +183,21 @@ class ModelSearchAgent:
         options = self.options
         self.model = model
         self.leaf = leaf_kind(model, options.leaf)
-        share = options.value_share if self.leaf != "simulation" else 0.0
         self._network = load_belief(options.belief) if options.asks_network else None
         self._asked = CachedModel(model)
         self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
         self._endgame = endgame_solver(options.endgame, 0)
-        if options.mate == "search" and not (share and options.ahead):
-            raise InvalidAgentOptionError(
-                "mate='search' needs leaves that are played on (ahead) and a learned value to search with (leaf)"
-            )
-        reckons = options.mate == "search"
-        leaf = self.leaf if share else "simulation"
-        evaluator = Evaluator(self._asked, leaf, options.temperature, options.ahead, reckons)
+        evaluator = Evaluator(self._asked, self.leaf, options.temperature, options.ahead)
         to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
-        self._rollouts = Rollouts(evaluator if share else to_the_end, options.trees * options.batch, options.tau)
+        rolls = evaluator if evaluator.values_leaves else to_the_end
+        self._rollouts = Rollouts(rolls, options.trees * options.batch, options.tau)
         self._rolled = False
         self._forest = Forest(
             options.trees,
             options.batch,
             evaluator,
             exploration=options.exploration,
-            value_share=share,
             simulation=SIMULATIONS.index(options.simulation),
         )
 

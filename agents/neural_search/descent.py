@@ -347,7 +347,7 @@ def absorb(
     rules: np.ndarray,
     descents: Descents,
     answers: Answers,
-    value_share: float,
+    learned: bool,
     settings: TreeSettings,
     plan: Plan | None,
     state: np.uint64,
@@ -359,7 +359,7 @@ def absorb(
         rules: The rules array.
         descents: The descents.
         answers: On the leaves that waited, in order.
-        value_share: Share of the networks' value in a leaf's; the rest is a simulation's.
+        learned: Whether the networks value leaves; otherwise, and while nobody is landlord, a simulation does.
         settings: The simulation.
         plan: Memory of planned and rules simulations; None for random ones.
         state: The generator's state.
@@ -375,18 +375,15 @@ def absorb(
             continue
         row = descents.rows[index]
         landlord, observer = row[LANDLORD], row[SEAT]
-        # Before there is a landlord, nobody's value says which side a seat will be on.
-        share = np.float32(value_share) if landlord != _NO_SEAT else np.float32(0.0)
-        chance = np.float32(0.0)
-        if share > np.float32(0.0):
+        if learned and landlord != _NO_SEAT:
             value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
-            chance = share * (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
-        if share < np.float32(1.0):
+            chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
+        else:  # before there is a landlord, nobody's value says which side a seat will be on
             if plan is not None:
                 set_plan_prices(row, rules, plan)
             state = simulate(row, rules, mask, state, settings, plan, None)
             landlord = row[LANDLORD]
-            chance += (np.float32(1.0) - share) * reward_of(row, landlord)
+            chance = np.float32(reward_of(row, landlord))
         leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)
         room = room and has_room(tree) and _learn_prior(tree, leaf, answers.log_probabilities[place])
         place += 1

@@ -32,8 +32,7 @@ class Forest(OwnsArrays):
         batch: Descents in flight a tree.
         evaluator: The networks.
         exploration: PUCT's constant.
-        value_share: Share of the learned value in a leaf's; the rest is a simulation's.
-        simulation: Index into :data:`agents.mcts.options.SIMULATIONS`.
+        simulation: Index into :data:`agents.mcts.options.SIMULATIONS`, for leaves that the networks do not value.
         shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
@@ -49,7 +48,6 @@ class Forest(OwnsArrays):
         evaluator: Evaluator,
         *,
         exploration: float,
-        value_share: float,
         simulation: int,
         shared: bool = True,
     ) -> None:
@@ -57,7 +55,7 @@ class Forest(OwnsArrays):
         self.batch = batch
         self.descents = new_descents(trees * batch)
         self._evaluator = evaluator
-        self._exploration, self._value_share = np.float64(exploration), np.float64(value_share)
+        self._exploration = np.float64(exploration)
         self._settings = plain()._replace(simulation=np.int64(simulation))
         self._plan = new_plan() if simulation else None
         self._shared = shared
@@ -74,7 +72,7 @@ class Forest(OwnsArrays):
         """
         self._states = list(states)
         self._deals = [state if self._shared else np.uint64(0) for state in states]
-        skip = np.bool_(self._value_share > 0)  # a simulation sees what is forced for nothing
+        skip = np.bool_(self._evaluator.values_leaves)  # a simulation sees what is forced for nothing
         self._searcher = Searcher(
             view.row, view.ring, np.uint64(view.seat), view.rule_words, uniform(), self._exploration, skip, nobody()
         )
@@ -111,12 +109,12 @@ class Forest(OwnsArrays):
         rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.seat, searcher.others)
-        first = 0
+        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.others)
+        first, learned = 0, self._evaluator.values_leaves
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = answers.part(slice(first, first + len(found)))
             tree, state = self.trees[index], self._states[index]
-            room, state = absorb(tree, searcher.rules, part, own, self._value_share, self._settings, self._plan, state)
+            room, state = absorb(tree, searcher.rules, part, own, learned, self._settings, self._plan, state)
             first, self._states[index] = first + len(found), np.uint64(state)
             if not room:
                 self.trees[index] = grown(tree)

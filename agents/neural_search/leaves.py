@@ -3,17 +3,10 @@
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
 from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy may play a leaf's
 game on before the critic is asked.
-
-At the table the searcher searches again at its next decision, and so may its team mate.  Where it reckons with that,
-its side's moves are not the policy's likeliest: of those that the policy likes best they are the one with the largest
-pi * exp(q / tau), q from asking whoever values the leaves one move ahead.  That sees the hands of a determinization
-where the critic is asked, and so more than the mate does.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -24,16 +17,11 @@ from agents.neural.model import Bytes, Floats, PolicyModel
 from agents.neural_search.descent import Answers, Descents, describe_leaf
 from agents.neural_search.others import Others, nobody, skip_known
 from ddz_env.engine.compiling import kernel
-from ddz_env.engine.layout import LANDLORD, NO_SEAT, SEAT
+from ddz_env.engine.layout import LANDLORD, SEAT
 from ddz_env.engine.step import apply_and_record
 from ddz_env.engine.tables import MASK_WORDS
 from ddz_env.errors import InvalidAgentOptionError
 from ddz_env.observation import mask_bytes
-
-_MATE_TAU, _MATE_MOVES = 0.1, 3
-"""How much the policy counts in what the searcher's side plays later, and how many of its moves are tried."""
-_MATE_LEAST = np.float32(np.log(0.02))
-"""What the policy finds less likely is not tried."""
 
 
 @runtime_checkable
@@ -88,42 +76,32 @@ class Evaluator:
         kind: Whose value a leaf gets, as from :func:`leaf_kind`.
         temperature: Of the prior: above 1 it is flatter than the policy.
         ahead: Decisions that the policy plays on before a leaf is valued.
-        reckons: Whether the searcher's side plays these as a search would.
+
+    Attributes:
+        values_leaves: Whether a leaf's value is the networks'.
     """
 
-    def __init__(
-        self, model: PolicyModel, kind: str, temperature: float, ahead: int = 0, reckons: bool = False
-    ) -> None:
+    def __init__(self, model: PolicyModel, kind: str, temperature: float, ahead: int = 0) -> None:
         self._model, self._kind, self._temperature = model, kind, temperature
-        self._reckons = reckons
-        self._ahead = ahead if kind != "simulation" else 0
+        self.values_leaves = kind != "simulation"
+        self._ahead = ahead if self.values_leaves else 0
 
     def priors(self, descents: Descents) -> tuple[Floats, Floats]:
         """Logarithms of the priors of some positions, and of the policy's own probabilities, both ``[n, 400]``."""
         own, _ = ask(self._model, descents)
         return flattened(own, self._temperature), own
 
-    def leaves(
-        self,
-        descents: Descents,
-        rules: npt.NDArray[np.uint64],
-        seat: np.uint64 | None = None,
-        others: Others | None = None,
-    ) -> Answers:
+    def leaves(self, descents: Descents, rules: npt.NDArray[np.uint64], others: Others | None = None) -> Answers:
         """Priors and values of leaves.
 
         Args:
             descents: Copies of those that wait: they are played on.
             rules: The rules array.
-            seat: The searcher's, whose side may play these on as a search would.
             others: What is known of the other seats; nothing if not given.
         """
         log_probabilities, values = ask(self._model, descents)
-        others = others or nobody()
         if self._ahead:
-            reckons = self._reckons and seat is not None
-            choose = functools.partial(self._found, rules, others, seat) if reckons else _likeliest
-            played = play_on(self._model, descents, log_probabilities, self._ahead, rules, choose, others)
+            played = play_on(self._model, descents, log_probabilities, self._ahead, rules, others)
             values = played.values
             if len(played.places):
                 found = self._values(played.descents)
@@ -131,39 +109,6 @@ class Evaluator:
         elif self._kind == "critic":
             values = self._values(descents)
         return Answers(flattened(log_probabilities, self._temperature), values)
-
-    def _found(
-        self,
-        rules: npt.NDArray[np.uint64],
-        others: Others,
-        seat: np.uint64 | None,
-        descents: Descents,
-        log_probabilities: Floats,
-    ) -> npt.NDArray[np.intp]:
-        """The policy's likeliest actions, and at decisions of the seat's side what a search one move ahead finds."""
-        actors, landlords = descents.rows[:, SEAT], descents.rows[:, LANDLORD]
-        own = (landlords != np.uint64(NO_SEAT)) & ((actors == landlords) == (seat == landlords))
-        tried = np.argsort(-log_probabilities, axis=1, kind="stable")[:, :_MATE_MOVES]
-        likely = np.take_along_axis(log_probabilities, tried, axis=1) >= _MATE_LEAST
-        games, places = np.nonzero(likely & (own & (likely.sum(axis=1) > 1))[:, None])
-        chosen = log_probabilities.argmax(axis=1)
-        if not len(games):
-            return chosen
-        after, actions = descents.copied(games), tried[games, places]
-        _play_actions(after, actions, rules, others)
-        values = np.zeros(len(games), np.float32)
-        write_results(after, actors[games], values)
-        waiting = np.flatnonzero(after.waits)
-        if len(waiting):
-            next_ones = after.copied(waiting)
-            found, sides = self._values(next_ones), next_ones.rows[:, SEAT] == landlords[games[waiting]]
-            values[waiting] = np.where(sides == (actors == landlords)[games[waiting]], found, -found)
-        scores = np.full(tried.shape, -np.inf)
-        chances = (1.0 + np.clip(values, -1.0, 1.0)) / 2.0
-        scores[games, places] = log_probabilities[games, actions] + chances / _MATE_TAU
-        better = np.unique(games)
-        chosen[better] = tried[better, scores[better].argmax(axis=1)]
-        return chosen
 
     def _values(self, descents: Descents) -> Floats:
         if self._kind != "critic":
@@ -214,20 +159,15 @@ class Played(NamedTuple):
     same_side: npt.NDArray[np.bool_]
 
 
-def _likeliest(descents: Descents, log_probabilities: Floats) -> npt.NDArray[np.intp]:
-    return log_probabilities.argmax(axis=1)
-
-
 def play_on(
     model: PolicyModel,
     descents: Descents,
     log_probabilities: Floats,
     decisions: int,
     rules: npt.NDArray[np.uint64],
-    choose: Callable[[Descents, Floats], npt.NDArray[np.intp]] = _likeliest,
     others: Others | None = None,
 ) -> Played:
-    """Let a policy play games on, its likeliest action each time, or what is chosen from its probabilities.
+    """Let a policy play games on, its likeliest action each time.
 
     Args:
         model: The policy.
@@ -235,7 +175,6 @@ def play_on(
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
         decisions: How many are played in each; what is forced, or known, does not count.
         rules: The rules array.
-        choose: An action for each game, shape ``[n]``, from where they stand and the policy's word on them.
         others: What is known of the other seats; nothing if not given.
     """
     others = others or nobody()
@@ -244,7 +183,7 @@ def play_on(
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, descents)
-        _play_actions(descents, choose(descents, log_probabilities), rules, others)
+        _play_actions(descents, log_probabilities.argmax(axis=1), rules, others)
         found = np.empty(len(places), np.float32)
         write_results(descents, seats[places], found)
         over = descents.waits == 0

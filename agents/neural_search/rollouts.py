@@ -202,7 +202,7 @@ class Rollouts(OwnsArrays):
             copies = games.copied(waiting)
             landlord = copies.rows[:, LANDLORD].copy()
             same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
-            found = self._evaluator.leaves(copies, searcher.rules, searcher.seat, searcher.others).values
+            found = self._evaluator.leaves(copies, searcher.rules, searcher.others).values
             values[waiting] = np.where(same_side, found, -found)
         chances: npt.NDArray[np.float64] = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(worlds, len(lines))

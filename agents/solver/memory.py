@@ -32,45 +32,33 @@ class Technique(NamedTuple):
 
     Attributes:
         table: Look positions up in the transposition table.
-        ways: Entries a bucket.
         tighten: Raise a target to the highest that lets the same replies through.
-        runs: Quick wins: 0 never, 1 where a search begins, 2 everywhere.
+        quick_wins: Whether a leader that provably runs out has won.
         threats: Drop moves that an opponent answers by a quick win.
         ranks: Look positions up with the ranks taken out that nobody holds.
-        ahead: Look every move's position up before any is searched.
         order: Try moves in the order of the fewest moves that their rest needs.
-        history: Prefer moves that cut before.
-        killers: Prefer the move that cut last at the same depth.
         goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
         spring: Whether spring doubles the stake.
         landlord: The landlord's seat.
         move_points: Order: points that a move fewer to play is worth.
         card_points: Points that each card played is worth.
         rank_points: Points that each rank higher costs.
-        lead_points: Points for a move that keeps the lead, and cost of one that gives it away.
         pass_points: Points for a pass.
-        most_history: The most points that history gives, and those of a killer.
     """
 
     table: np.bool_
-    ways: np.uint64
     tighten: np.bool_
-    runs: np.int64
+    quick_wins: np.bool_
     threats: np.bool_
     ranks: np.bool_
-    ahead: np.bool_
     order: np.bool_
-    history: np.bool_
-    killers: np.bool_
     goal: np.int64
     spring: np.bool_
     landlord: np.int64
     move_points: np.int64
     card_points: np.int64
     rank_points: np.int64
-    lead_points: np.int64
     pass_points: np.int64
-    most_history: np.int64
 
 
 class Search(NamedTuple):
@@ -84,8 +72,6 @@ class Search(NamedTuple):
         moves: The stack of moves.
         table: The transposition table.
         turns: The table of :mod:`agents.solver.turns`.
-        history: Cuts by side and main group, shape ``[2, NUM_MAIN]``, int64.
-        killers: The last main group that cut, by ply, shape ``[MAX_PLIES]``, int64.
         threats: Of the node that is scored, a line a segment and one for bombs: the node that the line was worked out
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
@@ -97,6 +83,4 @@ class Search(NamedTuple):
     moves: Moves
     table: npt.NDArray[np.uint64]
     turns: npt.NDArray[np.uint64]
-    history: npt.NDArray[np.int64]
-    killers: npt.NDArray[np.int64]
     threats: npt.NDArray[np.int64]

@@ -92,30 +92,6 @@ def child_of(search: Search, ply: int, index: int, technique: Technique, rules: 
     return -1
 
 
-@pure_kernel
-def _look_ahead(search: Search, ply: int, index: int, technique: Technique, rules: np.ndarray) -> int:
-    """What is known of a move's position without a search, -1 for nothing; the move's score for who leads then."""
-    seat, moves = search.frames[ply, F_SEAT], search.moves
-    landlord = seat == technique.landlord
-    value = child_of(search, ply, index, technique, rules)
-    if value >= 0:
-        return value
-    acting = search.frames[ply + 1, F_SEAT]
-    leads = search.codes[ply + 1, C_CODE] == LEAD
-    if technique.table:
-        place(search, ply + 1, technique, rules)
-        value = look_up(search.table, technique.ways, search.codes[ply + 1, C_BUCKET], search.codes[ply + 1, C_NAME])
-    if leads:
-        if value < 0 and technique.runs == 2 and technique.goal == ANY_WIN:
-            if quick_win(
-                search, search.frames[ply, F_END], search.hands[ply + 1], acting, np.int64(0), technique, rules
-            ):
-                value = np.int64(1 if acting == technique.landlord else 0)
-        keeps = (acting == technique.landlord) == landlord
-        moves.scores[index] += technique.lead_points if keeps else -technique.lead_points
-    return value
-
-
 @part_kernel
 def _keep(moves: Moves, index: int, place: int) -> None:
     """Move a move down to a place."""
@@ -153,12 +129,6 @@ def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> 
         if threats and main != U0 and threatened(search, ply, end, main, moves.kickers[index], technique, rules):
             continue
         moves.scores[index] = -index
-        if technique.ahead:
-            value = _look_ahead(search, ply, index, technique, rules)
-            if value == wins:
-                return wins
-            if value >= 0:
-                continue
         _keep(moves, index, kept)
         kept += 1
     frame[F_NEXT], frame[F_END] = frame[F_FIRST], kept
@@ -169,7 +139,6 @@ def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> 
 def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> None:
     """Score the node's moves, the most promising highest."""
     frame, moves = search.frames[ply], search.moves
-    wins = 1 if frame[F_SEAT] == technique.landlord else 0
     end = frame[F_END]
     held = popcount(search.hands[ply, frame[F_SEAT]])
     for index in range(frame[F_FIRST], end):
@@ -184,10 +153,6 @@ def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) ->
                 if explodes(main, rules):
                     score -= technique.move_points
                 score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * technique.rank_points
-        if technique.history:
-            score += min(search.history[wins, main], technique.most_history)
-        if technique.killers and search.killers[ply] == np.int64(main):
-            score += technique.most_history
         moves.scores[index] += score
 
 
@@ -201,14 +166,14 @@ def _enter(search: Search, ply: int, technique: Technique, rules: np.ndarray) ->
     wins = 1 if seat == technique.landlord else 0
     if technique.table:
         place(search, ply, technique, rules)
-        known = look_up(search.table, technique.ways, search.codes[ply, C_BUCKET], search.codes[ply, C_NAME])
+        known = look_up(search.table, search.codes[ply, C_BUCKET], search.codes[ply, C_NAME])
         if known != ABSENT:
             control[HITS] += 1
             return known | KNOWN
     code = search.codes[ply, C_CODE]
     first = frame[F_FIRST]
     if code == LEAD:
-        if technique.runs > 0 and technique.goal == ANY_WIN:
+        if technique.quick_wins and technique.goal == ANY_WIN:
             if quick_win(search, first, search.hands[ply], seat, np.int64(0), technique, rules):
                 return wins
         end = lead_moves(moves, first, search.hands[ply, seat], rules)
@@ -287,7 +252,6 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
             if technique.table and known == 0:
                 store(
                     search.table,
-                    technique.ways,
                     search.codes[ply, C_BUCKET],
                     search.codes[ply, C_NAME],
                     value,
@@ -300,10 +264,6 @@ def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) ->
             ply -= 1
             frame = search.frames[ply]
             if value == (1 if frame[F_SEAT] == technique.landlord else 0):
-                main = np.int64(moves.mains[frame[F_NEXT] - 1])
-                size = control[NODES] - frame[F_START]
-                search.history[value, main] += min(size, np.int64(4096)) + 1
-                search.killers[ply] = main
                 continue
             value = np.int64(-1)
         if control[NODES] >= stop:

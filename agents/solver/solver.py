@@ -29,7 +29,6 @@ from agents.solver.search import run, set_root
 from agents.solver.table import new_table
 from agents.solver.turns import new_turns, turns
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.actions import NUM_MAIN
 from ddz_env.engine import layout as at
 from ddz_env.errors import DouDizhuError, shown
 from ddz_env.owned import OwnsArrays
@@ -93,15 +92,12 @@ class OpenSolver(OwnsArrays):
             moves=new_moves(MOVE_CAPACITY),
             table=new_table(self.options.megabytes),
             turns=new_turns(),
-            history=np.zeros((2, NUM_MAIN), np.int64),
-            killers=np.zeros(MAX_PLIES, np.int64),
             threats=np.zeros((TRUMPS + 1, 2), np.int64),
         )
 
     def clear(self) -> None:
         """Forget every position, so that a search takes as long as the first."""
-        for array in (self._search.table, self._search.history, self._search.killers):
-            array[...] = 0
+        self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = int(ANY_WIN), seconds: float | None = None) -> Solution:
         """Who wins.

@@ -23,6 +23,8 @@ _SIZE_BITS = np.uint64(0x7E)
 _NAME = ~np.uint64(0x7F)
 
 ABSENT = np.int64(-1)
+_WAYS = np.uint64(4)
+"""Entries a bucket."""
 
 
 def new_table(megabytes: float) -> npt.NDArray[np.uint64]:
@@ -48,17 +50,16 @@ def place_of(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tupl
 
 
 @inline_kernel
-def look_up(table: np.ndarray, ways: np.uint64, bucket: np.uint64, name: np.uint64) -> int:
+def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64) -> int:
     """1 if the landlord wins the position, 0 if not, ``ABSENT`` if it is not there.
 
     Args:
         table: The table, shape ``[words]``, uint64.
-        ways: Entries a bucket, a power of two.
         bucket: The first hash.
         name: The second hash.
     """
-    first = bucket & np.uint64(table.size - 1) & ~(ways - U1)
-    for way in range(np.int64(ways)):
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         if (entry & _NAME) == name and entry != U0:
             return np.int64(entry & U1)
@@ -66,24 +67,23 @@ def look_up(table: np.ndarray, ways: np.uint64, bucket: np.uint64, name: np.uint
 
 
 @inline_kernel
-def store(table: np.ndarray, ways: np.uint64, bucket: np.uint64, name: np.uint64, value: int, nodes: int) -> None:
+def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, value: int, nodes: int) -> None:
     """Write a proven position in place of the entry with the smallest tree in its bucket.
 
     Args:
         table: The table, changed in place.
-        ways: Entries a bucket, a power of two.
         bucket: The first hash.
         name: The second hash.
         value: 1 if the landlord wins.
         nodes: How many nodes the proof took.
     """
-    first = bucket & np.uint64(table.size - 1) & ~(ways - U1)
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
     size = U1
     while nodes > 1:
         nodes >>= 1
         size += U1
     worst, smallest = first, ~U0
-    for way in range(np.int64(ways)):
+    for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         if (entry & _SIZE_BITS) < smallest:
             worst, smallest = first + np.uint64(way), entry & _SIZE_BITS

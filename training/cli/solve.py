@@ -53,7 +53,6 @@ def solve(
     count: Annotated[int, typer.Option(min=1, help="How many --deal deals.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Their seed.")] = 1,
     without: Annotated[list[str] | None, typer.Option(help="Switch a technique off; it changes no verdict.")] = None,
-    ways: Annotated[int | None, typer.Option(help="Entries a bucket of the table: 1, 2, 4, 8 or 16.")] = None,
     rules: Annotated[str, typer.Option(help=RULES)] = "standard",
     every: Annotated[bool, typer.Option("--all", help="Say of every legal move whether it wins.")] = False,
     stake: Annotated[bool, typer.Option("--stake", help="Also what the landlord wins, in base stakes.")] = False,
@@ -72,7 +71,7 @@ def solve(
         raise InvalidPositionError(
             "give one position, or --file FILE with one a line, or --deal SIZES: one of the three"
         )
-    settings = {"nodes": nodes, "megabytes": megabytes, **_switches(without or [], ways)}
+    settings = {"nodes": nodes, "megabytes": megabytes, **_switches(without or [])}
     if deal is not None:
         leave_out(context, "positions of --deal are summed up, dealt as they are", *_OF_POSITIONS)
         _solve_dealt(deal, count, seed, rules, {**settings, "seconds": seconds}, as_json)
@@ -101,7 +100,7 @@ def solve(
         raise typer.Exit(EXIT_UNKNOWN)
 
 
-def _switches(without: list[str], ways: int | None) -> dict[str, Any]:
+def _switches(without: list[str]) -> dict[str, Any]:
     """The techniques' options."""
     from agents.solver.options import TECHNIQUES
     from ddz_env.checks import check_choice
@@ -111,7 +110,7 @@ def _switches(without: list[str], ways: int | None) -> dict[str, Any]:
     for name in without:
         check_choice("technique", name, TECHNIQUES, InvalidOptionError)
         switches[name] = "never" if name == "quick_wins" else False
-    return switches if ways is None else {**switches, "ways": ways}
+    return switches
 
 
 def _solve_dealt(deal: str, count: int, seed: int, rules: str, options: dict[str, Any], as_json: bool) -> None:

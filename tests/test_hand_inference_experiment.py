@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from agents.worlds.inference import draw_hands
-from agents.worlds.likelihood import F_KIND, F_MOVES, KINDS, SAME, SITUATIONS
+from agents.worlds.likelihood import F_KIND
 from agents.worlds.particles import Particles
-from agents.worlds.rules_player import ANYTHING, SEARCHER, Response, describe_move
+from agents.worlds.rules_player import describe_move
 from ddz_env import Move, State
 from ddz_env.engine.layout import HANDS, HIDDEN
 from training.arena.errors import SettingsMismatchError
@@ -33,7 +33,6 @@ from training.experiments.hand_inference import (
     stage_table,
 )
 from training.experiments.plotting import can_plot
-from training.experiments.response_fit import decision_facts, fit_response, mean_log_likelihood
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"
 
@@ -143,54 +142,10 @@ def test_the_cost_is_processor_time_above_zero() -> None:
     assert cost.look_ms > 0
 
 
-# --- The fit ----------------------------------------------------------------------------------------------------------
-
-
-def nearby(response: Response) -> list[Response]:
-    """The response with one number changed at a time."""
-    others = [replace(response, uniform=min(1.0, response.uniform * factor)) for factor in (0.7, 1.3)]
-    others += [replace(response, kickers=value) for value in (0.5 * response.kickers, 0.5 + 0.5 * response.kickers)]
-    for row in range(len(SITUATIONS)):
-        for kind in range(len(KINDS)):
-            for factor in (0.7, 1.4):
-                table = [list(values) for values in response.kinds]
-                table[row][kind] *= factor
-                others.append(replace(response, kinds=tuple(map(tuple, table))))
-    return others
-
-
-def test_the_fit_is_where_the_observed_moves_are_likeliest() -> None:
-    facts = decision_facts("isuct:iterations=50", 12, seed=3)
-    fitted = fit_response(facts)
-    reached = mean_log_likelihood(facts, fitted)
-    assert reached > mean_log_likelihood(facts, SEARCHER)
-    assert reached > mean_log_likelihood(facts, ANYTHING) + 0.05
-    for other in nearby(fitted):
-        assert mean_log_likelihood(facts, other) < reached + 1e-3
-
-
-def test_the_rule_agent_is_found_to_follow_itself_and_random_play_to_follow_nobody() -> None:
-    facts = decision_facts("rules", 5)
-    assert (facts[:, F_KIND] == SAME).all()
-    assert (facts[:, F_MOVES] > 1).all()
-    assert mean_log_likelihood(facts, fit_response(facts)) > -0.02
-    random = decision_facts("random", 40)
-    assert fit_response(random).uniform > 0.7
-    assert mean_log_likelihood(random, ANYTHING) > mean_log_likelihood(random, SEARCHER)
-
-
 def test_a_move_that_a_hand_does_not_allow_is_described_as_such() -> None:
     state = State.new(seed=9)
     missing = next(move for move in map(Move.parse, ("BR", "3333", "4444")) if move not in state.legal_moves())
     assert describe_move(state.row, state.rules, missing)[F_KIND] < 0
-
-
-@pytest.mark.long
-def test_the_shipped_response_of_a_searcher_is_the_fitted_one() -> None:
-    fitted = fit_response(decision_facts("isuct:iterations=2000", 200))
-    assert np.array(fitted.kinds) == pytest.approx(np.array(SEARCHER.kinds), abs=1e-3)
-    assert fitted.kickers == pytest.approx(SEARCHER.kickers, abs=1e-3)
-    assert fitted.uniform == pytest.approx(SEARCHER.uniform, abs=1e-3)
 
 
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")

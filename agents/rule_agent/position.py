@@ -40,8 +40,8 @@ POSITION = np.array(
     np.float64,
 )
 """What the features of a position count, by the ``P_`` indexes: logarithms of the odds that the landlord wins; rounded
-from a logistic regression on 57,436 positions of games between rule agents, each after one to three random candidates
-(``python -m training.tuning.regression`` does the same on games without these)."""
+from a logistic regression on 57,436 positions of games between rule agents, each after one to three random
+candidates."""
 
 _SLOTS = 1 << 14
 _SLOT = np.uint64(_SLOTS - 1)

@@ -1,7 +1,8 @@
 """The rule agent as a player model: its move is the centre, a fitted response says how players stray from it.
 
-Three responses were fitted (:mod:`training.experiments.response_fit`) by counting how the true holder of the cards
-moved, in games of three kinds of players: the rule agent itself, information-set UCT, and uniformly random play.
+Three responses were fitted (by release 0.2.0, ``training/experiments/response_fit.py``) by counting how the true holder
+of the cards moved, in games of three kinds of players: the rule agent itself, information-set UCT, and uniformly random
+play.
 """
 
 # mypy: disable-error-code="arg-type"

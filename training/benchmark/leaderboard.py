@@ -1,9 +1,14 @@
-"""Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files."""
+"""Ratings and tables: what ``ddz benchmark`` prints, and the blocks of the pages, from the committed files.
+
+``python -m training.benchmark.leaderboard FILE ...`` fits the field's ratings to the games of ``ddz benchmark --field
+--out FILE``, with ``--full`` and without.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,3 +191,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
     "benchmark-deals": _deals,
 }
 """Generated blocks by name."""
+
+
+if __name__ == "__main__":
+    write_field_ratings(*(read_file(Path(argument)) for argument in sys.argv[1:]))

@@ -108,9 +108,7 @@ def _read(path: Path) -> dict[tuple[str, str, str], str]:
 
 def _add(path: Path, result: Result) -> None:
     with path.open("a", newline="", encoding="utf-8") as file:
-        if file.tell() == 0:
-            csv.writer(file).writerow(Result._fields)
-        csv.writer(file).writerow(result)
+        csv.writer(file).writerows([result] if file.tell() else [Result._fields, result])
 
 
 def main() -> None:

@@ -327,6 +327,7 @@ def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     assert "mine: 2 duplicate deals each" in result.output
     assert "→ mine" in result.output
     assert "policy-last" in result.output
+    assert "Not for citing" in result.output
     assert (tmp_path / "mine.csv").is_file()
     checked = ddz("--check", str(file), "--sample", "1", "--processes", "1")
     assert checked.exit_code == 0, checked.output

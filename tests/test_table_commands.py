@@ -91,6 +91,9 @@ def test_the_last_unfinished_game_is_found_without_a_name(monkeypatch: pytest.Mo
     again = fits(ddz("play", "--hints", "rules", "--resume", text="quit\n"))
     assert "Going on at move 1." in again
     assert kept_in(again) == file
+    assert kept_in(fits(ddz("replay", text="quit\n"))) == file  # the last one, unfinished or not
+    monkeypatch.setenv("DDZ_GAMES_DIR", str(tmp_path / "none"))
+    assert "no game is kept in" in ddz("replay").stderr
 
 
 def test_ctrl_c_loses_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -130,6 +130,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     # --- advice ---
     "would play": ("{agent} would play {move}", "{agent} 建议 {move}"),
     "chance": ("{percent} to win", "胜率 {percent}"),
+    "tried out": (
+        "to win: of the games that were tried out from here, which are not calibrated as on the page",
+        "胜率：从这里试算的牌局中的，没有像网页上那样校准",
+    ),
     "move column": ("move", "出牌"),
     "chance column": ("to win", "胜率"),
     "score column": ("score", "评分"),

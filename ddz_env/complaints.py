@@ -38,7 +38,8 @@ _WHOLE = {
     "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}：一副牌只有 {most} 张",
     "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
     "chains 34567, planes 333444+57, or pass": (
-        "{cards} 不成牌型（{rules}规则）：单张 3，对子 33，三张 333 或 333+4，炸弹 3333，顺子 34567，飞机 333444+57，不出 pass"
+        "{cards} 不成牌型（{rules}规则）：单张 3，对子 33，三张 333 或 333+4，炸弹 3333，顺子 34567，"
+        "飞机 333444+57，不出 pass"
     ),
     "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}（{rules}规则）",
     "{text} has more than one '+': write body+kickers, as 333444+57": (
@@ -67,7 +68,9 @@ _WHOLE = {
     "everybody declined: the next deal is another game": "无人叫牌：下一副牌是另一局",
     "the landlord cards have been turned up: tell them before the next move": "底牌已经翻开：请先输入底牌",
     "unknown role {text}; choose from {names}": "没有角色 {text}：可选 {names}",
-    "unknown role {text} (did you mean {near}?); choose from {names}": "没有角色 {text}（是 {near} 吗？）：可选 {names}",
+    "unknown role {text} (did you mean {near}?); choose from {names}": (
+        "没有角色 {text}（是 {near} 吗？）：可选 {names}"
+    ),
     # --- other words ---
     "there is nothing to take back": "没有可以悔的牌",
     "move {number} is no decision of yours: choose from {numbers}": "第{number}手不是您出的：可选 {numbers}",

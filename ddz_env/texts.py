@@ -124,7 +124,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "not kept": ("The game cannot be kept: {reason}", "牌局无法保存：{reason}"),
     "took back": ("Taken back: {move} and all after it.", "已悔牌：{move} 及之后的各手。"),
     "resumed": ("Going on at move {number}.", "从第{number}手继续。"),
-    "puzzle": ("Puzzle {number}: all cards are open, and exactly one move wins.", "残局 {number}：明牌，只有一手能赢。"),
+    "puzzle": (
+        "Puzzle {number}: all cards are open, and exactly one move wins.",
+        "残局 {number}：明牌，只有一手能赢。",
+    ),
     "goodbye": ("goodbye", "再见"),
     "asked for": ("{what}> ", "{what}> "),
     # --- advice ---

@@ -130,11 +130,11 @@ class Board:
         value = "chance column" if advice.chance is not None else "score column"
         groups = advice.groups
         lines = [line for group in groups[:_MOST_GROUPS] for line in self._lines(group, advice.question)]
-        self._table([self.say(key) for key in ("move column", value, "visits column", "line column")], lines)
+        notes = [self.say("more moves", number=len(groups) - _MOST_GROUPS)] if len(groups) > _MOST_GROUPS else []
         if advice.chance is not None and advice.options[0].visits:
-            self.line("tried out", "dim")
-        if len(groups) > _MOST_GROUPS:
-            self.line("more moves", "dim", number=len(groups) - _MOST_GROUPS)
+            notes.append(self.say("tried out"))
+        header = [self.say(key) for key in ("move column", value, "visits column", "line column")]
+        self._table(header, lines, " · ".join(notes))
 
     def belief(self, belief: Belief, view: View, agent: str) -> None:
         """Where an agent expects the hidden cards: a row a holder, a column a rank."""
@@ -160,11 +160,11 @@ class Board:
             if likely:
                 self.line("may bomb", seat=seat, bombs="  ".join(f"{cards} ({_percent(p)})" for p, cards in likely))
 
-    def _table(self, header: Sequence[str], lines: Lines) -> None:
+    def _table(self, header: Sequence[str], lines: Lines, note: str = "") -> None:
         from training.cli.fitting import print_table
         from training.experiments.experiment import Table
 
-        print_table(self.screen, Table("", header, lines))
+        print_table(self.screen, Table("", header, lines, note))
 
     def _lines(self, group: Group, asked: str) -> Iterator[tuple[str, ...]]:
         """A main group; where its kickers differ, some of them below it."""

@@ -252,8 +252,7 @@ class Server:
             return self._thoughts(there, agent, replay.seat, _language(body))
 
     def chance(self, body: Json) -> Json:
-        """The landlord's chance of winning there, by what the seat to act knew, and whether that is the landlord's own;
-        null where nothing is known."""
+        """The landlord's chance of winning there, null where it is unknown, and whether it is by its own knowledge."""
         with self.games.held(body["game"]) as game:
             replay, winner = _replay(game, body), game.session.sight(None).table.winner
         table = replay.sight(None).table

@@ -74,8 +74,8 @@ def test_a_game_is_played_left_and_gone_on_with(language: str, tmp_path: Path) -
     for text in (say.help("play").splitlines()[0], say("took back", move="3"), say.complaint(ZEBRA), say("goodbye")):
         assert text.replace(" ", "") in first.replace("\n", "").replace(" ", "")
     assert any(line.endswith(command_line("ddz", "play", "--out", parts, "--resume")) for line in first.splitlines())
-    assert len(CHINESE.findall(first)) > 200 or language == "en"
-    assert not CHINESE.search(first) or language == "zh"
+    chinese = CHINESE.findall(first.replace(str(tmp_path), ""))  # a folder may have any name
+    assert len(chinese) > 200 if language == "zh" else not chinese
     fits(ddz("play", "--hints", "rules", "--lang", language, "--out", str(parts), "--resume", text=WHOLE))
     assert Record.load(parts).moves == record.moves
 

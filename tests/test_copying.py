@@ -242,12 +242,11 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
 @pytest.mark.parametrize(
     ("typed", "more", "expected"),
     [
-        ("run --out 'a b'", {}, "ddz run --out 'a b' --resume"),
+        ("run --out='a b' file", {}, "ddz run file --out 'a b' --resume"),
         ("run --out x --resume", {}, "ddz run --out x --resume"),
         ("run --start w.x --out x --start=y", {}, "ddz run --out x --resume"),
         ("run --out x", {"trust": True}, "ddz run --out x --resume --trust"),
         ("--debug run --out x -- -file", {}, "ddz run --out x --resume -- -file"),
-        ("run file --out=x", {}, "ddz run file --out x --resume"),
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="the quotes of POSIX shells")

@@ -320,8 +320,7 @@ def test_what_is_measured_is_what_the_command_offers() -> None:
 
     command = importlib.import_module("training.cli.web")
 
-    assert command.ADVISER == measured.SEARCH
-    assert measured.POLICY in command.OFFERED
+    assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
 
 
 @pytest.mark.parametrize(

@@ -112,12 +112,11 @@ def _cells(strength: Strength | None) -> tuple[str, str]:
 
 def _summary(name: str) -> str:
     """The first paragraph of an agent's documentation."""
-    import inspect
-
+    from ddz_env.docstrings import docstring
     from ddz_env.registry import agent_factory
 
     try:
-        return unmarked(" ".join((inspect.getdoc(agent_factory(name)) or "").partition("\n\n")[0].split()))
+        return unmarked(" ".join(docstring(agent_factory(name)).partition("\n\n")[0].split()))
     except ImportError as error:
         return f"not available: {error}"
 

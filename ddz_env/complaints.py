@@ -26,74 +26,77 @@ _PARTS = {
     "there is no such seat": "没有这个座位",
     "the game is over": "牌局已经结束",
     "it is seat {seat}'s turn": "轮到{seat}号位",
-    "--resume goes on with its game, or name another file": "用 --resume 继续其中的牌局,或换一个文件",
+    "--resume goes on with its game, or name another file": "用 --resume 继续其中的牌局，或换一个文件",
 }
 _WHOLE = {
-    "line {number}: {whole}": "第 {number} 行:{whole}",
+    "line {number}: {whole}": "第 {number} 行：{whole}",
     # --- cards and moves ---
     "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
     "2 B (black joker) R (red joker)": (
-        "看不懂 {text} 中的 {letter}:牌写作 3 4 5 6 7 8 9 T(或 10)J Q K A 2 B(小王)R(大王)"
+        "看不懂 {text} 中的 {letter}：牌写作 3 4 5 6 7 8 9 T（或 10）J Q K A 2 B（小王）R（大王）"
     ),
-    "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}:一副牌只有 {most} 张",
+    "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}：一副牌只有 {most} 张",
     "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
     "chains 34567, planes 333444+57, or pass": (
-        "{cards} 不成牌型({rules}规则):单张 3,对子 33,三张 333 或 333+4,炸弹 3333,顺子 34567,飞机 333444+57,不出 pass"
+        "{cards} 不成牌型（{rules}规则）：单张 3，对子 33，三张 333 或 333+4，炸弹 3333，顺子 34567，"
+        "飞机 333444+57，不出 pass"
     ),
-    "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}({rules}规则)",
+    "{body} with kickers {kickers} is no move under the {rules} rules": "{body} 不能带 {kickers}（{rules}规则）",
     "{text} has more than one '+': write body+kickers, as 333444+57": (
-        "{text} 中不止一个 +:请写成“主体+带牌”,如 333444+57"
+        "{text} 中不止一个 +：请写成“主体+带牌”，如 333444+57"
     ),
-    "{cards} can be read as {readings}: separate the kickers by '+'": "{cards} 有几种读法:{readings}。请用 + 分开",
-    "there is no {word}: the bids are {moves}": "没有 {word}:可以选 {moves}",
+    "{cards} can be read as {readings}: separate the kickers by '+'": "{cards} 有几种读法：{readings}。请用 + 分开",
+    "there is no {word}: the bids are {moves}": "没有 {word}：可以选 {moves}",
     "{move} is not legal for seat {seat}: {part}; legal are {moves} and {number} more": (
-        "{seat}号位不能出 {move}:{part};可选 {moves},另有 {number} 种"
+        "{seat}号位不能出 {move}：{part}；可选 {moves}，另有 {number} 种"
     ),
-    "{move} is not legal for seat {seat}: {part}; legal are {moves}": "{seat}号位不能出 {move}:{part};可选 {moves}",
-    "{move} is not legal for seat {seat}: {part}": "{seat}号位不能出 {move}:{part}",
-    "the game is over: start a new one": "牌局已经结束,请重新开局",
-    "it is not your turn": "还没轮到你",
+    "{move} is not legal for seat {seat}: {part}; legal are {moves}": "{seat}号位不能出 {move}：{part}；可选 {moves}",
+    "{move} is not legal for seat {seat}: {part}": "{seat}号位不能出 {move}：{part}",
+    "the game is over: start a new one": "牌局已经结束，请重新开局",
+    "it is not your turn": "还没轮到您",
     # --- a table of which one hand is known ---
-    "{number} cards, {cards}; the {rules} rules deal {most}": "{cards} 是 {number} 张;{rules}规则发 {most} 张",
-    "your hand has {number} cards; {rules} deals {most}": "你的手牌有 {number} 张;{rules}规则发 {most} 张",
-    "{number} landlord cards; {rules} has {most}": "底牌有 {number} 张;{rules}规则是 {most} 张",
+    "{number} cards, {cards}; the {rules} rules deal {most}": "{cards} 是 {number} 张；{rules}规则发 {most} 张",
+    "your hand has {number} cards; {rules} deals {most}": "您的手牌有 {number} 张；{rules}规则发 {most} 张",
+    "{number} landlord cards; {rules} has {most}": "底牌有 {number} 张；{rules}规则是 {most} 张",
     "the landlord's {number} cards have the landlord cards among them": "地主的 {number} 张牌应包括底牌",
     "that would be {number} cards of rank {rank}, yours and the landlord cards included; the deck has {most}": (
-        "那样 {rank} 就有 {number} 张了(包括你的手牌和底牌):一副牌只有 {most} 张"
+        "那样 {rank} 就有 {number} 张了（包括您的手牌和底牌）：一副牌只有 {most} 张"
     ),
     "seat {seat} would have played more cards than it was dealt": "{seat}号位出的牌比发到的还多",
-    "move {number}, {move} of seat {seat}: {part}": "第{number}手,{seat}号位 {move}:{part}",
-    "{move} is no bid: {part}": "{move} 不是叫牌:{part}",
-    "everybody declined: the next deal is another game": "无人叫牌:下一副牌是另一局",
-    "the landlord cards have been turned up: tell them before the next move": "底牌已经翻开:请先输入底牌",
-    "unknown role {text}; choose from {names}": "没有角色 {text}:可选 {names}",
-    "unknown role {text} (did you mean {near}?); choose from {names}": "没有角色 {text}(是 {near} 吗?):可选 {names}",
+    "move {number}, {move} of seat {seat}: {part}": "第{number}手，{seat}号位 {move}：{part}",
+    "{move} is no bid: {part}": "{move} 不是叫牌：{part}",
+    "everybody declined: the next deal is another game": "无人叫牌：下一副牌是另一局",
+    "the landlord cards have been turned up: tell them before the next move": "底牌已经翻开：请先输入底牌",
+    "unknown role {text}; choose from {names}": "没有角色 {text}：可选 {names}",
+    "unknown role {text} (did you mean {near}?); choose from {names}": (
+        "没有角色 {text}（是 {near} 吗？）：可选 {names}"
+    ),
     # --- other words ---
     "there is nothing to take back": "没有可以悔的牌",
-    "move {number} is no decision of yours: choose from {numbers}": "第{number}手不是你出的:可选 {numbers}",
-    "undo takes the number of a move, as 'undo 12', not {text}": "undo 后面写第几手,如 undo 12,而不是 {text}",
-    "{agent} looks at hidden cards: ask another": "{agent} 会看暗牌:请换一个",
-    "{agent} looks at hidden cards, and at this table nobody knows them": "{agent} 会看暗牌,而这张桌上没有人知道暗牌",
-    "no agent is called {text}; {names}": "没有叫 {text} 的智能体;{names}",
-    "no agent is called {text} (did you mean {near}?); {names}": "没有叫 {text} 的智能体(是 {near} 吗?)",
+    "move {number} is no decision of yours: choose from {numbers}": "第{number}手不是您出的：可选 {numbers}",
+    "undo takes the number of a move, as 'undo 12', not {text}": "undo 后面写第几手，如 undo 12，而不是 {text}",
+    "{agent} looks at hidden cards: ask another": "{agent} 会看暗牌：请换一个",
+    "{agent} looks at hidden cards, and at this table nobody knows them": "{agent} 会看暗牌，而这张桌上没有人知道暗牌",
+    "no agent is called {text}; {names}": "没有叫 {text} 的智能体；{names}",
+    "no agent is called {text} (did you mean {near}?); {names}": "没有叫 {text} 的智能体（是 {near} 吗？）",
     "there is no module {text} in the current folder or on the path, and no such agent": (
-        "当前文件夹和搜索路径中没有模块 {text},也没有这样的智能体"
+        "当前文件夹和搜索路径中没有模块 {text}，也没有这样的智能体"
     ),
     "there is no module {text} in the current folder or on the path, and no such agent (did you mean {near}?)": (
-        "当前文件夹和搜索路径中没有模块 {text},也没有这样的智能体(是 {near} 吗?)"
+        "当前文件夹和搜索路径中没有模块 {text}，也没有这样的智能体（是 {near} 吗？）"
     ),
-    "move={number} must be an integer in {least}..{most}": "没有第 {number} 手:从 {least} 到 {most}",
+    "move={number} must be an integer in {least}..{most}": "没有第 {number} 手：从 {least} 到 {most}",
     "there is no unfinished game of {command} in {folder}": "{folder} 中没有 {command} 未打完的牌局",
-    "{file} is there already: {part}": "{file} 已经存在:{part}",
+    "{file} is there already: {part}": "{file} 已经存在：{part}",
     # --- the page in the browser ---
-    "{agent} on seat {seat} failed; the server's terminal says why": "{seat}号位的 {agent} 出错了;原因见服务器的终端",
-    "{agent} failed; the server's terminal says why": "{agent} 出错了;原因见服务器的终端",
-    "the game has gone on: this page shows it now": "牌局已有变化:本页现已更新",
-    "the game cannot be kept: {reason}": "牌局无法保存:{reason}",
+    "{agent} on seat {seat} failed; the server's terminal says why": "{seat}号位的 {agent} 出错了；原因见服务器的终端",
+    "{agent} failed; the server's terminal says why": "{agent} 出错了；原因见服务器的终端",
+    "the game has gone on: this page shows it now": "牌局已有变化：本页现已更新",
+    "the game cannot be kept: {reason}": "牌局无法保存：{reason}",
     "all hands are shown at the end of the game": "牌局结束后才能看到所有手牌",
-    "there is no such game: it may have expired": "没有这局牌:可能已经过期",
+    "there is no such game: it may have expired": "没有这局牌：可能已经过期",
     "the file of this game cannot be read any more": "这局牌的文件已无法读取",
-    "a record begins with the line {line}, not {text}": "牌谱的第一行应是 {line},而不是 {text}",
+    "a record begins with the line {line}, not {text}": "牌谱的第一行应是 {line}，而不是 {text}",
     "puzzles are numbered from 1 to {most}": "残局的编号从 1 到 {most}",
 }
 
@@ -117,7 +120,7 @@ def in_chinese(message: str, write: Callable[[str], str]) -> str:
 
     Example:
         >>> in_chinese("4 cards of rank B: the pack has 1", str)
-        '4 张 B:一副牌只有 1 张'
+        '4 张 B：一副牌只有 1 张'
     """
     return _found(message, _WHOLE, write)
 

@@ -226,12 +226,12 @@ def agent_options(name: str) -> tuple[Option, ...]:
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
-    """What makes the agent of a name.
+    """What makes the agent of a name, or of a level.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = _factory(name) if isinstance(name, str) else None
+    factory = _factory(spelled_out(name).partition(":")[0]) if isinstance(name, str) else None
     if factory is None:
         raise _unknown(name)
     return factory

@@ -46,7 +46,7 @@ def game_key(seed: int, game: int = 0) -> np.uint64:
 
 
 class State:
-    """One game of Dou Dizhu.
+    """One game of Dou Dizhu, for one thread at a time: give each thread a :meth:`copy` of its own.
 
     Example:
         >>> state = State.new(seed=1)

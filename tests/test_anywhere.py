@@ -16,7 +16,7 @@ pytest.importorskip("pwd")
 from tests import anywhere
 from tests.anywhere import __main__ as runner
 from tests.anywhere import place
-from tests.anywhere.surroundings import CHEAP, SURROUNDINGS
+from tests.anywhere.surroundings import CHEAP, SURROUNDINGS, TOGETHER, together
 from tests.conftest import shuffled
 
 HERE = Path(__file__).resolve().parent
@@ -71,6 +71,15 @@ def test_every_surrounding_says_what_it_is() -> None:
     assert anywhere.__doc__
     assert set(CHEAP) <= SURROUNDINGS.keys()
     assert len({one.what for one in SURROUNDINGS.values()}) == len(SURROUNDINGS)
+    assert sorted(name for names in TOGETHER.values() for name in names) == sorted(SURROUNDINGS)
+
+
+def test_what_several_surroundings_differ_in_one_has_together() -> None:
+    joined = together(("columns-40", "lang-c", "one-worker", "foreign-path"))
+    assert joined.environ == {"COLUMNS": "40", "LANG": "C", "LC_ALL": "C"}
+    assert (joined.workers, joined.folder) == (0, SURROUNDINGS["foreign-path"].folder)
+    with pytest.raises(ValueError, match="four-workers does not go with one process: workers"):
+        together(("one-worker", "four-workers"))
 
 
 def test_the_random_order_is_that_of_its_seed(request: pytest.FixtureRequest) -> None:

@@ -30,6 +30,7 @@ INNER_ROOMS = (
     "ddz_env.engine",
     "ddz_env.errors",
     "ddz_env.flat",
+    "ddz_env.folders",
     "ddz_env.notation",
     "ddz_env.observation",
     "ddz_env.options",

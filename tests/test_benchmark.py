@@ -322,12 +322,14 @@ def ddz(*arguments: str) -> Any:
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
-    result = ddz(LOWEST, "--name", "mine", "--deals", "2", "--processes", "1", "--out", str(file))
+    result = ddz(LOWEST, "--name", "mine", "--deals", "1", "--processes", "1", "--out", str(file))
     assert result.exit_code == 3, result.output  # it failed, and so lost, some of its games
-    assert "mine: 2 duplicate deals each" in result.output
+    assert "mine: 1 duplicate deal each" in result.output
     assert "→ mine" in result.output
     assert "policy-last" in result.output
+    assert "Not for citing" in result.output
     assert (tmp_path / "mine.csv").is_file()
+    assert "mine-full.json" in result.output  # what can be cited is another file
     checked = ddz("--check", str(file), "--sample", "1", "--processes", "1")
     assert checked.exit_code == 0, checked.output
     assert "4 deals (drawn at random) were played again" in checked.output

@@ -131,6 +131,7 @@ def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for text in ("random-staged", "landlord", "peasants", "overall", "95 %"):
         assert text in result.output
+    assert "score" not in result.output  # it would repeat the win rates
     document = json.loads(summary.read_text())
     assert document["settings"]["agents"] == ["random", "random-staged"]
     assert [row["deals"] for row in document["results"]] == [5, 5]
@@ -149,6 +150,7 @@ def test_arena_of_three_ends_with_standings() -> None:
     assert "random #2" in result.output
     assert "Against all others" in result.output
     assert "stake scoring" in result.output
+    assert "score overall" in " ".join(result.output.split())
 
 
 def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:

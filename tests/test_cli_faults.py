@@ -342,7 +342,7 @@ def test_a_missing_extra_is_named_with_its_command(
             "export PYTHONOPTIMIZE=2",
             "train -h; {ddz} agents isuct",
             0,
-            "Learn where the hidden cards lie.*The constant k of figure 2",
+            "Learn where the hidden cards lie.*Information-set UCT.*The constant k of figure 2",
         ),
     ],
 )
@@ -441,3 +441,22 @@ with signals.interruptible():
     library.PyThread_acquire_lock(lock, 1)
 """
     assert interrupted(source, signal.SIGINT) == (EXIT_INTERRUPTED, "interrupted\n")
+
+
+@needs_posix
+def test_an_interruption_that_a_callback_loses_comes_again() -> None:
+    source = """
+import ctypes, sys, time
+from training.cli import signals
+signals.watch()
+def called_back():
+    print("ready", flush=True)
+    time.sleep(60)
+try:
+    with signals.interruptible():
+        ctypes.CFUNCTYPE(None)(called_back)()  # as a compiler does; nothing can be raised there
+        time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(signals.EXIT_INTERRUPTED)
+"""
+    assert interrupted(source, signal.SIGINT) == (EXIT_INTERRUPTED, "")

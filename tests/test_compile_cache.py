@@ -18,6 +18,7 @@ import pytest
 
 from ddz_env.engine import cache
 from ddz_env.engine.cache import CompileCacheWarning, why_not_private
+from training.cli.keeping import games_folder
 
 TOY = """
 from ddz_env.engine.compiling import kernel
@@ -231,11 +232,19 @@ def test_a_link_of_another_user_is_not_followed(tmp_path: Path, monkeypatch: pyt
     assert "belongs to another user" in str(why_not_private(link))
 
 
-def test_without_a_home_the_temporary_folder_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="users have numbers on POSIX systems alone")
+@pytest.mark.parametrize("home", ["no directory", "no account"])
+def test_without_a_home_the_temporary_folder_is_private(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("a home that is no directory")
-    monkeypatch.delenv("DDZ_CACHE_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    for variable in ("DDZ_CACHE_DIR", "DDZ_GAMES_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    if home == "no directory":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert games_folder() == cache.cache_root() / "games"  # type: ignore[operator]
     root = cache.cache_root()
     assert root is not None
     assert root.parent == tmp_path

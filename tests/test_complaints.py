@@ -34,26 +34,26 @@ def after(*moves: str, observed: bool = False) -> Session:
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "letter": (lambda: Move.parse("zebra"), "看不懂 'zebra' 中的 'Z'"),
-    "hand": (lambda: Hand.parse("33333"), "5 张 3:一副牌只有 4 张"),
-    "no move": (lambda: Move.parse("34"), "34' 不成牌型(标准规则)"),
+    "hand": (lambda: Hand.parse("33333"), "5 张 3：一副牌只有 4 张"),
+    "no move": (lambda: Move.parse("34"), "34' 不成牌型（标准规则）"),
     "kickers": (lambda: Move.parse("333+456"), "'333' 不能带 '456'"),
     "plus": (lambda: Move.parse("333+4+5"), "不止一个 +"),
     "ambiguous": (lambda: Move.parse("333444555666", "openspiel,ambiguous_cards=ask"), "有几种读法"),
-    "bid": (lambda: Move.parse("bid 7"), "没有 'bid 7':可以选 不叫、叫1分、叫2分、叫3分"),
-    "missing": (lambda: after().play("9"), "0号位不能出 9:手牌 33344555677TTJQKA2BR 中 9 不够;可选 3、"),
-    "leader": (lambda: after().play("pass"), "0号位不能出 不出:先出牌的一方不能不出"),
-    "too low": (lambda: after("77").play("44"), "压不过 77;可选 不出、"),
-    "few": (lambda: after("BR").play("3"), "压不过 BR;可选 不出"),
-    "stage": (lambda: State.new(1, "bidding").step("3"), "现在是叫分阶段;可选 不叫、叫1分"),
+    "bid": (lambda: Move.parse("bid 7"), "没有 'bid 7'：可以选 不叫、叫1分、叫2分、叫3分"),
+    "missing": (lambda: after().play("9"), "0号位不能出 9：手牌 33344555677TTJQKA2BR 中 9 不够；可选 3、"),
+    "leader": (lambda: after().play("pass"), "0号位不能出 不出：先出牌的一方不能不出"),
+    "too low": (lambda: after("77").play("44"), "压不过 77；可选 不出、"),
+    "few": (lambda: after("BR").play("3"), "压不过 BR；可选 不出"),
+    "stage": (lambda: State.new(1, "bidding").step("3"), "现在是叫分阶段；可选 不叫、叫1分"),
     "unseen": (lambda: after("77", observed=True).play("3333"), "那样 3 就有 7 张了"),
-    "size": (lambda: Deal.observed(Rules(), 0, Hand.parse("34"), Hand.parse("357")).state(), "你的手牌有 2 张"),
+    "size": (lambda: Deal.observed(Rules(), 0, Hand.parse("34"), Hand.parse("357")).state(), "您的手牌有 2 张"),
     "undo": (lambda: after().undo(), "没有可以悔的牌"),
-    "undo 9": (lambda: after("3").undo(9), "第9手不是你出的:可选 0"),
+    "undo 9": (lambda: after("3").undo(9), "第9手不是您出的：可选 0"),
     "cheat": (lambda: after().hint("solver"), "solver 会看暗牌"),
     "agent": (lambda: after().hint("nobody"), "没有叫 'nobody' 的智能体"),
     "module": (lambda: after().hint("nobody:Agent"), "没有模块 'nobody'"),
-    "near": (lambda: after().hint("ruels:Agent"), "没有模块 'ruels',也没有这样的智能体(是 'rules' 吗?)"),
-    "step": (lambda: Replay(after("3").record()).go(9), "没有第 9 手:从 0 到 1"),
+    "near": (lambda: after().hint("ruels:Agent"), "没有模块 'ruels'，也没有这样的智能体（是 'rules' 吗？）"),
+    "step": (lambda: Replay(after("3").record()).go(9), "没有第 9 手：从 0 到 1"),
 }
 
 
@@ -67,7 +67,7 @@ def test_what_is_typed_wrongly_is_told_in_chinese(wrong: str) -> None:
     assert english == str(caught.value)
     known = chinese.partition("known are")[0]  # the names of all agents
     assert set(LATIN.findall(known)) <= {*MAY_STAY, "zebra", "ruels", "bid"}, chinese
-    assert Texts("zh").complaint(f"line 3: {english}") == f"第 3 行:{chinese}"
+    assert Texts("zh").complaint(f"line 3: {english}") == f"第 3 行：{chinese}"
 
 
 def test_what_is_not_known_stays_english() -> None:

@@ -21,7 +21,8 @@ from ddz_env.errors import command_line
 from ddz_env.texts import TEXTS
 from training.botzone.match import play_match
 from training.cli import app
-from training.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, resuming, tell
+from training.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, tell
+from training.cli.following import resuming
 
 CLI = Path(__file__).resolve().parent.parent / "training" / "cli"
 ROOT = typer.main.get_command(app)
@@ -241,15 +242,15 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
 @pytest.mark.parametrize(
     ("typed", "more", "expected"),
     [
-        ("run --out 'a b'", (), "ddz run --out 'a b' --resume"),
-        ("run --out x --resume", (), "ddz run --out x --resume"),
-        ("run --start w.x --out x --start=y", (), "ddz run --out x --resume"),
-        ("run --out x", ("--trust",), "ddz run --out x --resume --trust"),
-        ("--debug run --out x -- -file", (), "ddz --debug run --out x --resume -- -file"),
+        ("run --out='a b' file", {}, "ddz run file --out 'a b' --resume"),
+        ("run --out x --resume", {}, "ddz run --out x --resume"),
+        ("run --start w.x --out x --start=y", {}, "ddz run --out x --resume"),
+        ("run --out x", {"trust": True}, "ddz run --out x --resume --trust"),
+        ("--debug run --out x -- -file", {}, "ddz run --out x --resume -- -file"),
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="the quotes of POSIX shells")
-def test_a_command_is_said_again_as_it_was_typed(typed: str, more: tuple[str, ...], expected: str) -> None:
+def test_a_command_is_said_again_with_what_it_was_given(typed: str, more: dict[str, bool], expected: str) -> None:
     one = FriendlyTyper()
 
     @one.command()
@@ -259,8 +260,9 @@ def test_a_command_is_said_again_as_it_was_typed(typed: str, more: tuple[str, ..
         out: str = "",
         start: str = "",
         resume: bool = False,
+        trust: bool = False,
     ) -> None:
-        tell(resuming(context, *more, without=["--start"]))
+        tell(resuming(context, start=None, **more))
 
     @one.command()
     def other() -> None:

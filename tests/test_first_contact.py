@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State
 from ddz_env.errors import DouDizhuError, IllegalMoveError
+from ddz_env.levels import LEVELS
 from ddz_env.registry import agent_names, agent_options
 from ddz_env.session import PERSON, Deal, Record, Session
 from ddz_env.texts import LANGUAGES, Texts, cells
@@ -208,6 +209,8 @@ def test_every_help_has_examples_that_can_be_typed() -> None:
 
 
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
+    for level in LEVELS:
+        assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
     for name in agent_names():
         told = ddz("agents", name).output
         assert not re.search(r"`|:\w+:`", told)

@@ -340,3 +340,5 @@ def test_a_league_that_is_decided_ends(short: Path) -> None:
     assert result.exit_code == 0, result.output
     assert 40 <= len(content(short / "league.sqlite")[0]) < 200
     assert "*" in result.stdout
+    assert "rules = 0" in result.stdout  # as in the benchmark, if nobody names another anchor
+    assert "kept in league.sqlite" in result.stderr

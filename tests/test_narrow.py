@@ -162,7 +162,7 @@ def test_tables_are_drawn_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
     }
-    assert drawing <= {"fitting.py", "board.py", "dialogue.py"}
+    assert drawing <= {"fitting.py", "dialogue.py"}
 
 
 @pytest.mark.parametrize("line", [*PRINT_TABLES.values(), "rules rlcard", "agents isuct", "agents neural-ismcts"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ class Mine:
 def own_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An agent of which a file decides the moves."""
     (tmp_path / "provenance_own_agent.py").write_text(OWN_AGENT)
+    monkeypatch.delitem(sys.modules, "provenance_own_agent", raising=False)  # of another test's folder
     (tmp_path / "cand.txt").write_text("0")
     monkeypatch.chdir(tmp_path)
     return "provenance_own_agent:Mine:path=cand.txt"

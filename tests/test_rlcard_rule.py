@@ -78,5 +78,5 @@ def test_the_same_seed_gives_the_same_game() -> None:
 
 def test_without_rlcard_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rlcard.models.doudizhu_rule_models", None)
-    with pytest.raises(MissingPeerError, match=r"ddz-env\[peers\]"):
+    with pytest.raises(MissingPeerError, match=r"\[rlcard\]"):
         make_agent("rlcard-rule")

@@ -310,6 +310,7 @@ def test_what_makes_no_record_is_refused_when_it_is_made() -> None:
     for change in (
         {"players": ("rules", None, "rules")},
         {"players": ["rules"] * 3},
+        {"players": ("rules",) * 2},
         {"players": "rules"},
         {"deal": None},
         {"remarks": ("two\nlines",)},

@@ -167,7 +167,7 @@ def test_bad_deals(hands: list[str], bottom: str, message: str) -> None:
 
 
 def test_deal_sizes_are_checked() -> None:
-    with pytest.raises(InvalidDealError, match="seat 0 has 1 cards; standard deals 17"):
+    with pytest.raises(InvalidDealError, match="seat 0 has 1 card; standard deals 17"):
         State.from_hands(["3", "4", "5"])
     with pytest.raises(InvalidDealError, match="seed"):
         State.new(-1)

@@ -131,7 +131,7 @@ def person(browser: Any, site: str) -> Iterator[Person]:
 def test_a_whole_game_by_clicks(person: Person, seat: str) -> None:
     person.deal(seat)
     person.play_to_the_end()
-    assert re.search("You (win|lose).*landlord|peasant.*Stake", person.page.inner_text(".result"), re.DOTALL)
+    assert re.search("You (win|lose).*(landlord|peasant).* point", person.page.inner_text(".result"), re.DOTALL)
 
 
 def test_a_game_with_an_auction_and_doubling(person: Person) -> None:
@@ -169,8 +169,15 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     page.select_option("#asked", ADVISER)
     page.click("#curve")
     page.wait_for_selector("#curve:text-is('Chance of winning')")
-    points = page.get_attribute("svg.curve polyline", "points").split()
-    assert len(points) > 5
+    sides = {side: page.get_attribute(f"svg.curve .{side}", "points").split() for side in ("own", "theirs")}
+    assert len(sides["own"]) + len(sides["theirs"]) > 5
+    turns = [word.split("(")[1].split(")")[0] for word in page.inner_text(".log").splitlines() if "(" in word]
+    assert turns[0] == "landlord"
+    places = [
+        round(float(point.split(",")[0]) * int(page.inner_text(".status").split()[2]) / 100) for point in sides["own"]
+    ]
+    assert places[0] == 0
+    assert not {1, 2} & set(places)  # what the peasants knew is another line
     assert "landlord" in page.inner_text("#chance-now")
     page.keyboard.press("b")
     page.wait_for_selector("#undo")
@@ -298,6 +305,18 @@ def test_a_wrong_selection_is_told_in_a_players_words(person: Person, language: 
     assert re.search(low, person.notice())
 
 
+def test_a_start_page_says_what_is_being_prepared_until_it_is(person: Person) -> None:
+    status = {"ready": False, "preparing": "hints", "done": 2, "of": 5, "compiling": True}
+    person.page.route("**/api/ready", lambda route: route.fulfill(json=status))
+    person.page.set_viewport_size(LYING)
+    person.visit()
+    person.page.wait_for_selector(".told .source:has-text('the hints')")
+    deal = person.box("#deal")
+    assert deal["y"] + deal["height"] <= LYING["height"]  # a form in one view
+    status |= {"ready": True, "preparing": None, "done": 5, "compiling": False}
+    person.page.wait_for_selector(".told .source:empty", state="attached")
+
+
 @pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (844, 390)])
 def test_the_table_is_as_large_as_the_window(person: Person, size: tuple[int, int]) -> None:
     page = person.page
@@ -410,6 +429,9 @@ def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
             box = card.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= PHONE["width"] + 1
+        person.deal("1", agent="random")
+        first, second, *_ = (card.bounding_box() for card in page.query_selector_all(".seat.left .card:not(.back)"))
+        assert second["x"] - first["x"] > 0.5 * first["width"]  # cards that are known are no slivers
         person.deal("")
         page.click("#look")
         page.wait_for_selector(".thoughts")

@@ -38,8 +38,8 @@ from tests.web_page import (
     error,
 )
 from training.arena.errors import InUseError
+from training.web import desk, punctual, routes
 from training.web import games as kept
-from training.web import punctual
 from training.web.errors import NoSuchGameError, WebOptionError
 from training.web.routes import Server
 from training.web.serving import serving
@@ -227,18 +227,38 @@ def test_a_game_that_waits_for_its_agent_holds_up_no_other(page: Page, hanging: 
     async def crowd() -> None:
         move = asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/advance", b'{"moves": 0}', {}))
         await asyncio.to_thread(hanging.asked.wait)
-        looks = [asyncio.ensure_future(page.talk("GET", f"/api/games/{name}", b"", {})) for _ in range(100)]
-        hints = [asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/hint", b"{}", {})) for _ in range(100)]
+        looks = [asyncio.ensure_future(page.talk("GET", f"/api/games/{name}", b"", {})) for _ in range(40)]
+        hints = [asyncio.ensure_future(page.talk("POST", f"/api/games/{name}/hint", b"{}", {})) for _ in range(40)]
         await asyncio.sleep(0)
         assert (await asyncio.wait_for(page.talk("GET", "/api/choices", b"", {}), 60)).status_code == 200
         begun = await asyncio.wait_for(page.talk("POST", "/api/games", json.dumps(BEGIN).encode(), {}), 60)
         hint = page.talk("POST", f"/api/games/{begun.json()['id']}/hint", b"{}", {})
         assert (await asyncio.wait_for(hint, 60)).status_code == 200
+        looked = await asyncio.wait_for(asyncio.gather(*looks), 60)
+        assert {answer.json()["number"] for answer in looked} == {0}
         for left in hints:
             left.cancel()
         hanging.let_go.set()
         assert (await move).json()["number"] == 1
-        assert {answer.json()["number"] for answer in await asyncio.gather(*looks)} == {1}
+
+    page.loop.run_until_complete(crowd())
+
+
+def test_agents_that_hang_in_every_place_hold_up_nobody(
+    page: Page, hanging: type[Hanging], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "KEPT", 0.2)
+    names, other = [page.begin(1, HANGING) for _ in range(routes._THINKING)], page.begin()
+
+    async def crowd() -> None:
+        paths = [f"/api/games/{name}/advance" for name in names]
+        moves = [asyncio.ensure_future(page.talk("POST", path, b'{"moves": 0}', {})) for path in paths]
+        while sum(thread.name == "request" for thread in threading.enumerate()) < len(names):
+            await asyncio.sleep(0.001)
+        hint = page.talk("POST", f"/api/games/{other}/hint", b"{}", {})
+        assert (await asyncio.wait_for(hint, 60)).status_code == 200
+        hanging.let_go.set()
+        assert [(await move).json()["number"] for move in moves] == [1] * len(names)
 
     page.loop.run_until_complete(crowd())
 

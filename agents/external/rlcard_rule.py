@@ -54,9 +54,13 @@ class RLCardRuleAgent:
 
     def __init__(self) -> None:
         self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
-        self._tools = _load("rlcard.games.doudizhu.utils")
         self.fallbacks = 0
         self.decisions = 0
+
+    @property
+    def _tools(self) -> Any:
+        """RLCard's functions; asked for anew, because no module can be pickled."""
+        return _load("rlcard.games.doudizhu.utils")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Ask RLCard's agent.

@@ -31,6 +31,7 @@ import numba
 from numba.core import caching
 
 from ddz_env.engine.called import packed, unpacked
+from ddz_env.folders import temporary_folder, user_folder
 
 _ENGINE_ROOT = Path(__file__).resolve().parent.parent
 _DIGEST_BYTES = 32
@@ -184,9 +185,7 @@ def cache_root() -> Path | None:
     if named:
         faults = [(Path(named), _why_unusable(Path(named)))]
     else:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-        user = os.getuid() if hasattr(os, "getuid") else 0
-        folders = [Path(home) / "ddz-env", Path(tempfile.gettempdir()) / f"ddz-env-{user}"]
+        folders = dict.fromkeys((user_folder("XDG_CACHE_HOME", ".cache"), temporary_folder()))
         faults = [(folder, _why_unusable(folder) or _why_not_writable(folder)) for folder in folders]
     for folder, fault in faults:
         if fault is None:

@@ -61,8 +61,7 @@ class Session:
 
     Raises:
         IllegalMoveError: If the moves cannot be played.
-        SessionError: If the number of players is not that of the seats, or at a table of which one hand is known an
-            agent has another seat, or looks at hidden cards.
+        SessionError: If at a table of which one hand is known an agent has another seat, or looks at hidden cards.
         UnknownAgentError: If there is no agent of a name.
         InvalidAgentOptionError: If it has no such option.
 
@@ -85,8 +84,6 @@ class Session:
         advisers: Advisers | None = None,
     ) -> None:
         self._deal, self._players, self._shown = record.deal, record.players, shown
-        if len(record.players) != record.deal.rules.players:
-            raise SessionError(f"{record.deal.rules.players} seats need as many players, not {len(record.players)}")
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self._deal.state(self._moves)
         self._agents: dict[int, Agent] = {}

@@ -20,7 +20,7 @@ from rich.table import Table
 from ddz_env.engine.cache import cache_root
 from ddz_env.errors import unknown
 from tests.anywhere.place import NotHereError, make_place
-from tests.anywhere.surroundings import CHEAP, Surrounding, surroundings
+from tests.anywhere.surroundings import CHEAP, TOGETHER, Surrounding, surroundings, together
 
 MARKED, WHOLE = "surroundings and not long", "not long"
 
@@ -68,18 +68,21 @@ def run_tests(one: Surrounding, folder: Path, kernels: Path, log: Path, workers:
 def main(
     only: Annotated[list[str] | None, typer.Argument(help="Surroundings by name; all by default.")] = None,
     cheap: Annotated[bool, typer.Option("--cheap", help=f"Those of CI: {' and '.join(CHEAP)}.")] = False,
-    whole: Annotated[bool, typer.Option("--whole", help="The whole default suite, not only the marked tests.")] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="The whole default suite, by default in several surroundings at once.")
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="Say which there are, and end.")] = False,
     workers: Annotated[int, typer.Option(min=0, help="Worker processes.")] = 2,
     tests: Annotated[list[str] | None, typer.Option("--test", help="A file of tests, instead of all.")] = None,
     logs: Annotated[Path, typer.Option(help="Where pytest's output is kept.")] = Path(".anywhere"),
 ) -> None:
     """Run the tests in many surroundings; the exit code is 1 if a test failed in one of them."""
-    known = surroundings()
+    known = surroundings() | {name: together(names) for name, names in TOGETHER.items()}
     for name in only or ():
         if name not in known:
             raise typer.BadParameter(unknown("surrounding", name, known))
-    chosen = {name: known[name] for name in only or (CHEAP if cheap else known)}
+    default = CHEAP if cheap else TOGETHER if whole else surroundings()
+    chosen = {name: known[name] for name in only or default}
     if listed:
         for name, one in chosen.items():
             print(f"{name:16} {one.what}")

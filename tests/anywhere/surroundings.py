@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from tests.release import pythons
 
@@ -74,6 +74,36 @@ SURROUNDINGS: dict[str, Surrounding] = {
 
 CHEAP = ("foreign-path", "columns-40")
 """What CI runs: these two found most."""
+
+TOGETHER = {
+    "together-1": ("short-path", "columns-40", "lang-c", "no-home", "shuffled-1", "one-worker", "no-git-folder"),
+    "together-2": ("long-path", "columns-200", "lang-zh", "read-only-home", "four-workers", "no-git"),
+    "together-3": ("foreign-path", "columns-80", "own-settings", "not-root", "shuffled-2", "optimized"),
+    "together-4": ("first-run",),
+}
+"""For the whole suite, which is too long to be run twenty times: what passes in several at once passes in each."""
+
+
+def _changes(one: Surrounding) -> dict[str, Any]:
+    """What differs from an ordinary run, beside the environment."""
+    own = {part.name: getattr(one, part.name) for part in fields(one) if part.name not in ("what", "environ")}
+    return {name: value for name, value in own.items() if value != getattr(Surrounding(""), name)}
+
+
+def together(names: tuple[str, ...]) -> Surrounding:
+    """One surrounding that differs in all that several differ in.
+
+    Raises:
+        ValueError: If two of them differ in the same thing.
+    """
+    joined = SURROUNDINGS[names[0]]
+    for name in names[1:]:
+        one = SURROUNDINGS[name]
+        if twice := (_changes(joined).keys() & _changes(one).keys()) | (joined.environ.keys() & one.environ.keys()):
+            raise ValueError(f"{name} does not go with {joined.what}: {', '.join(sorted(twice))}")
+        environ, what = {**joined.environ, **one.environ}, f"{joined.what}; {one.what}"
+        joined = replace(joined, what=what, environ=environ, **_changes(one))
+    return joined
 
 
 def surroundings() -> dict[str, Surrounding]:

@@ -13,9 +13,8 @@ from typing import Any
 
 from training.bench.benchmark import Contender, Part, Prepare, Repeat
 
-POLICY, SEARCH = "policy", "neural-ismcts:milliseconds=500"
-"""An agent that ``ddz web`` offers and that answers at once, and its default adviser; a test compares them with the
-command's."""
+LEVEL, SEARCH = "medium", "neural-ismcts:milliseconds=500"
+"""Who plays and who gives hints at ``ddz web`` unless told otherwise; a test compares them with the command's."""
 _SEED = 3
 
 
@@ -27,7 +26,7 @@ def _site() -> str:
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     folder = stack.enter_context(tempfile.TemporaryDirectory())
-    return stack.enter_context(serving(Path(folder), [POLICY, SEARCH], SEARCH))
+    return stack.enter_context(serving(Path(folder), [LEVEL, SEARCH], SEARCH))
 
 
 def _post(path: str, body: dict[str, Any]) -> Any:
@@ -109,7 +108,7 @@ def first_game(which: int) -> Prepare:
 
 
 _ANSWERS = (
-    Contender("slowest move of a game, `policy`", slowest_answer(POLICY), 200),
+    Contender(f"slowest move of a game, the default opponents (`{LEVEL}`)", slowest_answer(LEVEL), 200),
     Contender("slowest move of a game, the default adviser", slowest_answer(SEARCH), 1000),
     Contender("from the address to the cards of a first game, in Chromium", first_game(0), 1000),
 )

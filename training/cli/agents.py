@@ -69,7 +69,8 @@ _NOTE = (
     "ms: milliseconds a move. Needs: all hands, it cheats; an auction, it plays the cards as rules do; Mini, --rules "
     "mini; rlcard, the extra of that name. ddz agents NAME explains one and its options, which follow a colon: "
     "isuct:iterations=2000,trees=4. Every agent takes bidder=AGENT, who bids and doubles in its place. Your own: "
-    "mymodule:MyAgent, from the current directory."
+    "mymodule:MyAgent, from the current directory. Levels, easy, medium, hard and master, are names for some of these: "
+    "ddz agents easy says for which."
 )
 
 
@@ -111,25 +112,29 @@ def _cells(strength: Strength | None) -> tuple[str, str]:
 
 def _summary(name: str) -> str:
     """The first paragraph of an agent's documentation."""
-    import inspect
-
+    from ddz_env.docstrings import docstring
     from ddz_env.registry import agent_factory
 
     try:
-        return unmarked(" ".join((inspect.getdoc(agent_factory(name)) or "").partition("\n\n")[0].split()))
+        return unmarked(" ".join(docstring(agent_factory(name)).partition("\n\n")[0].split()))
     except ImportError as error:
         return f"not available: {error}"
 
 
 def _explain(name: str) -> None:
     """What an agent is and reached, and a row an option: what it is by default, may be, and means."""
+    from ddz_env.levels import LEVELS
     from ddz_env.registry import agent_options
     from training.experiments.experiment import Table
     from training.strengths import strengths
 
+    level = next((level for level in LEVELS if level.name == name), None)
+    if level is not None:
+        remark(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.", None)
+        name = level.agent.partition(":")[0]
     options = agent_options(name)
     remark(_summary(name), None)
-    if (strength := strengths().get(name)) is not None and name != "rules":
+    if level is None and (strength := strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms a move.")
     if not options:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ddz_env.errors import plural
-from training.cli.console import complain, counting_bar, quoted, remark, resuming, tell
+from training.cli.console import complain, counting_bar, quoted, remark, tell
 from training.cli.experiment import OtherCode, show
 from training.cli.faults import EXIT_AGENT_FAILED
-from training.cli.following import again, follow
+from training.cli.following import again, follow, resuming
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit
 from training.cli.outputs import input_file, results_file, table_file

@@ -87,7 +87,8 @@ def benchmark(
         results = _play(contest, deals or (_FULL_DEALS if full or field else _QUICK_DEALS), processes, out)
     _report(results)
     if not (full and out is not None):
-        follow("to play games that can be cited", *again(context, full=True, out=out or Path("mine.json"), deals=None))
+        whole = Path("mine.json") if out is None else out.with_stem(f"{out.stem}-full")  # this one holds other deals
+        follow("to play games that can be cited", *again(context, full=True, out=whole, deals=None))
     else:
         follow("to let anybody check it", "benchmark", "--check", out)
     faults = fault_lines(results.records)
@@ -117,6 +118,7 @@ def _play(contest: Contest, deals: int, processes: int, out: Path | None) -> Res
 
 def _report(results: Results) -> None:
     """Tables of an agent, or of the field's ratings."""
+    from ddz_env.errors import plural
     from training.arena.statistics import standings
     from training.benchmark.field import FIELD
     from training.benchmark.file import SCORING
@@ -126,7 +128,7 @@ def _report(results: Results) -> None:
     totals = {line.agent: line for line in standings(results.records, SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
-        title = f"{name}: {results.deals} duplicate deals each, list {deals.name!r}"
+        title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
         show(results_table([*lines, totals[name]], title, SCORING, ("against",)), sections=[len(lines) - 1])
     remark(note(SCORING))
     for name in own:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from training.cli.console import console, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ddz_env import State, View
     from ddz_env.session import Advice, Group, Option, Session, Turn
     from ddz_env.thoughts import Belief
+    from training.experiments.experiment import Lines
 
 _WIDTH = 80
 """Columns where there is no terminal."""
@@ -125,16 +127,14 @@ class Board:
         tell(told + (f" ({self.say('chance', percent=percent)})" if percent else ""), "bold", screen=self.screen)
         if len(advice.options) < 2:
             return
-        table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
         value = "chance column" if advice.chance is not None else "score column"
-        for key in ("move column", value, "visits column", "line column"):
-            table.add_column(self.say(key), no_wrap=True, justify="right" if key == "visits column" else "left")
         groups = advice.groups
-        for group in groups[:_MOST_GROUPS]:
-            self._add(table, group, advice.question)
-        self.screen.print(table)
-        if len(groups) > _MOST_GROUPS:
-            self.line("more moves", "dim", number=len(groups) - _MOST_GROUPS)
+        lines = [line for group in groups[:_MOST_GROUPS] for line in self._lines(group, advice.question)]
+        notes = [self.say("more moves", number=len(groups) - _MOST_GROUPS)] if len(groups) > _MOST_GROUPS else []
+        if advice.chance is not None and advice.options[0].visits:
+            notes.append(self.say("tried out"))
+        header = [self.say(key) for key in ("move column", value, "visits column", "line column")]
+        self._table(header, lines, " · ".join(notes))
 
     def belief(self, belief: Belief, view: View, agent: str) -> None:
         """Where an agent expects the hidden cards: a row a holder, a column a rank."""
@@ -144,42 +144,45 @@ class Board:
         expected, unseen = belief.expected(), view.unseen.counts
         ranks = [rank for rank, count in enumerate(unseen) if count]
         self.copied("believes", agent=agent)
-        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="cyan")
-        table.add_column("", no_wrap=True)
-        for rank in ranks:
-            table.add_column(RANK_NAMES[rank], justify="right", no_wrap=True)
         holders = [seat for seat in range(view.rules.players) if seat != view.seat]
-        for holder in (*holders, NOBODY):
-            if expected[holder].sum() > 0:
-                name = self.say("nobody holds") if holder == NOBODY else self.say("holder", seat=holder)
-                table.add_row(name, *(f"{expected[holder, rank]:.1f}" for rank in ranks))
-        self.screen.print(table)
+        lines = [
+            (
+                self.say("nobody holds") if holder == NOBODY else self.say("holder", seat=holder),
+                *(f"{expected[holder, rank]:.1f}" for rank in ranks),
+            )
+            for holder in (*holders, NOBODY)
+            if expected[holder].sum() > 0
+        ]
+        self._table(("", *(RANK_NAMES[rank] for rank in ranks)), lines)
         for seat in holders:
             fours = [(belief.chances[seat, rank, 4], RANK_NAMES[rank] * 4) for rank in ranks]
             likely = sorted((one for one in fours if one[0] >= _LEAST_BOMB), reverse=True)
             if likely:
                 self.line("may bomb", seat=seat, bombs="  ".join(f"{cards} ({_percent(p)})" for p, cards in likely))
 
-    def _add(self, table: Table, group: Group, asked: str) -> None:
+    def _table(self, header: Sequence[str], lines: Lines, note: str = "") -> None:
+        from training.cli.fitting import print_table
+        from training.experiments.experiment import Table
+
+        print_table(self.screen, Table("", header, lines, note))
+
+    def _lines(self, group: Group, asked: str) -> Iterator[tuple[str, ...]]:
         """A main group; where its kickers differ, some of them below it."""
         from ddz_env.actions import action_name
 
         first = group.options[0]
         if len(group.options) == 1:
-            self._row(table, self._name(first, asked), first, first.visits)
+            yield self._line(self._name(first, asked), first)
             return
-        name = action_name(group.main).rpartition(" ")[2]
-        table.add_row(name, self._bar(group.chance), _count(group.visits), "")
+        yield action_name(group.main).rpartition(" ")[2], self._bar(group.chance), _count(group.visits), ""
         for option in group.options[:_MOST_KICKERS]:
-            self._row(table, f"  {self._name(option, asked)}", option, option.visits)
+            yield self._line(f"  {self._name(option, asked)}", option)
         if len(group.options) > _MOST_KICKERS:
-            left = len(group.options) - _MOST_KICKERS
-            table.add_row(Text(f"  {self.say('more kickers', number=left)}", style="dim"))
+            yield f"  {self.say('more kickers', number=len(group.options) - _MOST_KICKERS)}", "", "", ""
 
-    def _row(self, table: Table, name: str, option: Option, visits: int | None) -> None:
-        line = " ".join(self.say.move(move) for move in option.line[:_LINE])
+    def _line(self, name: str, option: Option) -> tuple[str, ...]:
         value = self._bar(option.chance) if option.score is None else f"{option.score:+.2f}"
-        table.add_row(name, value, _count(visits), Text(line, overflow="ellipsis"))
+        return name, value, _count(option.visits), " ".join(self.say.move(move) for move in option.line[:_LINE])
 
     def _bar(self, chance: float | None) -> str:
         """A bar and a percentage."""

@@ -5,7 +5,7 @@ A string is printed by :func:`tell`, :func:`remark` or :func:`complain`, tables 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -77,25 +77,6 @@ def quoted(path: object) -> str:
     return command_line(path)
 
 
-def resuming(context: typer.Context, *more: str, without: Collection[str] = ()) -> str:
-    """The command that goes on with the run of this one: as it was typed, with ``--resume``.
-
-    Args:
-        context: The command's.
-        *more: What it needs besides.
-        without: Options with a value that only a beginning takes.
-    """
-    words: list[str] = list(context.meta.get("ddz.words", ()))
-    end = words.index("--") if "--" in words else len(words)
-    kept: list[str] = []
-    for place, word in enumerate(words[:end]):
-        is_value = place > 0 and words[place - 1] in without
-        if not is_value and word.partition("=")[0] not in without:
-            kept.append(word)
-    added = [word for word in ("--resume", *more) if word not in kept]
-    return command_line("ddz", *kept, *added, *words[end:])
-
-
 def counting_bar() -> Progress:
     """Bars that say how many are done of how many."""
     return _bar(MofNCompleteColumn(table_column=Column(no_wrap=True)))
@@ -151,8 +132,6 @@ class FriendlyGroup(_Examples, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take ``--debug`` out of the arguments, wherever it stands before ``--``."""
-        if ctx.parent is None:
-            ctx.meta["ddz.words"] = tuple(args)
         end = args.index("--") if "--" in args else len(args)
         ctx.meta["ddz.debug"] = ctx.meta.get("ddz.debug", wants_tracebacks()) or "--debug" in args[:end]
         return super().parse_args(ctx, [arg for arg in args[:end] if arg != "--debug"] + args[end:])

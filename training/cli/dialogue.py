@@ -21,7 +21,7 @@ WORDS = {
     "hint": ("hint", "提示"),
     "ok": ("ok", "好"),
     "cards": ("cards", "猜牌"),
-    "undo": ("undo", "悔棋", "撤销"),
+    "undo": ("undo", "悔牌", "悔棋", "撤销"),
     "board": ("board", "牌面"),
 }
 """What can be typed that is no move."""

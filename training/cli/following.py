@@ -41,6 +41,16 @@ def rules_option(rules: str) -> list[str]:
     return [] if rules == "standard" else ["--rules", rules]
 
 
+def resuming(context: typer.Context, **changed: Any) -> str:
+    """The command that goes on with the run of this one.
+
+    Args:
+        context: The command's.
+        **changed: As for :func:`again`; what only a beginning takes is None.
+    """
+    return command_line("ddz", *again(context, resume=True, **changed))
+
+
 def again(context: typer.Context, **changed: Any) -> list[str]:
     """The command line of a command as it was given, with other values for some of its parameters.
 
@@ -51,7 +61,13 @@ def again(context: typer.Context, **changed: Any) -> list[str]:
     Returns:
         Its words, without ``ddz``.
     """
-    return [*_path(context), *(word for one in context.command.params for word in _words(context, one, changed))]
+    arguments: list[str] = []
+    options: list[str] = []
+    for one in context.command.params:
+        (arguments if one.param_type_name == "argument" else options).extend(_words(context, one, changed))
+    if any(word.startswith("-") for word in arguments):
+        return [*_path(context), *options, "--", *arguments]
+    return [*_path(context), *arguments, *options]
 
 
 def _path(context: Any) -> Iterator[str]:

@@ -40,11 +40,10 @@ Lang = Annotated[str, typer.Option("--lang", envvar="DDZ_LANG", help="en or zh (
 
 def games_folder() -> Path:
     """Where games are kept that name no file: ``DDZ_GAMES_DIR``, or a folder of the user's data."""
+    from ddz_env.folders import user_folder
+
     named = os.environ.get("DDZ_GAMES_DIR")
-    if named:
-        return Path(named)
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    return Path(data) / "ddz-env" / "games"
+    return Path(named) if named else user_folder("XDG_DATA_HOME", ".local", "share") / "games"
 
 
 class Keeper:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from training.cli.arena import fault_warnings
-from training.cli.console import complain, counting_bar, error_console, quoted, resuming, tell
+from training.cli.console import complain, counting_bar, error_console, quoted, tell
 from training.cli.experiment import OtherCode, Plot, draw, show
 from training.cli.faults import EXIT_AGENT_FAILED
-from training.cli.following import again, follow
+from training.cli.following import again, follow, resuming
 from training.cli.help import RULES
 from training.cli.options import Names, OnFault, OnRay, TimeLimit, leave_out
 from training.cli.outputs import output_file, table_file

@@ -1,7 +1,8 @@
 """Ctrl-C and a polite kill are answered within two seconds, wherever the command is.
 
 Python calls its signal handlers between two of its own instructions.  Compiled code and compilers may keep it waiting
-for as long as they run; a thread then ends the process in its place.  What was saved is whole at any moment.
+for as long as they run; a thread then ends the process in its place.  Where they call Python back, an interruption is
+lost and comes once more.  What was saved is whole at any moment.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +20,8 @@ EXIT_INTERRUPTED = 130
 
 PATIENCE = 1.5
 """Seconds that Python's own handler has to answer."""
+_ONCE_MORE = 0.05
+"""Seconds until an interruption comes again that was lost."""
 
 STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
@@ -41,6 +45,16 @@ def _answered() -> None:
 def _interrupt(number: int, frame: Any) -> None:
     _answered()
     raise KeyboardInterrupt
+
+
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Interrupt again where it could not be raised: in what a compiler calls back, or in a finalizer."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    again = threading.Timer(_ONCE_MORE, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
+    again.daemon = True
+    again.start()
 
 
 @contextmanager
@@ -118,6 +132,7 @@ def watch() -> None:
     """Start the thread that answers where Python's own handlers do not come to it (on POSIX)."""
     if os.name != "posix":
         return
+    sys.unraisablehook = _unraisable
     heard, arrived = os.pipe()
     answers, _Watch.answers = os.pipe()
     for end in (arrived, _Watch.answers):

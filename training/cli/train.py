@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from training.cli.console import FriendlyTyper, complain, quoted, resuming, share_bar, stopping, tell
+from training.cli.console import FriendlyTyper, complain, quoted, share_bar, stopping, tell
 from training.cli.experiment import OtherCode, Plot, draw, show
-from training.cli.following import follow, follow_policy, rules_option
+from training.cli.following import follow, follow_policy, resuming, rules_option
 from training.cli.help import RULES, examples
 from training.cli.options import (
     Device,
@@ -110,7 +110,7 @@ def selfplay(
     from training.ppo.config import SelfPlayConfig
     from training.ppo.run import Budget
 
-    budget, again = Budget(updates, minutes), resuming(context, without=["--init"])
+    budget, again = Budget(updates, minutes), resuming(context, init=None)
     named = {"rules": rules, "objective": objective, "seed": seed, "device": device}
     given = SelfPlayConfig.given(named, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
@@ -147,7 +147,7 @@ def dmc(
     from training.dmc.run import DeepMonteCarlo, DmcConfig
     from training.ppo.run import Budget
 
-    budget, again = Budget(updates, minutes), resuming(context, without=["--init"])
+    budget, again = Budget(updates, minutes), resuming(context, init=None)
     given = DmcConfig.given({"rules": rules, "objective": objective, "seed": seed}, settings or ())
     with other_code(allow_other_code), writing(out, folder=True):
         _selfplay(

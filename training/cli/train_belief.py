@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import quoted, resuming, share_bar, stopping, tell
+from training.cli.console import quoted, share_bar, stopping, tell
 from training.cli.experiment import OtherCode
-from training.cli.following import follow, rules_option
+from training.cli.following import follow, resuming, rules_option
 from training.cli.options import Resume, Settings, TensorBoard, Threads, TrainedRules, TrainingSeed
 from training.cli.outputs import output_folder
 

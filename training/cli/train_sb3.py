@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from training.cli.console import quoted, remark, resuming, stopping, tell
+from training.cli.console import quoted, remark, stopping, tell
 from training.cli.experiment import OtherCode
-from training.cli.following import again, follow, follow_policy
+from training.cli.following import again, follow, follow_policy, resuming
 from training.cli.help import RULES, TENSORBOARD
 from training.cli.outputs import output_file, output_folder
 from training.cli.training_bar import training_bar
@@ -71,7 +71,7 @@ def sb3(
         else:
             refuse_to_overwrite(out)
             run = new_run(Sb3Config(**given), threads)
-        _learn(run, out, timesteps, tensorboard, f"go on with: {resuming(context, '--trust')}")
+        _learn(run, out, timesteps, tensorboard, f"go on with: {resuming(context, trust=True)}")
 
 
 def _learn(run: Sb3Run, out: Path, timesteps: int, tensorboard: Path | None, advice: str) -> None:

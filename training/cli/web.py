@@ -49,6 +49,7 @@ def web(
 
     import uvicorn  # noqa: F401  # a missing extra is said first
 
+    from ddz_env.folders import user_folder
     from ddz_env.registry import make_agent
     from training.web.errors import WebOptionError
     from training.web.routes import Server, make_app
@@ -66,7 +67,7 @@ def web(
         raise WebOptionError(f"cannot listen on {host}:{port}: {why}") from error
     number = bound.getsockname()[1]
     hosts = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host, *(known_as or ())}
-    server = Server(folder or _own_folder(), offered, adviser)
+    server = Server(folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games", offered, adviser)
     app = make_app(server, sorted(hosts))
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{number}/"
     tell(f"{address}  (Ctrl-C ends; games are kept)")
@@ -91,11 +92,3 @@ def _serve(server: uvicorn.Server, bound: socket.socket) -> None:
     server.capture_signals = nullcontext  # type: ignore[assignment,method-assign]
     with ending(stop):
         asyncio.run(server.serve(sockets=[bound]))
-
-
-def _own_folder() -> Path:
-    """Where this user's games are kept."""
-    import os
-
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "ddz-env" / "games"

@@ -1,7 +1,8 @@
 """Where requests wait: for their game and for a place among those in which agents think, as long as the client does.
 
 Nobody who waits takes up a thread, so one game that thinks holds up no other.  What runs in a thread is not cut off: a
-move that an agent has chosen is kept, whether somebody reads the answer or not.
+move that an agent has chosen is kept, whether somebody reads the answer or not.  But it keeps its place for a while
+only, so agents that hang do not keep others from thinking.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -20,6 +21,8 @@ from starlette.types import Receive
 
 _OTHERS = 32
 """Requests in which nobody thinks, at the same time; they take milliseconds."""
+KEPT = 60.0
+"""Seconds after which a request's place is given to the next one, though it has not been answered yet."""
 
 _Answer = TypeVar("_Answer")
 
@@ -49,8 +52,8 @@ class Desk:
             ClientDisconnect: If the client leaves before.
         """
         # Agents think on a copy of their game, so what is looked at or played there meanwhile need not wait for them.
-        queues: list[Lock | CapacityLimiter] = [] if game is None else [self._game(f"{game} {thinking}")]
-        queues.append(self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])))
+        queues: list[AbstractAsyncContextManager[None]] = [] if game is None else [self._game(f"{game} {thinking}")]
+        queues.append(self._place(thinking))
         async with AsyncExitStack() as held:
             came = False
             async with create_task_group() as waiting:
@@ -62,6 +65,23 @@ class Desk:
             if not came:
                 raise ClientDisconnect
             yield
+
+    @asynccontextmanager
+    async def _place(self, thinking: bool) -> AsyncIterator[None]:
+        """A place, for a while."""
+        places, borrower = self._places.setdefault(thinking, CapacityLimiter(self._sizes[thinking])), object()
+
+        def leave() -> None:
+            with contextlib.suppress(RuntimeError):  # it has left already
+                places.release_on_behalf_of(borrower)
+
+        await places.acquire_on_behalf_of(borrower)
+        late = asyncio.get_running_loop().call_later(KEPT, leave)
+        try:
+            yield
+        finally:
+            late.cancel()
+            leave()
 
     def _game(self, name: str) -> Lock:
         lock = self._games.get(name)

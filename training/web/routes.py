@@ -13,7 +13,8 @@
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
-``GET api/games/ID/moves/N/chance``         the landlord's chance of winning there
+``GET api/games/ID/moves/N/chance``         ``landlord``: its chance of winning there; ``own``: by what it knew
+                                            itself, or by what a peasant knew
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
@@ -251,15 +252,15 @@ class Server:
             return self._thoughts(there, agent, replay.seat, _language(body))
 
     def chance(self, body: Json) -> Json:
-        """The landlord's chance of winning there, by what the seat to act knew; null where it is not known."""
+        """The landlord's chance of winning there, null where it is unknown, and whether it is by its own knowledge."""
         with self.games.held(body["game"]) as game:
             replay, winner = _replay(game, body), game.session.sight(None).table.winner
         table = replay.sight(None).table
         if table.stage == "over":
-            return {"landlord": None if winner is None else float(winner == table.landlord)}
+            return {"landlord": None if winner is None else float(winner == table.landlord), "own": None}
         self.preparation.wait("hints")
-        found = self._chances.of_position(replay.view(replay.seat))
-        return {"landlord": 1 - found if found is not None and replay.seat != table.landlord else found}
+        found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
+        return {"landlord": found if found is None or own else 1 - found, "own": own}
 
     def branch(self, game: Game, body: Json) -> Json:
         """Another game from there, in which the seat to act is the person's."""

@@ -7,15 +7,24 @@ const SOON = 300; // ms after which a person wonders
 const AGAIN = 1500; // ms between questions about the server
 const timing = new Set(); // of the requests that are waited for
 
+/** What the server is still being prepared for; nothing when it is ready. */
+async function preparing() {
+  const found = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+  if (!found.preparing) return found.compiling ? word("compiling") : "";
+  return word("preparing", { what: word(`preparing ${found.preparing}`), n: found.done + 1, of: found.of });
+}
+
+/** Let a page say so, as long as it is shown and there is something to say. */
+export async function tellPreparing(place) {
+  place.textContent = await preparing();
+  if (place.textContent && place.isConnected) setTimeout(tellPreparing, AGAIN, place);
+}
+
 /** While an answer is waited for: say so, and that the server is still being prepared, if that is why. */
 function excuse(why) {
   const timers = {};
   const say = (text) => { if (timing.has(timers) && text) waitFor(text); };
-  const ask = async () => {
-    const found = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
-    const what = found.preparing && word("preparing", { what: word(`preparing ${found.preparing}`), n: found.done + 1, of: found.of });
-    say(what || (found.compiling ? word("compiling") : why));
-  };
+  const ask = async () => say((await preparing()) || why);
   timers.soon = setTimeout(() => { say(why); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
   timing.add(timers);
   return () => {

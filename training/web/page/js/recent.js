@@ -22,9 +22,9 @@ const others = (id) => recent().filter((game) => game.id !== id);
 export const forget = (id) => keep("games", others(id));
 
 /** Put a game in front of all others, with what is known of its end. */
-export function remember({ id, rules, over, winner, result, scoring, table, seat }, puzzle) {
+export function remember({ id, rules, over, winner, result, table, seat }, puzzle) {
   const since = recent().find((game) => game.id === id)?.since ?? Date.now();
-  const end = over && { result: winner == null ? null : result, role: table.seats[seat].role, scoring };
+  const end = over && { result: winner == null ? null : result, role: table.seats[seat].role };
   keep("games", [{ id, rules, puzzle, since, end }, ...others(id)].slice(0, MOST));
 }
 

@@ -14,11 +14,11 @@ const PACE = 900; // ms between moves that play by themselves
 const ENOUGH = 8; // decisions without a word of chances, after which an agent is not asked on
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
-/** The chance that a seat's thoughts give the landlord. */
-export function landlordChance(game, thoughts) {
-  const chance = thoughts.moves[0]?.chance ?? null;
-  if (chance === null || game.table.landlord === null) return null;
-  return thoughts.seat === game.table.landlord ? chance : 1 - chance;
+/** The chance that a seat's thoughts give the landlord, and whether they are the landlord's own. */
+function landlordChance({ table }, { seat, moves }) {
+  const chance = moves[0]?.chance ?? null;
+  const own = seat === table.landlord;
+  return { landlord: chance === null || table.landlord === null ? null : own ? chance : 1 - chance, own };
 }
 
 export async function replayPage(root, id, at) {
@@ -88,11 +88,11 @@ export async function replayPage(root, id, at) {
     show();
     for (let number = 0; alive && asking && number < game.total; number += 1) {
       try {
-        const { landlord } = await get(`games/${id}/moves/${number}/chance`, null);
-        const there = landlord == null && (await get(`games/${id}/moves/${number}`, null));
-        chances[number] = landlord ?? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null));
+        const found = await get(`games/${id}/moves/${number}/chance`, null);
+        const there = found.landlord == null && (await get(`games/${id}/moves/${number}`, null));
+        chances[number] = there ? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null)) : found;
         decisions += there.may_choose ?? 0;
-        if (decisions >= ENOUGH && !chances.some((chance) => chance !== null)) {
+        if (decisions >= ENOUGH && !chances.some(({ landlord }) => landlord !== null)) {
           notify(word("no chance", { name: short(agent) }));
           break;
         }
@@ -102,7 +102,7 @@ export async function replayPage(root, id, at) {
       }
       if (alive && asking) show();
     }
-    if (asking && game.over && chances.length === game.total) chances[game.total] = game.winner === game.table.landlord ? 1 : 0;
+    if (asking && game.over && chances.length === game.total) chances[game.total] = { landlord: game.winner === game.table.landlord ? 1 : 0, own: null };
     asking = false;
     show();
   }
@@ -133,7 +133,7 @@ export async function replayPage(root, id, at) {
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
     const below = make("div", { class: "below" }, told(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const side = [thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), chances && curveElement(chances, total, number, go), logElement(game, go), keysElement("keys replay")];
+    const side = [chances && curveElement(chances, total, number, go), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), logElement(game, go), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }

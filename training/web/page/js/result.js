@@ -7,7 +7,7 @@ const PIECES = 28;
 const COLORS = ["#ffcd54", "#f4f7f2", "#7cc4ff", "#ff8d7a", "#9be08a"];
 
 const signed = (result) => `${result > 0 ? "+" : "−"}${Math.abs(result)}`;
-const points = ({ result, scoring }) => scoring !== "win" && word(Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
+const points = ({ result }) => word(Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
 const how = (game) => [word(game.winner === game.table.landlord ? "landlord wins" : "peasants win"), game.table.spring && word("spring")].filter(Boolean).join(" ");
 
 /** How a game ended, for who looks. */
@@ -18,10 +18,9 @@ export function ending(game) {
 }
 
 /** The end of a game in short, for a list. */
-export function endingShort({ result, role, scoring }) {
+export function endingShort({ result, role }) {
   if (result == null) return word("nobody bid");
-  const what = word(result > 0 ? "won short" : "lost short");
-  return word("as", { name: scoring === "win" ? what : `${what} ${signed(result)}`, role: word(`${role} short`) });
+  return word("as", { name: `${word(result > 0 ? "won short" : "lost short")} ${signed(result)}`, role: word(`${role} short`) });
 }
 
 /** Bits of paper that fall once; who wants less motion gets none. */
@@ -35,11 +34,13 @@ function confetti() {
   }));
 }
 
-/** The banner: who won, as what, for what stake; `title` and `text` say more than the game knows (a puzzle). */
+/** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */
 export function resultElement(game, fresh, title = null, text = null) {
   const won = game.result > 0;
-  if (game.winner == null) return make("div", { class: "result" }, make("strong", {}, word("nobody bid")));
-  const facts = [word(game.table.seats[game.seat].role), word("stake", { n: game.table.stake }), points(game)].filter(Boolean);
-  return make("div", { class: `result ${won ? "won" : "lost"} ${fresh ? "fresh" : ""}` },
-    make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")), won && fresh && confetti());
+  if (game.winner == null) return [make("div", { class: "result" }, make("strong", {}, word("nobody bid")))];
+  const stake = game.scoring !== "win" && word("stake", { n: game.table.stake }); // what a win counts does not depend on it
+  const facts = [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
+  const banner = make("div", { class: `result ${won ? "won" : "lost"} ${fresh ? "fresh" : ""}` },
+    make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")));
+  return [banner, won && fresh && confetti()];
 }

@@ -1,7 +1,7 @@
 // The form of a new game.
 
 import { agentChoice, offers } from "./agents.js";
-import { post } from "./api.js";
+import { post, tellPreparing } from "./api.js";
 import { choice, field, hush, make, notify, told } from "./dom.js";
 import { recent } from "./recent.js";
 import { endingShort } from "./result.js";
@@ -55,10 +55,12 @@ export async function startPage(root) {
     }
   }
 
+  const prepared = make("p", { class: "source" });
   seats();
   const games = recent().map(kept);
   root.replaceChildren(make("form", { class: "panel", submit: deal, input: hush },
     make("h1", {}, word("new game")), field(word("rules"), rules), field(word("seat"), seat), make("fieldset", {}, make("legend", {}, word("opponents")), others), field(word("seed"), seed),
-    told(), make("button", { class: "first", id: "deal" }, word("deal"))),
+    told(prepared), make("button", { class: "first", id: "deal" }, word("deal"))),
     games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games)) : "");
+  tellPreparing(prepared);
 }

@@ -52,14 +52,22 @@ export function beliefsElement(thoughts, names) {
     make("summary", {}, make("h2", {}, word("beliefs"))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
 }
 
-/** The landlord's chance of winning before each move (null where nobody was asked), as a line; `choose` gets the number of moves. */
+/**
+ * The landlord's chance of winning before each move (null where nobody was asked): one line for what the landlord knew,
+ * one for what the peasants knew, who see other cards.  `choose` gets the number of moves.
+ */
 export function curveElement(chances, total, number, choose) {
   const most = Math.max(total, 1);
-  const points = chances.flatMap((chance, place) => (chance == null ? [] : [`${(100 * place) / most},${100 - 100 * chance}`]));
+  const side = (own) => (own ? "own" : "theirs");
+  const points = (mine) => chances.flatMap(({ landlord, own }, place) => (landlord == null || own === !mine ? [] : [`${(100 * place) / most},${100 - 100 * landlord}`]));
   const picture = draw("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
   const here = (100 * number) / most;
-  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }), draw("polyline", { points: points.join(" ") }));
+  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }),
+    ...[true, false].map((own) => draw("polyline", { class: side(own), points: points(own).join(" ") })));
   picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.getBoundingClientRect().width) * most)));
-  const now = chances[number] != null ? word("landlord chance", { n: percent(chances[number]) }) : "";
-  return make("section", { class: "panel" }, make("h2", {}, word("curve")), make("div", { class: "scale" }, make("span", {}, "100 %"), make("span", { id: "chance-now" }, now)), picture, make("div", { class: "scale" }, make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)));
+  const { landlord, own } = chances[number] ?? {};
+  const now = landlord != null && make("span", { id: "chance-now", class: side(own) }, word("landlord chance", { n: percent(landlord) }));
+  const scale = (...ends) => make("div", { class: "scale" }, ends);
+  const legend = [true, false].map((own) => make("span", { class: side(own) }, word(`curve ${side(own)}`)));
+  return make("section", { class: "panel" }, make("h2", {}, word("curve")), scale(make("span", {}, "100 %"), now), picture, scale(make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)), scale(legend));
 }

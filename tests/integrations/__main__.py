@@ -79,7 +79,8 @@ def environment(library: Path) -> Path:
         _say(library.name, "installing")
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # Most of what comes with torch is never imported: what is gets compiled then.
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         given = ["--requirement", str(library / CONSTRAINTS), "--editable", str(ROOT)]
         _run([*install, *given], folder.with_suffix(".install.log"))
         finished.write_text(wanted, encoding="utf-8")

@@ -31,7 +31,8 @@ Form = dict[str, str]
 """Options of the program's games, so that ours are compared in the same form: int8 beside int8."""
 
 VECTOR = "ddz_env/DouDizhu-v0"
-DECISIONS, ROUNDS = 1000, 7
+DECISIONS, SECONDS, ROUNDS = 1000, 0.2, 7
+"""A round is so many decisions at least, and as many as take the seconds."""
 
 
 def rows(program: Any, *, seats: int = 1) -> Play:
@@ -98,14 +99,16 @@ def vector(num_envs: int) -> Callable[[Form], Play]:
 
 
 def rates(through: Play, ours: Play, clock: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Decisions a second of both, measured in alternation, after one round that is not counted."""
-    found: tuple[list[float], list[float]] = ([], [])
-    for _ in range(ROUNDS + 1):
-        for play, kept in zip((through, ours), found, strict=True):
-            start = clock()
-            done = play(DECISIONS)
-            kept.append(done / (clock() - start))
-    return found[0][1:], found[1][1:]
+    """Decisions a second of both, measured in alternation in rounds of about ``SECONDS``."""
+
+    def rate(play: Play, decisions: int) -> float:
+        start = clock()
+        return play(decisions) / (clock() - start)
+
+    plays = [(play, [rate(play, DECISIONS) for _ in range(2)][-1]) for play in (through, ours)]  # the first compiles
+    sizes = [(play, max(DECISIONS, round(SECONDS * first))) for play, first in plays]
+    found = [[rate(play, decisions) for play, decisions in sizes] for _ in range(ROUNDS)]
+    return [there for there, _ in found], [here for _, here in found]
 
 
 def chance(program: Any, options: dict[str, Any]) -> float:

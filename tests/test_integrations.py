@@ -164,6 +164,23 @@ MEASURED = {
 }
 
 
+def test_a_round_is_long_enough_for_the_clock() -> None:
+    """A vector environment plays a thousand decisions in 5 ms; a slow library is not asked for more."""
+    now, sizes = [0.0], []
+
+    def playing(rate: int) -> Callable[[int], int]:
+        def play(decisions: int) -> int:
+            now[0] += decisions / rate
+            sizes.append(decisions)
+            return decisions
+
+        return play
+
+    there, here = speed.rates(playing(500), playing(200_000), lambda: now[0])
+    assert (there, here) == (pytest.approx([500] * 7), pytest.approx([200_000] * 7))
+    assert sizes[-2:] == [1000, 40_000]
+
+
 def _measuring(asked: list[str], wins: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """The command, whose programs win so much; what it runs is noted."""
 

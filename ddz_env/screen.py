@@ -9,27 +9,24 @@ from typing import Any
 import gymnasium
 
 from ddz_env.checks import check_choice
-from ddz_env.errors import MissingDependencyError
 from ddz_env.state import State
 from ddz_env.view import View
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
-_NEEDED = {"ansi": {}, "rgb_array": {"PIL": "Pillow"}, "human": {"PIL": "Pillow", "pygame": "pygame"}}
-"""Modules that a mode needs, and the packages that have them."""
+_NEEDED = {"ansi": (), "rgb_array": ("PIL",), "human": ("PIL", "pygame")}
+"""Modules that a mode needs; they are looked for, and not imported."""
 
 
 def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
     """Those of some render modes whose packages are installed: what an environment declares, checkers try."""
-    return [mode for mode in modes if not _missing(mode)]
-
-
-def _missing(mode: str) -> list[str]:
-    """The packages that a mode needs and that are not installed; nothing is imported."""
-    return [package for module, package in _NEEDED[mode].items() if importlib.util.find_spec(module) is None]
+    return [mode for mode in modes if all(map(importlib.util.find_spec, _NEEDED[mode]))]
 
 
 class Screen:
     """Shows positions; a window opens with the first one.
+
+    A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
+    nobody looks at, and learning needs no Pillow.
 
     Args:
         mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
@@ -37,19 +34,18 @@ class Screen:
 
     Raises:
         InvalidOptionError: If the mode is unknown.
-        MissingDependencyError: If a package that it needs is not installed.
     """
 
     def __init__(self, mode: str | None, modes: Sequence[str] = RENDER_MODES) -> None:
-        if mode is not None:
-            missing = _missing(check_choice("render_mode", mode, modes))
-            if missing:
-                raise MissingDependencyError(missing[0])
-        self._mode = mode
+        self._mode = None if mode is None else check_choice("render_mode", mode, modes)
         self._window: Any = None
 
     def show(self, position: State | View, fps: float) -> Any:
-        """Text or a picture of a position, shape ``[height, width, 3]``, uint8; a window shows it and returns None."""
+        """Text or a picture of a position, shape ``[height, width, 3]``, uint8; a window shows it and returns None.
+
+        Raises:
+            MissingDependencyError: If a package that the mode needs is not installed.
+        """
         from ddz_env import render
 
         if self._mode is None:

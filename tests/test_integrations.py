@@ -7,6 +7,7 @@ import importlib.util
 import json
 import re
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.integrations import __main__ as runner
+from tests.integrations import speed
 from training import integrations
 from training.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
 
@@ -72,7 +74,36 @@ def test_a_result_is_of_the_versions_that_are_pinned(name: str) -> None:
     row, pins = ROWS[name], _pinned(PROGRAMS[name].parent)
     for package in (row["library"], "torch", "gymnasium", "pettingzoo"):
         assert row["versions"][package] == pins[package]
-    assert min(seed["wins"] for seed in row["seeds"].values()) > row["speed"]["random"] + 0.02
+    assert min(seed["wins"] for seed in row["seeds"].values()) > row["random"] + 0.02
+
+
+def test_ours_is_compared_in_the_form_that_a_program_plays() -> None:
+    """A library that is fed int8 is beside int8, also where a wrapper casts it, and a dict is beside a dict."""
+    forms = {name: integrations.form_of(on_page(name, ROOT)) for name in PROGRAMS}
+    assert {form.get("rules") for form in forms.values()} == {"mini"}
+    plays_int8 = {name for name, form in forms.items() if "dtype" not in form}
+    assert plays_int8 == {"cleanrl", "pettingzoo", "pufferlib", "pufferlib-aec", "supersuit", "supersuit-aec"}
+    alone = {name for name, form in forms.items() if form.get("opponents") == "random"}
+    assert alone == {name for name in PROGRAMS if not name.endswith(("-aec", "-nfsp")) and name != "pettingzoo"}
+    dicts = {name for name, form in forms.items() if form.get("observation") == "dict"}
+    assert dicts == {"pufferlib", "rlcard", "rllib", "tianshou", "torchrl-gym", "torchrl-vector"}
+
+
+def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+    for where, makes in ((speed.gymnasium, ("make", "make_vec")), (speed.dou_dizhu_v0, ("env",))):
+        for make in makes:
+            real = getattr(where, make)
+            monkeypatch.setattr(
+                where, make, lambda *args, _real=real, **form: made.append(form) or _real(*args, **form)
+            )
+    for ours, form in (
+        (speed.single, {"rules": "mini", "opponents": "random", "observation": "dict"}),
+        (speed.vector(2), {"rules": "mini", "opponents": "random", "dtype": "float32"}),
+        (speed.aec, {"rules": "mini"}),
+    ):
+        assert ours(form)(20) >= 20
+        assert made.pop() == form
 
 
 @pytest.mark.parametrize(
@@ -123,43 +154,87 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-SPEED = {
-    "through": 900,
-    "of_ours": 0.5,
-    "clock": "processor",
-    "random": 0.5,
-    "cores": 2,
-    "python": "3.11",
-    "versions": dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu"),
+MEASURED = {
+    "facts": {
+        "random": 0.5,
+        "python": "3.11",
+        "versions": dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu"),
+    },
+    "speeds": {"through": 900, "of_ours": 0.5, "clock": "processor", "cores": 2},
 }
 
 
-def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wins: dict[str, Any] = {"toy": 80.0, "toy-aec": "nothing"}
-    asked: list[str] = []
+def test_a_round_is_long_enough_for_the_clock() -> None:
+    """A vector environment plays a thousand decisions in 5 ms; a slow library is not asked for more."""
+    now, sizes = [0.0], []
+
+    def playing(rate: int) -> Callable[[int], int]:
+        def play(decisions: int) -> int:
+            now[0] += decisions / rate
+            sizes.append(decisions)
+            return decisions
+
+        return play
+
+    there, here = speed.rates(playing(500), playing(200_000), lambda: now[0])
+    assert (there, here) == (pytest.approx([500] * 7), pytest.approx([200_000] * 7))
+    assert sizes[-2:] == [1000, 40_000]
+
+
+def _measuring(asked: list[str], wins: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The command, whose programs win so much; what it runs is noted."""
 
     def run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
-        asked.append("install" if "install" in command else " ".join(command[1:4]))
+        asked.append("install" if "install" in command else " ".join(command[1:5]))
         if "install" in command:
             return ""
         if "tests.integrations.speed" in command:
-            return f"noise\n{json.dumps({'speed': SPEED})}\n"
+            return f"noise\n{json.dumps({'measured': MEASURED[command[3]]})}\n"
         return f"seed {command[-1]}: {wins[folder.name]}% of 4,000 games won against random play\n"
 
     monkeypatch.setattr(runner, "_run", run)
     app = runner.typer.Typer()
     app.command()(runner.main)
+    return lambda *words: CliRunner().invoke(app, words)
+
+
+def test_speeds_come_last_and_are_measured_again_alone(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take a quiet machine and a few minutes; a machine that only has to be patient learns before."""
+    asked: list[str] = []
+    measure = _measuring(asked, {"toy": 80.0, "toy-aec": 70.0}, monkeypatch)
+    results, speeds = library.parent.parent.parent / "docs" / "results", "-m tests.integrations.speed speeds"
+    assert "toy: FAILED: its wins come first" in measure("toy", "--only", "speeds").stderr
+    assert measure("--only", "wins").exit_code == 0
+    assert not [one for one in asked if one.startswith(speeds)]
+    row = integrations.pages(results)["integrations"](results).splitlines()[2]
+    assert row.endswith("| 80.0 (80.0–80.0) | 50.0 | 0 s | – | – |")
+    asked.clear()
+    assert measure().exit_code == 0
+    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
+    asked.clear()
+    assert measure("toy", "--only", "speeds", "--again").exit_code == 0
+    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
+    asked.clear()
+    assert measure("toy-aec", "--again").exit_code == 0
+    trained = [f"program.py {seed}" for seed in (1, 2, 3)]
+    assert asked == ["-m tests.integrations.speed facts toy-aec", *trained, f"{speeds} toy-aec"]
+
+
+def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wins: dict[str, Any] = {"toy": 80.0, "toy-aec": "nothing"}
+    asked: list[str] = []
+    measure = _measuring(asked, wins, monkeypatch)
     results = library.parent.parent.parent / "docs" / "results"
-    result = CliRunner().invoke(app, [])
+    result = measure()
     assert result.exit_code == 1
     assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
     assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
     assert integrations.pages(results)["integrations"](results).endswith("as they stand: `toy-aec`.")
     wins["toy-aec"] = 51.0
-    assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in CliRunner().invoke(app, ["toy-aec"]).stderr
+    assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in measure("toy-aec").stderr
     assert asked.count("install") == 1  # the environment was reused
     asked.clear()
-    assert CliRunner().invoke(app, ["toy"]).exit_code == 1  # both programs of the folder, and nothing is run again
+    assert measure("toy").exit_code == 1  # both programs of the folder, and nothing is run again
     assert asked == []
     assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 1 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
         results
@@ -168,10 +243,10 @@ def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch:
     page.write_text(page.read_text(encoding="utf-8").replace(TOY, f"{TOY}# new\n", 1), encoding="utf-8")
     (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
     assert "toy" not in current(results)  # its row is of another text
-    assert CliRunner().invoke(app, ["toy", "--smoke"]).exit_code == 0
+    assert measure("toy", "--smoke").exit_code == 0
     assert [seen for seen in asked if "speed" in seen] == []
-    assert CliRunner().invoke(app, ["toy"]).exit_code == 1
+    assert measure("toy").exit_code == 1
     assert current(results)["toy"]["program"] == fingerprint(f"{TOY}# new\n")
-    assert "there are toy, toy-aec" in CliRunner().invoke(app, ["nothing"]).stderr
+    assert "there are toy, toy-aec" in measure("nothing").stderr
     with pytest.raises(IntegrationError, match=r"no page in .* shows the program 'other'"):
         on_page("other", runner.ROOT)

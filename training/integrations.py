@@ -22,6 +22,7 @@ CONSTRAINTS = "constraints.txt"
 PAGES = Path("docs") / "guides" / "integrations"
 _STEPS = re.compile(r'environ\.get\("STEPS", ([\d_]+)\)')
 _ROLE = re.compile(r'evaluate\(.*role="(\w+)"')
+_FORM = re.compile(r'\b(rules|opponents|observation|dtype)"?(?:=|: )"(\w+)"')
 
 
 class IntegrationError(DouDizhuError):
@@ -75,6 +76,11 @@ def role_of(source: str) -> str | None:
     """The role that a program is judged in; none: all of them."""
     found = _ROLE.search(source)
     return found[1] if found else None
+
+
+def form_of(source: str) -> dict[str, str]:
+    """The form of the games that a program learns from; those that it is judged by may have another."""
+    return dict(_FORM.findall(source.partition("def evaluate(")[0]))
 
 
 def counted_lines(source: str) -> int:
@@ -155,7 +161,7 @@ def _line(name: str, row: dict[str, Any], source: str) -> tuple[object, ...]:
         f"{steps_of(source):,}",
         len(row["seeds"]),
         spread(seed["wins"] for seed in row["seeds"].values()),
-        f"{100 * speed['random']:.1f}" if speed else "–",
+        f"{100 * row['random']:.1f}",
         f"{seconds:,.0f} s",
         f"{speed['through']:,}{wall}" if speed else "–",
         f"{speed['of_ours']:.0%}" if speed else "–",

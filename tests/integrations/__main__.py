@@ -11,11 +11,11 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from training.integrations import CONSTRAINTS, FILE, fingerprint, on_page, programs, role_of, spread
+from training.integrations import CONSTRAINTS, FILE, fingerprint, form_of, on_page, programs, role_of, spread
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENTS = Path(".integrations")
@@ -60,12 +60,11 @@ def _run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str
     return done.stdout
 
 
-def environment(library: Path, *, fresh: bool = False) -> Path:
+def environment(library: Path) -> Path:
     """The virtual environment of a library, made unless there is one with the same constraints.
 
     Args:
         library: The library's folder.
-        fresh: Make it anew.
 
     Returns:
         Its interpreter.
@@ -76,11 +75,12 @@ def environment(library: Path, *, fresh: bool = False) -> Path:
     folder = ROOT / ENVIRONMENTS / library.name
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     wanted, finished = (library / CONSTRAINTS).read_text(encoding="utf-8"), folder / CONSTRAINTS
-    if fresh or not finished.is_file() or finished.read_text(encoding="utf-8") != wanted:
+    if not finished.is_file() or finished.read_text(encoding="utf-8") != wanted:
         _say(library.name, "installing")
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # Most of what comes with torch is never imported: what is gets compiled then.
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         given = ["--requirement", str(library / CONSTRAINTS), "--editable", str(ROOT)]
         _run([*install, *given], folder.with_suffix(".install.log"))
         finished.write_text(wanted, encoding="utf-8")
@@ -114,19 +114,18 @@ def train(python: Path, file: Path, seed: int, **variables: str) -> dict[str, fl
     return {"wins": round(float(found[2]) / 100, 4), "seconds": round(seconds, 1)}
 
 
-def speed(python: Path, name: str, file: Path, library: str, source: str) -> dict[str, Any]:
-    """What random play wins and how fast it is, with the versions at hand.
+def asked(python: Path, what: str, name: str, file: Path, **options: Any) -> dict[str, Any]:
+    """What ``tests.integrations.speed`` measures of a program in the environment of its library.
 
     Raises:
         FailedError: If it fails.
     """
-    role = role_of(source)
-    options = json.dumps({"role": role} if role else {})
-    module = [str(python), "-m", "tests.integrations.speed", name, str(file), library, options]
-    printed = _run(module, file.parent.with_suffix(".speed.log"))
-    found = [json.loads(line)["speed"] for line in printed.splitlines() if line.startswith('{"speed"')]
+    library = name.partition("-")[0]
+    module = [str(python), "-m", "tests.integrations.speed", what, name, str(file), library, json.dumps(options)]
+    printed = _run(module, file.parent.with_suffix(f".{what}.log"))
+    found = [json.loads(line)["measured"] for line in printed.splitlines() if line.startswith('{"measured"')]
     if not found:
-        raise FailedError("it printed no speeds")
+        raise FailedError(f"it printed no {what}")
     measured: dict[str, Any] = found[-1]
     return measured
 
@@ -138,12 +137,10 @@ class Results:
         self.path = path
         self.rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
-    def row(self, name: str, source: str, *, fresh: bool) -> dict[str, Any]:
+    def row(self, name: str, source: str) -> dict[str, Any]:
         """What is known of a program; nothing, if its text has changed."""
         row = self.rows.get(name, {})
-        if fresh or row.get("program") != fingerprint(source):
-            row = {"program": fingerprint(source), "seeds": {}}
-        return row
+        return row if row.get("program") == fingerprint(source) else {"program": fingerprint(source), "seeds": {}}
 
     def keep(self, name: str, row: dict[str, Any]) -> None:
         """Write a row, in place of the program's old one."""
@@ -153,29 +150,47 @@ class Results:
         os.replace(temporary, self.path)
 
 
-def _measure(name: str, library: Path, results: Results, *, fresh: bool) -> str:
-    """Measure what is not yet known of a program, and say what it wins."""
+def _facts(python: Path, name: str, file: Path, library: Path, source: str) -> dict[str, Any]:
+    """The versions that a program runs with, and what random play wins in its games."""
+    role = role_of(source)
+    facts = asked(python, "facts", name, file, **({"role": role} if role else {}))
+    distribution = _DISTRIBUTIONS.get(library.name, library.name)
+    named = {one.lower().replace("_", "-"): version for one, version in facts["versions"].items()}
+    versions = {one: named[one].partition("+")[0] for one in (distribution, "torch", "gymnasium", "pettingzoo")}
+    return {"library": distribution, "versions": {"python": facts["python"], **versions}, "random": facts["random"]}
+
+
+def _wins(name: str, library: Path, results: Results, *, again: bool) -> str:
+    """Train with the seeds that are not yet known of a program, and say what it wins."""
     python, source = environment(library), on_page(name, ROOT)
-    file, row = copied(name, source), results.row(name, source, fresh=fresh)
-    if "speed" not in row:
-        _say(name, "measuring speeds")
-        measured = speed(python, name, file, library.name, source)
-        distribution = _DISTRIBUTIONS.get(library.name, library.name)
-        named = {one.lower().replace("_", "-"): version for one, version in measured.pop("versions").items()}
-        versions = {one: named[one].partition("+")[0] for one in (distribution, "torch", "gymnasium", "pettingzoo")}
-        row |= {"library": distribution, "versions": {"python": measured.pop("python"), **versions}, "speed": measured}
+    file, row = copied(name, source), results.row(name, source)
+    if again or "random" not in row:
+        row |= _facts(python, name, file, library, source) | {"seeds": {}}
     for seed in SEEDS:
         if str(seed) not in row["seeds"]:
             _say(name, f"training with seed {seed}")
             row["seeds"][str(seed)] = train(python, file, seed)
             results.keep(name, row)
-    shares, chance = [seed["wins"] for seed in row["seeds"].values()], row["speed"]["random"]
+    shares, chance = [seed["wins"] for seed in row["seeds"].values()], row["random"]
     if min(shares) <= chance + 0.02:
         raise FailedError(f"it wins {spread(shares)} %, random play {100 * chance:.1f} %")
     return f"wins {spread(shares)} % of its games against random play, which itself wins {100 * chance:.1f} %"
 
 
-def _smoke(name: str, library: Path) -> str:
+def _speeds(name: str, library: Path, results: Results, *, again: bool) -> str:
+    """Measure how fast a program's games are, unless that is known, and say it."""
+    python, source = environment(library), on_page(name, ROOT)
+    row = results.row(name, source)
+    if not row["seeds"]:
+        raise FailedError("its wins come first")
+    if again or "speed" not in row:
+        row["speed"] = asked(python, "speeds", name, copied(name, source), **form_of(source))
+        results.keep(name, row)
+    return f"{row['speed']['through']:,} decisions a second, {row['speed']['of_ours']:.0%} of ours"
+
+
+def _smoke(name: str, library: Path, results: Results, *, again: bool) -> str:
+    """Run a program for a moment, and keep nothing."""
     python, source = environment(library), on_page(name, ROOT)
     found = train(python, copied(name, source), SEEDS[0], STEPS=str(SMOKE_STEPS))
     return f"runs: after {SMOKE_STEPS:,} decisions it wins {found['wins']:.1%} in {found['seconds']:.0f} s"
@@ -189,32 +204,34 @@ def main(
     names: Annotated[list[str] | None, typer.Argument(help="Libraries or programs; all by default.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Run each for a moment, and keep nothing.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure what has been measured already, too.")] = False,
+    only: Annotated[
+        Literal["wins", "speeds"] | None, typer.Option(help="Measure one of the two; both by default.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make the virtual environments anew.")] = False,
 ) -> None:
     """Train with other libraries, each in a virtual environment of its own under .integrations.
 
     An environment is made again only when its constraints have changed.  Every program runs with three seeds.  Results
     are kept seed by seed, so a run that was ended goes on where it was; a program whose page has changed begins anew.
+    Speeds come last, in one go of a few minutes: they are true on a quiet machine only.
     """
     every = programs(Path(__file__).parent)
     chosen = {name: path for name, path in every.items() if not names or {name, path.parent.name} & set(names)}
     if unknown := set(names or ()) - {one for name, path in every.items() for one in (name, path.parent.name)}:
         raise typer.BadParameter(f"no integration is called {', '.join(sorted(unknown))}; there are {', '.join(every)}")
-    failed, renewed = [], set()
-    results = Results(ROOT / RESULTS)
-    for name, program in chosen.items():
-        library = program.parent
-        try:
-            if fresh and library not in renewed:
-                renewed.add(library)
-                environment(library, fresh=True)
-            said = _smoke(name, library) if smoke else _measure(name, library, results, fresh=again)
-        except FailedError as error:
-            failed.append(name)
-            said = f"FAILED: {error}"
-        _say(name, said)
+    for library in {path.parent for path in chosen.values()} if fresh else ():
+        (ROOT / ENVIRONMENTS / library.name / CONSTRAINTS).unlink(missing_ok=True)
+    both = {"wins": _wins, "speeds": _speeds}
+    results, failed = Results(ROOT / RESULTS), set[str]()
+    for measure in [_smoke] if smoke else [both[which] for which in both if only in (None, which)]:
+        for name in sorted(chosen.keys() - failed):
+            try:
+                _say(name, measure(name, chosen[name].parent, results, again=again))
+            except FailedError as error:
+                failed.add(name)
+                _say(name, f"FAILED: {error}")
     if failed:
-        _say(", ".join(failed), "failed")
+        _say(", ".join(sorted(failed)), "failed")
         raise typer.Exit(1)
 
 

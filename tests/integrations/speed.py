@@ -1,8 +1,8 @@
 """What a library's wrapper costs: random play through it beside the same environment in a plain loop.
 
-``INTERPRETER -m tests.integrations.speed PROGRAM``, run by ``python -m tests.integrations`` in the library's virtual
-environment, so only the core installation is imported here.  Every library has a ``speed.py`` whose ``PLAYS`` say how
-its programs play at random, and what of ours to compare with.
+``python -m tests.integrations`` runs this in the library's virtual environment, so only the core installation is
+imported here.  Every library has a ``speed.py`` whose ``PLAYS`` say how its programs play at random, and what of ours
+to compare with.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from ddz_env import dou_dizhu_v0
 
 Play = Callable[[int], int]
 """Plays about so many decisions with random legal actions, and returns how many."""
+Form = dict[str, str]
+"""Options of the program's games, so that ours are compared in the same form: int8 beside int8."""
 
 VECTOR = "ddz_env/DouDizhu-v0"
-DECISIONS, ROUNDS = 1000, 7
-FORMS = {"rules": "mini", "dtype": "float32"}
+DECISIONS, SECONDS, ROUNDS = 1000, 0.2, 7
+"""A round is so many decisions at least, and as many as take the seconds."""
 
 
 def rows(program: Any, *, seats: int = 1) -> Play:
@@ -55,9 +57,9 @@ def rows(program: Any, *, seats: int = 1) -> Play:
     return some
 
 
-def aec() -> Play:
+def aec(form: Form) -> Play:
     """Our AEC environment without a library around it."""
-    games, rng = dou_dizhu_v0.env(**FORMS), np.random.default_rng(0)
+    games, rng = dou_dizhu_v0.env(**form), np.random.default_rng(0)
 
     def some(decisions: int) -> int:
         done = 0
@@ -72,9 +74,9 @@ def aec() -> Play:
     return some
 
 
-def single() -> Play:
+def single(form: Form) -> Play:
     """Our Gymnasium environment without a library around it."""
-    game, rng = gymnasium.make(VECTOR, opponents="random", **FORMS), np.random.default_rng(0)
+    game, rng = gymnasium.make(VECTOR, **form), np.random.default_rng(0)
 
     def some(decisions: int) -> int:
         over = True
@@ -86,25 +88,27 @@ def single() -> Play:
     return some
 
 
-def vector(num_envs: int) -> Callable[[], Play]:
+def vector(num_envs: int) -> Callable[[Form], Play]:
     """So many of our games in one vector environment, without a library around it."""
 
-    def make() -> Play:
-        games = gymnasium.make_vec(VECTOR, num_envs, opponents="random", **FORMS)
+    def make(form: Form) -> Play:
+        games = gymnasium.make_vec(VECTOR, num_envs, **form)
         return rows(SimpleNamespace(make_games=lambda: games))
 
     return make
 
 
 def rates(through: Play, ours: Play, clock: Callable[[], float]) -> tuple[list[float], list[float]]:
-    """Decisions a second of both, measured in alternation, after one round that is not counted."""
-    found: tuple[list[float], list[float]] = ([], [])
-    for _ in range(ROUNDS + 1):
-        for play, kept in zip((through, ours), found, strict=True):
-            start = clock()
-            done = play(DECISIONS)
-            kept.append(done / (clock() - start))
-    return found[0][1:], found[1][1:]
+    """Decisions a second of both, measured in alternation in rounds of about ``SECONDS``."""
+
+    def rate(play: Play, decisions: int) -> float:
+        start = clock()
+        return play(decisions) / (clock() - start)
+
+    plays = [(play, [rate(play, DECISIONS) for _ in range(2)][-1]) for play in (through, ours)]  # the first compiles
+    sizes = [(play, max(DECISIONS, round(SECONDS * first))) for play, first in plays]
+    found = [[rate(play, decisions) for play, decisions in sizes] for _ in range(ROUNDS)]
+    return [there for there, _ in found], [here for _, here in found]
 
 
 def chance(program: Any, options: dict[str, Any]) -> float:
@@ -113,30 +117,42 @@ def chance(program: Any, options: dict[str, Any]) -> float:
     return float(program.evaluate(lambda _, masks: (rng.random(masks.shape, np.float32) * masks).argmax(1), **options))
 
 
-def main(name: str, file: str, library: str, options: str) -> None:
-    """Print what was measured, as a line of JSON.
-
-    Args:
-        name: The program.
-        file: Where the text of its page lies.
-        library: Its folder in ``tests.integrations``.
-        options: Of the games that it is judged by, JSON.
-    """
-    program = SimpleNamespace(**runpy.run_path(file))
-    table = importlib.import_module(f"tests.integrations.{library}.speed")
-    through, ours = table.PLAYS[name]
-    wall = name in getattr(table, "WALL", ())
-    there, here = rates(through(program), ours(), time.perf_counter if wall else time.process_time)
-    measured = {
-        "through": round(statistics.median(there)),
-        "of_ours": round(statistics.median(a / b for a, b in zip(there, here, strict=True)), 3),
-        "clock": "wall" if wall else "processor",
-        "random": round(chance(program, json.loads(options)), 4),
-        "cores": os.cpu_count(),
+def facts(program: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """What random play wins, and the versions at hand."""
+    return {
+        "random": round(chance(program, options), 4),
         "python": platform.python_version(),
         "versions": {one.name: one.version for one in importlib.metadata.distributions()},
     }
-    print(json.dumps({"speed": measured}), flush=True)
+
+
+def speeds(program: Any, name: str, library: str, form: Form) -> dict[str, Any]:
+    """How fast the program's games are played at random, and what share of the speed of ours that is."""
+    table = importlib.import_module(f"tests.integrations.{library}.speed")
+    through, ours = table.PLAYS[name]
+    wall = name in getattr(table, "WALL", ())
+    there, here = rates(through(program), ours(form), time.perf_counter if wall else time.process_time)
+    return {
+        "through": round(statistics.median(there)),
+        "of_ours": round(statistics.median(a / b for a, b in zip(there, here, strict=True)), 3),
+        "clock": "wall" if wall else "processor",
+        "cores": os.cpu_count(),
+    }
+
+
+def main(what: str, name: str, file: str, library: str, options: str) -> None:
+    """Print what was measured, as a line of JSON.
+
+    Args:
+        what: ``"facts"`` or ``"speeds"``.
+        name: The program.
+        file: Where the text of its page lies.
+        library: Its folder in ``tests.integrations``.
+        options: Of the games that it is judged by (facts), or their form (speeds), JSON.
+    """
+    program, given = SimpleNamespace(**runpy.run_path(file)), json.loads(options)
+    measured = facts(program, given) if what == "facts" else speeds(program, name, library, given)
+    print(json.dumps({"measured": measured}), flush=True)
     os._exit(0)  # libraries leave processes and threads behind that are not waited for
 
 

@@ -7,10 +7,10 @@ registry for third parties before: import ``ddz_env.dou_dizhu_v0`` there, as wit
 import gymnasium as _gymnasium
 import pettingzoo as _pettingzoo  # type: ignore[import-untyped]
 
-from ddz_env.notation import Hand, Move
-from ddz_env.rules import PRESETS, Rules
-from ddz_env.state import State
-from ddz_env.view import View
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.rules import PRESETS, Rules
+from ddz_env.core.state import State
+from ddz_env.core.view import View
 
 __version__ = "0.2.0"
 

@@ -77,7 +77,7 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 @pytest.fixture(scope="session")
 def installed() -> Callable[[], Any]:
     """The entry points of all installed agents, looked for once: that takes longer than a request."""
-    from ddz_env import registry
+    from ddz_env.playing import registry
 
     return functools.cache(registry._entry_points)
 
@@ -87,7 +87,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[]
     """A page that talks to ``ddz web``."""
     from tests.web_page import Page
 
-    monkeypatch.setattr("ddz_env.registry._entry_points", installed)
+    monkeypatch.setattr("ddz_env.playing.registry._entry_points", installed)
     return Page(tmp_path / "games")
 
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from agents.mcts.simulate import simulate_random
-from agents.mcts.tree import ROOT, Tree, children
-from agents.worlds.determinize import draw_game
+from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.tree import ROOT, Tree, children
+from ddz_agents.worlds.determinize import draw_game
 from ddz_env import State
-from ddz_env.engine.layout import LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, WINNER
-from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.random import advance, below, mix
-from ddz_env.engine.step import apply_action
-from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.engine.tables import MASK_WORDS
 
 Row = npt.NDArray[np.uint64]
 Path = tuple[int, ...]

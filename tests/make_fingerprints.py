@@ -103,7 +103,7 @@ _VOLATILE = ("seconds", "sps", "time", "elapsed")
 
 def ddz(*arguments: str) -> str:
     """Run ``ddz`` from this checkout and return what it prints."""
-    command = [sys.executable, "-c", "from training.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"ddz {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")

@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ddz_env.actions import MAIN_GROUPS
-from ddz_env.notation import Move as Notation
-from ddz_env.rules import PRESETS, Rules
-from ddz_env.state import State
+from ddz_env.core.actions import MAIN_GROUPS
+from ddz_env.core.notation import Move as Notation
+from ddz_env.core.rules import PRESETS, Rules
+from ddz_env.core.state import State
 from tests.reference import Game, Move, action_path, category_of, readings
 
 DATA = Path(__file__).parent / "data"

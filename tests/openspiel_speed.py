@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pyspiel
 
-import ddz_env.openspiel  # noqa: F401  # registers the game
+import ddz_env.peers.openspiel  # noqa: F401  # registers the game
 
 GAMES = ("python_ddz(rules=mini)", "python_ddz(rules=openspiel)", "python_ddz(rules=standard)", "dou_dizhu")
 ROUNDS, SAMPLES = 7, 100

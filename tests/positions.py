@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS
-from ddz_env.cards import NUM_RANKS
-from ddz_env.engine import layout
-from ddz_env.engine.deal import start_game
-from ddz_env.engine.legal import legal_mask
-from ddz_env.engine.step import apply_action
-from ddz_env.notation import counts_to_word, word_to_counts
-from ddz_env.rules import Rules
+from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine import layout
+from ddz_env.core.engine.deal import start_game
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.notation import counts_to_word, word_to_counts
+from ddz_env.core.rules import Rules
 from tests.reference import Game, Hand, Move
 
 Row = npt.NDArray[np.uint64]

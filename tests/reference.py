@@ -3,7 +3,7 @@
 Nothing here knows about bits, planes or masks.  A hand is a tuple of 15 counts, one a rank; a move is a main group
 of the action table and the ranks of its kickers in non-decreasing order (a pair of kickers is one entry); the moves
 of a hand are found by trying every main group with every multiset of kickers and keeping what the written rules of
-:class:`ddz_env.rules.Rules` allow.
+:class:`ddz_env.core.rules.Rules` allow.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ddz_env.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS, MainGroup
-from ddz_env.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
-from ddz_env.rules import Rules
+from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS, MainGroup
+from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
+from ddz_env.core.rules import Rules
 
 Hand = tuple[int, ...]
 """How many cards of each rank."""

@@ -44,19 +44,19 @@ COMMANDS = (
 PROMISES: dict[str, str] = {
     "render": "import pygame, ddz_env, ddz_env.dou_dizhu_v0 as game; env = game.env(render_mode='rgb_array'); "
     "env.reset(seed=1); assert env.render().ndim == 3",
-    "train": "import torch, stable_baselines3, sb3_contrib, training.ppo.selfplay",
-    "onnx": "import onnx, onnxscript, onnxruntime, pathlib, agents.neural.shipped as shipped; "
+    "train": "import torch, stable_baselines3, sb3_contrib, ddz_training.learn.ppo.selfplay",
+    "onnx": "import onnx, onnxscript, onnxruntime, pathlib, ddz_agents.neural.shipped as shipped; "
     "onnxruntime.InferenceSession(str(pathlib.Path(shipped.__file__).with_name('standalone.onnx')))",
     "tensorboard": "import tensorboard",
     "peers": "import rlcard, pyspiel, douzero",
-    "rlcard": "from ddz_env.registry import make_agent; make_agent('rlcard-rule')",
+    "rlcard": "from ddz_env.playing.registry import make_agent; make_agent('rlcard-rule')",
     "holdem": "from pettingzoo.classic import texas_holdem_no_limit_v6 as game; game.env().reset(seed=1)",
-    "plot": "from training.experiments.plotting import new_axes; new_axes(3.0)",
-    "data": "import pyarrow.parquet, training.data.table",
+    "plot": "from ddz_training.measure.plotting import new_axes; new_axes(3.0)",
+    "data": "import pyarrow.parquet, ddz_training.data.table",
     "ray": "import ray",
-    "web": "import tempfile, pathlib; from training.web.routes import Server, make_app; "
+    "web": "import tempfile, pathlib; from ddz_training.apps.web.routes import Server, make_app; "
     "make_app(Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
-    "browser": "import playwright.sync_api, training.web.screenshots",
+    "browser": "import playwright.sync_api, ddz_training.apps.web.screenshots",
     "docs": "import sphinx, myst_parser, furo",
     "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
     "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",

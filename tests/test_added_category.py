@@ -22,10 +22,10 @@ SCRIPT = """
 import numpy as np
 import ddz_env
 from ddz_env import Move, Rules, State
-from ddz_env.actions import CATEGORIES, MAIN_GROUPS, NUM_ACTIONS, NUM_MAIN
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.observation import action_mask
-from ddz_env.rules import PRESETS, STANDARD_CATEGORIES
+from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, NUM_ACTIONS, NUM_MAIN
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.core.observation import action_mask
+from ddz_env.core.rules import PRESETS, STANDARD_CATEGORIES
 from tests.positions import rare_positions
 from tests.test_rules_reference import check_position
 

@@ -14,9 +14,9 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, ren
 from pettingzoo.test.state_test import test_state as check_state
 from pettingzoo.test.state_test import test_state_space as check_state_space
 
-from ddz_env import PRESETS, State, dou_dizhu_v0, flat_action
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
-from ddz_env.errors import (
+from ddz_env import PRESETS, State, dou_dizhu_v0
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
@@ -24,8 +24,9 @@ from ddz_env.errors import (
     InvalidOptionError,
     InvalidRulesError,
 )
-from ddz_env.observation import OBSERVATION, STATE, full_state, observe
-from ddz_env.view import ROLES, STAGE_NAMES
+from ddz_env.core.observation import OBSERVATION, STATE, full_state, observe
+from ddz_env.core.view import ROLES, STAGE_NAMES
+from ddz_env.peers import flat_action
 
 QUIET = [
     "ignore:Observation is not a NumPy array",

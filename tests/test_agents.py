@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.random import RandomAgent, RandomStagedAgent
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.mind import new_mind
-from agents.rule_agent.rules import rules_move
-from agents.rule_agent.weights import WEIGHTS
+from ddz_agents.random import RandomAgent, RandomStagedAgent
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, Rules, State, View
-from ddz_env.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
-from ddz_env.errors import DouDizhuError, IllegalMoveError
-from ddz_env.playing import IllegalAgentMoveError, play_game, play_one, seat_generators
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
+from ddz_env.playing.game import IllegalAgentMoveError, play_game, play_one, seat_generators
 from tests.hidden import permuted
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]

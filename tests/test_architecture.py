@@ -17,35 +17,19 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("ddz_env", "agents", "training")
+from tests.rooms import ROOT, SOURCES
 
-# The rooms of ddz_env that hold the game itself.  What is not listed is an outer room (environments, rendering), and
-# an inner room may import inner rooms only: a new file that the engine needs is added here.
-INNER_ROOMS = (
-    "ddz_env.actions",
-    "ddz_env.cards",
-    "ddz_env.checks",
-    "ddz_env.docstrings",
-    "ddz_env.engine",
-    "ddz_env.errors",
-    "ddz_env.flat",
-    "ddz_env.folders",
-    "ddz_env.notation",
-    "ddz_env.observation",
-    "ddz_env.options",
-    "ddz_env.owned",
-    "ddz_env.rules",
-    "ddz_env.state",
-    "ddz_env.view",
-)
+PACKAGES = tuple(SOURCES)
+
+# The room of ddz_env that holds the game itself: it imports nothing of the other rooms.
+INNER_ROOM = "ddz_env.core"
 INNER_DEPENDENCIES = {"numpy", "numba", "llvmlite", "typing_extensions"}  # Numba's own; the last for mypy alone
 
 # What each package must not import: whatever stands above it.
 ABOVE = {
-    "ddz_env": {"agents", "training", "notebooks", "tests"},
-    "agents": {"training", "notebooks", "tests"},
-    "training": {"notebooks", "tests"},
+    "ddz_env": {"ddz_agents", "ddz_training", "notebooks", "tests"},
+    "ddz_agents": {"ddz_training", "notebooks", "tests"},
+    "ddz_training": {"notebooks", "tests"},
 }
 
 
@@ -71,8 +55,8 @@ def _modules() -> dict[str, Path]:
     """All modules of the packages: dotted name -> file."""
     found = {}
     for package in PACKAGES:
-        for file in sorted((ROOT / package).rglob("*.py")):
-            parts = file.relative_to(ROOT).with_suffix("").parts
+        for file in sorted(SOURCES[package].rglob("*.py")):
+            parts = file.relative_to(SOURCES[package].parent).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
     return found
 
@@ -127,27 +111,27 @@ def _imports(module: str) -> list[Import]:
 
 def test_the_parser_sees_every_form_of_import() -> None:
     source = """
-import training.arena
-from training import cli
+import ddz_training.measure.match
+from ddz_training.apps import cli
 from . import sibling
 from .deeper.room import thing
 from .. import outside
 def lazily():
-    from agents.mcts import uct
+    from ddz_agents.tree_search import uct
     importlib.import_module("agents.rules")
 if TYPE_CHECKING:
     import torch
 """
-    known = {"training.cli", "ddz_env.render.sibling"}
-    seen = _imports_of_source(source, "ddz_env.render.table", ROOT / "ddz_env" / "render" / "table.py", known)
+    known = {"ddz_training.apps.cli", "ddz_env.table.render.sibling"}
+    seen = _imports_of_source(source, "ddz_env.table.render.table", ROOT / "ddz_env" / "render" / "table.py", known)
     assert [(found.target, found.at_import_time) for found in seen] == [
-        ("training.arena", True),
-        ("training.cli", True),
-        ("ddz_env.render.sibling", True),
-        ("ddz_env.render.deeper.room", True),
+        ("ddz_training.measure.match", True),
+        ("ddz_training.apps.cli", True),
+        ("ddz_env.table.render.sibling", True),
+        ("ddz_env.table.render.deeper.room", True),
         ("ddz_env", True),
-        ("agents.mcts", False),
-        ("agents.rules", False),
+        ("ddz_agents.tree_search", False),
+        ("ddz_agents.rules", False),
         ("torch", False),
     ]
 
@@ -164,15 +148,15 @@ def test_imports_point_down(package: str) -> None:
     assert not upward
 
 
-def test_inner_rooms_import_numpy_numba_and_inner_rooms_only() -> None:
-    inner = [module for module in _modules() if any(_within(module, room) for room in INNER_ROOMS)]
-    assert "ddz_env.engine" in inner
+def test_the_inner_room_imports_numpy_numba_and_itself_only() -> None:
+    inner = [module for module in _modules() if _within(module, INNER_ROOM)]
+    assert "ddz_env.core.engine" in inner
     outward = []
     for module in inner:
         for found in _imports(module):
             top = found.target.split(".")[0]
             if top == "ddz_env":
-                allowed = any(_within(found.target, room) for room in INNER_ROOMS)
+                allowed = _within(found.target, INNER_ROOM)
             else:
                 allowed = top in INNER_DEPENDENCIES or top in sys.stdlib_module_names
             if not allowed:
@@ -250,13 +234,21 @@ def test_packages_do_not_import_each_other() -> None:
 
 
 def test_a_cycle_of_packages_is_found() -> None:
-    some = ("agents.mcts.agent", "agents.worlds.determinize", "agents.mcts.ablations.redetermined")
+    some = (
+        "ddz_agents.tree_search.agent",
+        "ddz_agents.worlds.determinize",
+        "ddz_agents.tree_search.ablations.redetermined",
+    )
     assert set(some) <= set(_modules())
     agent, worlds, ablation = some
     assert not _cycle(_package_edges([(agent, worlds), (ablation, agent), (agent, ablation)]))
-    assert _cycle(_package_edges([(agent, worlds), (worlds, agent)])) == ("agents.mcts", "agents.worlds", "agents.mcts")
-    assert _package("agents.random") == "agents.random"
-    assert _package("agents.mcts") == "agents.mcts"
+    assert _cycle(_package_edges([(agent, worlds), (worlds, agent)])) == (
+        "ddz_agents.tree_search",
+        "ddz_agents.worlds",
+        "ddz_agents.tree_search",
+    )
+    assert _package("ddz_agents.random") == "ddz_agents.random"
+    assert _package("ddz_agents.tree_search") == "ddz_agents.tree_search"
 
 
 def test_every_file_has_a_docstring_that_says_what_it_is() -> None:
@@ -271,8 +263,8 @@ def test_no_file_is_named_utils() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_packages_are_typed(package: str) -> None:
-    assert (ROOT / package / "py.typed").is_file()
-    folders = {file.parent for file in (ROOT / package).rglob("*.py")}
+    assert (SOURCES[package] / "py.typed").is_file()
+    folders = {file.parent for file in SOURCES[package].rglob("*.py")}
     assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
 
 
@@ -280,7 +272,7 @@ def test_packages_are_typed(package: str) -> None:
 def _texts() -> list[Path]:
     """All text files of ours, wherever the tree came from (a checkout or a source distribution)."""
     suffixes = {"", ".py", ".md", ".toml", ".txt", ".cff", ".ipynb", ".json", ".csv", ".yml", ".yaml", ".sh", ".svg"}
-    folders = [ROOT / name for name in (*PACKAGES, "tests", "notebooks", "docs", ".ci")]
+    folders = [ROOT / name for name in ("ddz_env", "agents", "training", "tests", "notebooks", "docs", ".ci")]
     files = [file for file in ROOT.iterdir() if file.is_file()]
     files += [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     return sorted(file for file in files if file.suffix in suffixes and "__pycache__" not in file.parts)

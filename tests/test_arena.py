@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.errors import UnknownAgentError
-from ddz_env.playing import seat_generators
-from training.arena.duplicate import DealPlayer, GameRecord, seatings
-from training.arena.errors import (
+from ddz_env.core.errors import UnknownAgentError
+from ddz_env.playing.game import seat_generators
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, seatings
+from ddz_training.measure.match.errors import (
     AgentFailedError,
     InvalidArenaError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import normal_interval, standings, summarize, wilson_interval
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import normal_interval, standings, summarize, wilson_interval
 
 OWN_AGENT = """
 class Highest:

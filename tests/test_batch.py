@@ -13,11 +13,17 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, State
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.errors import IllegalMoveError, InvalidDealError, InvalidMoveError, InvalidOptionError, InvalidRulesError
-from ddz_env.observation import CONCEALED, OBSERVATION, action_mask, observe
-from ddz_env.threads import run_chunks, usable_threads
-from ddz_env.view import ROLES
+from ddz_env.core.errors import (
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidOptionError,
+    InvalidRulesError,
+)
+from ddz_env.core.observation import CONCEALED, OBSERVATION, action_mask, observe
+from ddz_env.core.view import ROLES
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.threads import run_chunks, usable_threads
 
 ARRAYS = ("observation", "mask", "mask_words", "concealed", "seat", "role", "reward", "done", "game")
 
@@ -206,9 +212,9 @@ HAMMER = """
 import threading
 import numpy as np
 from ddz_env import dou_dizhu_v0
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.errors import GameOverError, IllegalMoveError, SharedGamesError
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.core.errors import GameOverError, IllegalMoveError, SharedGamesError
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 
 def batch_step(batch):
     batch.step(batch.sample_actions())

@@ -11,27 +11,27 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
-from agents.belief.conduct import TALLIES, note_actions, tallies_of  # noqa: E402
-from agents.belief.layers import describe_lesson  # noqa: E402
-from agents.belief.model import BeliefModel, load_belief  # noqa: E402
-from agents.belief.network import BeliefNetwork  # noqa: E402
-from agents.belief.stored import BeliefArchitecture, StoredBelief, read_belief, write_belief  # noqa: E402
-from agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from agents.neural.tensor_file import write_tensor_file  # noqa: E402
-from agents.neural.weights import module_arrays  # noqa: E402
-from agents.rule_agent.agent import RulesAgent  # noqa: E402
-from agents.worlds.inference import infer  # noqa: E402
+from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of  # noqa: E402
+from ddz_agents.belief.layers import describe_lesson  # noqa: E402
+from ddz_agents.belief.model import BeliefModel, load_belief  # noqa: E402
+from ddz_agents.belief.network import BeliefNetwork  # noqa: E402
+from ddz_agents.belief.stored import BeliefArchitecture, StoredBelief, read_belief, write_belief  # noqa: E402
+from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from ddz_agents.neural.tensor_file import write_tensor_file  # noqa: E402
+from ddz_agents.neural.weights import module_arrays  # noqa: E402
+from ddz_agents.rules.agent import RulesAgent  # noqa: E402
+from ddz_agents.worlds.inference import infer  # noqa: E402
 from ddz_env import Move, Rules, State  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, MOVES  # noqa: E402
-from ddz_env.notation import word_to_counts  # noqa: E402
-from ddz_env.observation import CONCEALED_WORDS, observe, write_concealed  # noqa: E402
-from training.belief.config import BeliefConfig  # noqa: E402
-from training.belief.run import BELIEF, BeliefTraining  # noqa: E402
-from training.cli import app  # noqa: E402
-from training.experiments.belief import plain_hand  # noqa: E402
-from training.experiments.hand_inference import hidden_counts  # noqa: E402
-from training.ppo.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, MOVES  # noqa: E402
+from ddz_env.core.notation import word_to_counts  # noqa: E402
+from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.experiments.belief import plain_hand  # noqa: E402
+from ddz_training.experiments.hand_inference import hidden_counts  # noqa: E402
+from ddz_training.learn.belief.config import BeliefConfig  # noqa: E402
+from ddz_training.learn.belief.run import BELIEF, BeliefTraining  # noqa: E402
+from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402
 
 SMALL = BeliefArchitecture(width=8, blocks=1, hidden=6)
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)

@@ -10,11 +10,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from agents.belief.stored import write_belief
-from agents.worlds.particles import Particles
+from ddz_agents.belief.stored import write_belief
+from ddz_agents.worlds.particles import Particles
 from ddz_env import State
-from tests.test_belief import network, stored
-from training.experiments.belief import (
+from ddz_training.experiments.belief import (
     BINS,
     BeliefOptions,
     belief_table,
@@ -23,8 +22,9 @@ from training.experiments.belief import (
     plot_belief,
     run_belief,
 )
-from training.experiments.hand_inference import hidden_counts
-from training.experiments.plotting import can_plot
+from ddz_training.experiments.hand_inference import hidden_counts
+from ddz_training.measure.plotting import can_plot
+from tests.test_belief import network, stored
 
 
 def test_calibration_counts_what_comes_true() -> None:

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from agents.neural.network import Architecture
+from ddz_agents.neural.network import Architecture
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.selfplay import SelfPlay
+from ddz_training.measure.speed import training as bench_training
+from ddz_training.measure.speed.fresh_process import FreshProcessError
+from ddz_training.measure.speed.parts import PARTS
 from tests.test_ordered_map import is_running, needs_proc
-from training.bench import training as bench_training
-from training.bench.fresh_process import FreshProcessError
-from training.bench.parts import PARTS
-from training.ppo.config import SelfPlayConfig
-from training.ppo.selfplay import SelfPlay
 
 # A stand-in for DouZero's training: its actor is a process of the same group that never ends by itself.
 _FAKE = """

@@ -14,24 +14,24 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Move, State, View
-from ddz_env.provenance import agent_files
-from ddz_env.registry import agent_options, read_agent
-from training.arena.errors import SettingsMismatchError
-from training.arena.statistics import summarize
-from training.benchmark import deals, field, leaderboard
-from training.benchmark.deals import DEALS, RULES
-from training.benchmark.errors import (
+from ddz_env.playing.provenance import agent_files
+from ddz_env.playing.registry import agent_options, read_agent
+from ddz_training.apps.cli import app
+from ddz_training.measure.benchmark import deals, field, leaderboard
+from ddz_training.measure.benchmark.deals import DEALS, RULES
+from ddz_training.measure.benchmark.errors import (
     BenchmarkFileError,
     FrozenChangedError,
     InvalidBenchmarkRequestError,
     NotReproducedError,
 )
-from training.benchmark.field import FIELD, Member, check_member, digest, frozen_moves, read_positions
-from training.benchmark.file import Results, read_file, results_of, write_file
-from training.benchmark.play import Contest, against_field, field_contest, play_contest
-from training.benchmark.rating import Score, fit_ratings
-from training.benchmark.replay import replay
-from training.cli import app
+from ddz_training.measure.benchmark.field import FIELD, Member, check_member, digest, frozen_moves, read_positions
+from ddz_training.measure.benchmark.file import Results, read_file, results_of, write_file
+from ddz_training.measure.benchmark.play import Contest, against_field, field_contest, play_contest
+from ddz_training.measure.benchmark.rating import Score, fit_ratings
+from ddz_training.measure.benchmark.replay import replay
+from ddz_training.measure.match.errors import SettingsMismatchError
+from ddz_training.measure.match.statistics import summarize
 
 WEIGHTS = {"policy-final": "dfbc2dc806dcd711", "policy-last": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")

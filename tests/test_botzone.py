@@ -14,23 +14,23 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Move, Rules, State
-from ddz_env.actions import BID_BASE
-from ddz_env.botzone.bidding_judge import bidding_scores
-from ddz_env.botzone.combinations import PASS, combination
-from ddz_env.botzone.deals import deal_cards
-from ddz_env.botzone.fixed_judge import fixed_scores
-from ddz_env.botzone.games import GAMES, game_of
-from ddz_env.botzone.judge import judge
-from ddz_env.botzone.log import BotzoneLogError, read_log
-from ddz_env.botzone.player import BotzonePlayer
-from ddz_env.botzone.position import InvalidRequestError, read_move, read_requests
-from ddz_env.botzone.serving import KEEP_RUNNING
-from ddz_env.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
-from ddz_env.playing import play_game, seat_generators
-from ddz_env.registry import make_agent
-from training.botzone.bundle import BundleError, write_bundle
-from training.botzone.match import play_match
-from training.cli import app
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
+from ddz_env.peers.botzone.bidding_judge import bidding_scores
+from ddz_env.peers.botzone.combinations import PASS, combination
+from ddz_env.peers.botzone.deals import deal_cards
+from ddz_env.peers.botzone.fixed_judge import fixed_scores
+from ddz_env.peers.botzone.games import GAMES, game_of
+from ddz_env.peers.botzone.judge import judge
+from ddz_env.peers.botzone.log import BotzoneLogError, read_log
+from ddz_env.peers.botzone.player import BotzonePlayer
+from ddz_env.peers.botzone.position import InvalidRequestError, read_move, read_requests
+from ddz_env.peers.botzone.serving import KEEP_RUNNING
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.botzone.bundle import BundleError, write_bundle
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.apps.cli import app
 
 FIXED, BIDDING = GAMES.values()
 BOTS = Path(__file__).parent / "data" / "bots"
@@ -339,7 +339,7 @@ def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Pat
     with zipfile.ZipFile(tmp_path / "bot.zip") as archive:
         names = archive.namelist()
     assert len(names) == bundle.files
-    assert {"__main__.py", "ddz_env/__init__.py", "agents/rule_agent/agent.py"} <= set(names)
+    assert {"__main__.py", "ddz_env/__init__.py", "agents/ddz_agents/rules/agent.py"} <= set(names)
 
 
 def test_a_log_that_cannot_be_read_is_a_named_error(tmp_path: Path) -> None:

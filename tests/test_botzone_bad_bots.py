@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.external.botzone.program import BotFaultError, BotProgram, Limits
-from agents.external.botzone.stragglers import marked
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
+from ddz_agents.external.botzone.stragglers import marked
 from ddz_env import Rules
-from ddz_env.botzone.games import GAMES
-from training.arena.duplicate import DealPlayer, GameRecord
-from training.botzone.match import play_match
+from ddz_env.peers.botzone.games import GAMES
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.neural_search.judge import AS_TOLD, SHIPPED, Judge
+from ddz_agents.neural_search.judge import AS_TOLD, SHIPPED, Judge
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.errors import IllegalMoveError
-from ddz_env.session import PERSON, Advice, Deal, Option, Record, Session
-from ddz_env.texts import Texts
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.table.session import PERSON, Advice, Deal, Option, Record, Session
+from ddz_env.table.texts import Texts
+from ddz_training.apps.web.chances import Chances
+from ddz_training.experiments.chances import TENTHS, ChanceOptions, ChanceResult, fit, run_chances, told_and_won
+from ddz_training.experiments.experiment import Saved, read_saved
 from tests.hidden import permuted
-from training.experiments.chances import TENTHS, ChanceOptions, ChanceResult, fit, run_chances, told_and_won
-from training.experiments.experiment import Saved, read_saved
-from training.web.chances import Chances
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "chances.csv"
 RNG = np.random.default_rng

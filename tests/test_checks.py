@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.stakes.hand import hand_view
-from ddz_env import PRESETS, Hand, Move, Rules, State, dou_dizhu_v0, flat_action
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.checks import as_integer, check_flag, check_number
-from ddz_env.errors import (
+from ddz_agents.bidding.hand import hand_view
+from ddz_env import PRESETS, Hand, Move, Rules, State, dou_dizhu_v0
+from ddz_env.core.checks import as_integer, check_flag, check_number
+from ddz_env.core.errors import (
     DouDizhuError,
     InvalidDealError,
     InvalidHandError,
@@ -23,14 +22,16 @@ from ddz_env.errors import (
     UnknownAgentError,
     shown,
 )
-from ddz_env.flat import openspiel_action
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.observation import observe
-from ddz_env.options import Options
-from ddz_env.registry import agent_options, make_agent, parse_options
-from ddz_env.rules import STANDARD_CATEGORIES
-from ddz_env.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.texts import Texts
+from ddz_env.core.flat import openspiel_action
+from ddz_env.core.observation import observe
+from ddz_env.core.options import Options
+from ddz_env.core.rules import STANDARD_CATEGORIES
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.peers import flat_action
+from ddz_env.playing.registry import agent_options, make_agent, parse_options
+from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
+from ddz_env.table.texts import Texts
 
 
 class Hostile:

@@ -20,14 +20,15 @@ from rich.console import Console
 from rich.progress import Progress
 from typer.testing import CliRunner, Result
 
-from training.arena.results import read_results
-from training.bench.benchmark import Contender, Part, measure
-from training.bench.parts import PARTS
-from training.cli import app
-from training.cli.console import counting_bar, share_bar, stopping
-from training.cli.reference import named_commands
-from training.cli.signals import STOPPING
-from training.cli.training_bar import training_bar
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
+from ddz_training.apps.cli.reference import named_commands
+from ddz_training.apps.cli.signals import STOPPING
+from ddz_training.apps.cli.training_bar import training_bar
+from ddz_training.measure.match.results import read_results
+from ddz_training.measure.speed.benchmark import Contender, Part, measure
+from ddz_training.measure.speed.parts import PARTS
+from tests.rooms import pythonpath
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,7 +80,7 @@ def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_co
 
 def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
-    from training.ppo.strength import Evaluation
+    from ddz_training.learn.strength import Evaluation
 
     class Line(NamedTuple):
         update: int
@@ -105,7 +106,7 @@ def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_a_bar_loses_nothing_on_a_narrow_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.cli.console._LOG_WIDTH", width)
+    monkeypatch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
     share, count = share_bar(), counting_bar()
     state = "update 120 · 1,203,400 games · 41,230 decisions/s · entropy 0.51 · critic explains 78 %"
     share.add_task("training", total=60.0, completed=15.0, state=state)
@@ -383,14 +384,14 @@ def test_measuring_takes_turns_and_reports_what_is_missing() -> None:
 
 # --- killed and interrupted --------------------------------------------------
 
-_MAIN = "from training.cli import main; main()"
+_MAIN = "from ddz_training.apps.cli import main; main()"
 
 
 def run_ddz(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", _MAIN, *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         capture_output=True,
         text=True,
         check=False,
@@ -402,7 +403,7 @@ def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", _MAIN, *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

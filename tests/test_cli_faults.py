@@ -19,12 +19,13 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from ddz_env.errors import InvalidMoveError
-from training.cli import app
-from training.cli.console import FriendlyGroup
-from training.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
-from training.cli.outputs import OutputError, check_output, check_output_folder
-from training.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
+from ddz_env.core.errors import InvalidMoveError
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.console import FriendlyGroup
+from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
+from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
+from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
+from tests.rooms import pythonpath
 
 ROOT = Path(__file__).resolve().parent.parent
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="files and signals are those of POSIX")
@@ -238,7 +239,7 @@ def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, messag
 
 
 def test_a_hint_keeps_its_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.experiments.plotting.can_plot", lambda: False)
+    monkeypatch.setattr("ddz_training.measure.plotting.can_plot", lambda: False)
     said = refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / "x.png"))
     assert "pip install -e '.[plot]' (in a clone of ddz-env)" in said
 
@@ -294,9 +295,11 @@ def imported_anew() -> Iterator[None]:
 
     def ours() -> dict[str, Any]:
         found = {
-            name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("agents", "training")
+            name: module
+            for name, module in sys.modules.items()
+            if name.partition(".")[0] in ("ddz_agents", "ddz_training")
         }
-        return {name: module for name, module in found.items() if not name.startswith("training.cli")}
+        return {name: module for name, module in found.items() if not name.startswith("ddz_training.apps.cli")}
 
     before = ours()
     for name in before:
@@ -351,7 +354,7 @@ def test_what_a_shell_takes_away_is_made_up_for_or_named(
 ) -> None:
     ddz = f"{sys.executable} -m training"
     script = f"{before}\n{ddz} {command.format(ddz=ddz)}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": pythonpath(), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
     done = subprocess.run(
         ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
@@ -414,7 +417,7 @@ def test_while_modules_are_imported_there_is_no_traceback(number: signal.Signals
 import sys, types
 class Slow:
     def find_spec(self, name, path=None, target=None):
-        if name == "training.cli":
+        if name == "ddz_training.apps.cli":
             import time
             print("ready", flush=True)
             time.sleep(60)
@@ -429,7 +432,7 @@ main()
 def test_compiled_code_that_never_returns_is_ended_too() -> None:
     source = """
 import ctypes
-from training.cli import signals
+from ddz_training.apps.cli import signals
 signals.PATIENCE = 0.1
 signals.watch()
 library = ctypes.CDLL(None)  # its calls let other threads run, and go on after a signal, as compiled code does
@@ -447,7 +450,7 @@ with signals.interruptible():
 def test_an_interruption_that_a_callback_loses_comes_again() -> None:
     source = """
 import ctypes, sys, time
-from training.cli import signals
+from ddz_training.apps.cli import signals
 signals.watch()
 def called_back():
     print("ready", flush=True)

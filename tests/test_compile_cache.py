@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from ddz_env.engine import cache
-from ddz_env.engine.cache import CompileCacheWarning, why_not_private
-from training.cli.keeping import games_folder
+from ddz_env.core.engine import cache
+from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
+from ddz_training.apps.cli.keeping import games_folder
+from tests.rooms import SOURCES
 
 TOY = """
-from ddz_env.engine.compiling import kernel
+from ddz_env.core.engine.compiling import kernel
 
 @kernel
 def double(number):
@@ -125,7 +126,7 @@ def test_a_kernel_is_stale_when_anything_that_it_imports_changes(packages: Path,
 
 def test_every_import_of_a_kernels_file_is_found() -> None:
     """Beside Python's own parser, for every file of ours."""
-    for file in (file for package in ("ddz_env", "agents", "training") for file in (ROOT / package).rglob("*.py")):
+    for file in (file for folder in SOURCES.values() for file in folder.rglob("*.py")):
         expected = set()
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             names = [alias.name for alias in getattr(node, "names", []) if isinstance(alias, ast.alias)]
@@ -133,7 +134,8 @@ def test_every_import_of_a_kernels_file_is_found() -> None:
                 assert node.level == 0
                 names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
             for name in names if isinstance(node, (ast.Import, ast.ImportFrom)) else []:
-                place = ROOT.joinpath(*name.split("."))
+                top, *below = name.split(".")
+                place = SOURCES.get(top, ROOT / top).joinpath(*below)
                 expected |= {place.with_suffix(".py"), place / "__init__.py"}
         assert {path for path in expected if path.is_file()} <= cache._imports(file), file
 

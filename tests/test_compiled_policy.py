@@ -10,17 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.neural.agent import ModelAgent
-from agents.neural.compiled_policy import CompiledPolicy
-from agents.neural.errors import InvalidPolicyInputError
-from agents.neural.loading import load_policy
-from agents.neural.model import Bytes, Floats, PolicyModel
-from agents.neural.shipped import shipped_policy_path
-from agents.neural.stored_policy import read_policy
-from agents.neural_search.leaves import GameCritic
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.errors import InvalidPolicyInputError
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.stored_policy import read_policy
+from ddz_agents.neural_search.leaves import GameCritic
 from ddz_env import State
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.playing import play_game, seat_generators
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.game import play_game, seat_generators
+from tests.rooms import pythonpath
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,9 +56,9 @@ def assert_close(ours: Floats, theirs: Floats, masks: Bytes, size: Floats) -> No
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
 def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.descriptions import policy_input
-    from agents.neural.network import NetworkPolicy
-    from agents.neural.weights import load_weights
+    from ddz_agents.neural.descriptions import policy_input
+    from ddz_agents.neural.network import NetworkPolicy
+    from ddz_agents.neural.weights import load_weights
 
     weights = load_weights(shipped_policy_path())
     theirs = NetworkPolicy(weights.policy, weights.critic)
@@ -77,9 +78,9 @@ def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None
 @pytest.mark.parametrize("sizes", [{}, {"width": 19, "rest_width": 5, "rest_features": 3, "blocks": 0, "history": 0}])
 def test_networks_of_other_sizes_are_evaluated_too(sizes: dict[str, int], tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.architecture import Architecture
-    from agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
-    from agents.neural.weights import Weights, save_weights
+    from ddz_agents.neural.architecture import Architecture
+    from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
+    from ddz_agents.neural.weights import Weights, save_weights
     from tests.test_neural_network import SMALL
 
     architecture = Architecture(**(SMALL.as_dict() | {"critic_width": 21, "critic_blocks": 3} | sizes))
@@ -101,9 +102,9 @@ def test_networks_of_other_sizes_are_evaluated_too(sizes: dict[str, int], tmp_pa
 
 def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
     pytest.importorskip("torch")
-    from agents.neural.architecture import Architecture, critic_shapes, policy_shapes
-    from agents.neural.network import Critic, PolicyNetwork
-    from agents.neural.weights import module_shapes
+    from ddz_agents.neural.architecture import Architecture, critic_shapes, policy_shapes
+    from ddz_agents.neural.network import Critic, PolicyNetwork
+    from ddz_agents.neural.weights import module_shapes
 
     for sizes in (Architecture(), Architecture(24, 3, 7, 5, 11, 1, 4), Architecture(blocks=0, critic_blocks=0)):
         assert policy_shapes(sizes) == module_shapes(PolicyNetwork(sizes))
@@ -152,19 +153,19 @@ def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path:
         "    sys.modules[name] = None\n"
         "import numpy as np\n"
         "from ddz_env import State\n"
-        "from ddz_env.playing import play_game, seat_generators\n"
-        "from ddz_env.registry import make_agent\n"
+        "from ddz_env.playing.game import play_game, seat_generators\n"
+        "from ddz_env.playing.registry import make_agent\n"
         "game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))\n"
         "print(*game.history, sep=';')\n"
         "search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')\n"
         "print(search.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())\n"
-        "from training.cli import app\n"
+        "from ddz_training.apps.cli import app\n"
         "app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         capture_output=True,
         text=True,
         check=False,

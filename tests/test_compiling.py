@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from ddz_env import State
-from ddz_env.engine import deal, kickers, legal, moves, random, score, words
-from ddz_env.engine.compiling import LINKED_BY, kernel
-from ddz_env.engine.layout import HANDS
+from ddz_env.core.engine import deal, kickers, legal, moves, random, score, words
+from ddz_env.core.engine.compiling import LINKED_BY, kernel
+from ddz_env.core.engine.layout import HANDS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KERNEL = """
 import numpy as np
-from ddz_env.engine.compiling import LINKED_BY, kernel
+from ddz_env.core.engine.compiling import LINKED_BY, kernel
 from toy.tables import TABLE
 
 @kernel

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.complaints import _PARTS, _WHOLE
-from ddz_env.errors import DouDizhuError
-from ddz_env.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.texts import Texts
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.table.complaints import _PARTS, _WHOLE
+from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
+from ddz_env.table.texts import Texts
 
 HANDS = ("33445567TTJQKA2BR", "344667889JQKKA22A", "5678899TTJJQQKA29")
 LATIN = re.compile(r"[a-z]{3,}")
@@ -77,7 +77,11 @@ def test_what_is_not_known_stays_english() -> None:
 def test_the_texts_are_those_that_are_raised() -> None:
     """Where a message changes its words, its Chinese is not lost unseen."""
     root = Path(__file__).resolve().parent.parent
-    files = [file for folder in ("ddz_env", "training/cli", "training/web") for file in (root / folder).rglob("*.py")]
+    files = [
+        file
+        for folder in ("ddz_env", "training/ddz_training/apps/cli", "training/ddz_training/apps/web")
+        for file in (root / folder).rglob("*.py")
+    ]
     code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.name != "complaints.py")
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     for english in (*_WHOLE, *_PARTS):

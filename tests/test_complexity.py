@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from ddz_env import State
-from ddz_env.rules import PRESETS
-from training.arena.errors import InvalidExperimentError, SettingsMismatchError
-from training.complexity import counting
-from training.complexity.board_games import board_playouts, load_game
-from training.complexity.playouts import playouts
-from training.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from training.experiments import complexity, tree_size
-from training.experiments.complexity import DEALS, ComplexityOptions, deal_state, eleven_numbers, run_complexity
-from training.experiments.experiment import read_saved
-from training.experiments.full_branching import count_by_suit
+from ddz_env.core.rules import PRESETS
+from ddz_training.experiments import complexity, tree_size
+from ddz_training.experiments.complexity import DEALS, ComplexityOptions, deal_state, eleven_numbers, run_complexity
+from ddz_training.experiments.experiment import read_saved
+from ddz_training.experiments.full_branching import count_by_suit
+from ddz_training.measure.complexity import counting
+from ddz_training.measure.complexity.board_games import board_playouts, load_game
+from ddz_training.measure.complexity.playouts import playouts
+from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, value_error=0.1, depth_error=5.0, processes=1)

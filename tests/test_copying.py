@@ -16,15 +16,16 @@ import typer
 from rich.markup import render
 from typer.testing import CliRunner, Result
 
-from ddz_env.botzone.games import botzone_game
-from ddz_env.errors import command_line
-from ddz_env.texts import TEXTS
-from training.botzone.match import play_match
-from training.cli import app
-from training.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, tell
-from training.cli.following import resuming
+from ddz_env.core.errors import command_line
+from ddz_env.peers.botzone.games import botzone_game
+from ddz_env.table.texts import TEXTS
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.console import FriendlyCommand, FriendlyGroup, FriendlyTyper, quoted, tell
+from ddz_training.apps.cli.following import resuming
+from tests.rooms import SOURCES
 
-CLI = Path(__file__).resolve().parent.parent / "training" / "cli"
+CLI = SOURCES["ddz_training"] / "apps" / "cli"
 ROOT = typer.main.get_command(app)
 WIDTHS = (40, 80, 200)
 GAME = ("--agents", "rules", "--hints", "rules", "--seed", "1")
@@ -35,7 +36,7 @@ TWO = ("random", "random-staged", "--deals", "1", "--processes", "1")
 def ddz(*arguments: object, width: int = 40, text: str = "") -> Result:
     """A command whose screen is so wide."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("training.cli.console._LOG_WIDTH", width)
+        patch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
         return CliRunner().invoke(app, list(map(str, arguments)), input=text, env={"COLUMNS": str(width)})
 
 
@@ -228,9 +229,9 @@ def test_what_is_interrupted_says_the_whole_command_that_goes_on_with_it(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("training.cli.arena"), "run_with_progress", interrupted)
-    monkeypatch.setattr(importlib.import_module("training.cli.rate"), "_play", interrupted)
-    monkeypatch.setattr(importlib.import_module("training.cli.rate"), "_report", lambda *_: False)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.arena"), "run_with_progress", interrupted)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.rate"), "_play", interrupted)
+    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.rate"), "_report", lambda *_: False)
     for name, file in (("arena", long / "games.csv"), ("rate", long / "league.sqlite")):
         words = (name, "random", "rules", "--out", file)
         told = ddz(*words)

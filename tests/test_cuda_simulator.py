@@ -9,14 +9,14 @@ import sys
 import numpy as np
 import pytest
 
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.cuda_batch import CudaSelfPlayBatch, NoDeviceError, on_device
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.cuda_batch import CudaSelfPlayBatch, NoDeviceError, on_device
 
 SCRIPT = """
 import numpy as np
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.cuda_batch import CudaSelfPlayBatch
-from ddz_env.errors import IllegalMoveError
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.cuda_batch import CudaSelfPlayBatch
+from ddz_env.core.errors import IllegalMoveError
 
 steps = {steps}
 for rules in {rules}:

@@ -14,24 +14,24 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.descriptions import policy_input  # noqa: E402
-from agents.neural.network import masked_log_probabilities  # noqa: E402
-from agents.neural.shipped import shipped_policy_path  # noqa: E402
-from agents.neural.weights import load_weights  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.cuda_batch import NoDeviceError  # noqa: E402
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
+from ddz_agents.neural.weights import load_weights  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.envs.cuda_batch import NoDeviceError  # noqa: E402
+from ddz_training.learn.dmc.run import DmcConfig  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo import learner as learning  # noqa: E402
+from ddz_training.learn.ppo.checkpoint import state  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.device import Device, DeviceDraws, to_host  # noqa: E402
+from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate, replayed  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
+from ddz_training.learn.threads import Threads  # noqa: E402
 from tests.test_cuda_simulator import has_device, run_simulated  # noqa: E402
 from tests.test_ppo_learner import SETTINGS, decided, networks  # noqa: E402
 from tests.test_ppo_rollout import SMALL  # noqa: E402
-from training.dmc.run import DmcConfig  # noqa: E402
-from training.ppo import learner as learning  # noqa: E402
-from training.ppo.checkpoint import state  # noqa: E402
-from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.device import Device, DeviceDraws, to_host  # noqa: E402
-from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.learner import Decisions, Learner, evaluate, replayed  # noqa: E402
-from training.ppo.selfplay import SelfPlay  # noqa: E402
-from training.ppo.threads import Threads  # noqa: E402
 
 SETTINGS_OF_A_RUN: dict[str, Any] = {
     "num_games": 4,
@@ -51,7 +51,7 @@ SCRIPT = """
 import json, sys
 import numpy as np
 from tests.test_cuda_training import new_run, noted
-from training.ppo.checkpoint import load_checkpoint, save_checkpoint
+from ddz_training.learn.ppo.checkpoint import load_checkpoint, save_checkpoint
 
 run = new_run(json.loads(sys.argv[1]), device="cuda")
 assert not run.device.on_host
@@ -219,7 +219,7 @@ def test_a_device_learns_from_the_games_that_the_cpu_would_play(graphs: bool) ->
 
 @needs_device
 def test_a_captured_pass_is_the_pass() -> None:
-    from training.ppo.graphs import Captured
+    from ddz_training.learn.ppo.graphs import Captured
 
     weight = torch.ones(3, device=Device("cuda").place, requires_grad=True)
 

@@ -13,24 +13,24 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Move, Rules, State
-from ddz_env.botzone.games import GAMES as GAMES_OF_BOTZONE
-from ddz_env.observation import observe
-from ddz_env.provenance import code_stamp
-from ddz_env.rules import PRESETS
-from ddz_env.session import Record
-from training.arena import provenance
-from training.arena.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
-from training.arena.provenance import other_code
-from training.arena.round_robin import Arena, run_arena
-from training.botzone.match import play_match
-from training.cli import app
-from training.data import table
-from training.data.botzone_logs import keep_matches
-from training.data.dataset import CARD, write_data_set
-from training.data.errors import DataSetError, GameRecordError
-from training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
-from training.data.recording import Recording, record_games
-from training.data.table import COLUMNS, read_pieces
+from ddz_env.core.observation import observe
+from ddz_env.core.rules import PRESETS
+from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
+from ddz_env.playing.provenance import code_stamp
+from ddz_env.table.session import Record
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.apps.cli import app
+from ddz_training.data import table
+from ddz_training.data.botzone_logs import keep_matches
+from ddz_training.data.dataset import CARD, write_data_set
+from ddz_training.data.errors import DataSetError, GameRecordError
+from ddz_training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
+from ddz_training.data.recording import Recording, record_games
+from ddz_training.data.table import COLUMNS, read_pieces
+from ddz_training.measure.match import provenance
+from ddz_training.measure.match.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
+from ddz_training.measure.match.provenance import other_code
+from ddz_training.measure.match.round_robin import Arena, run_arena
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
 
@@ -216,7 +216,7 @@ def test_visits_stand_beside_the_actions_that_they_belong_to(tmp_path: Path) -> 
 
 @needs_tables
 def test_tables_are_made_anew_only_where_games_came_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.data.dataset.DEALS_A_TABLE", 2)
+    monkeypatch.setattr("ddz_training.data.dataset.DEALS_A_TABLE", 2)
     record(tmp_path, "random", deals=3)
     write_data_set(tmp_path)
     first, second = (tmp_path / "decisions" / f"0000{number}.parquet" for number in range(2))

@@ -18,16 +18,17 @@ from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 
-from agents.neural.weights import load_weights
-from ddz_env.agent import close
-from ddz_env.registry import make_agent
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import summarize
-from training.cli import app
-from training.demo import entrants, fresh
-from training.demo.entrants import ENTRANTS, InvalidDemonstrationError, specifications
-from training.demo.fresh import LearningPoint, demonstration_settings, train_fresh
-from training.demo.report import Page, ReportError, Section, percent_chart, win_matrix
+from ddz_agents.neural.weights import load_weights
+from ddz_env.playing.agent import close
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.apps.demo import entrants, fresh
+from ddz_training.apps.demo.entrants import ENTRANTS, InvalidDemonstrationError, specifications
+from ddz_training.apps.demo.fresh import LearningPoint, demonstration_settings, train_fresh
+from ddz_training.apps.demo.report import Page, ReportError, Section, percent_chart, win_matrix
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import summarize
+from tests.rooms import pythonpath
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -40,7 +41,7 @@ def shrink(replace: Callable[[object, str, object], None]) -> None:
     replace(fresh, "STAGES", 2)
     names = ("shipped policy", "fresh policy", "random")
     replace(entrants, "ENTRANTS", tuple(one for one in ENTRANTS if one.name in names))
-    replace(sys.modules["training.cli.demo"], "LANDLORD", "random")
+    replace(sys.modules["ddz_training.apps.cli.demo"], "LANDLORD", "random")
 
 
 class Checker(HTMLParser):
@@ -68,11 +69,11 @@ class Checker(HTMLParser):
 
 def kill_in_training(folder: Path) -> Path:
     """Start a demonstration, kill it after a few updates, and return the folder of the training."""
-    source = "from tests.test_demo import shrink; shrink(setattr); from training.cli import main; main()"
+    source = "from tests.test_demo import shrink; shrink(setattr); from ddz_training.apps.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", source, "demo", "--minutes", "60", "--processes", "1"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -154,7 +155,7 @@ def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, mon
 
 
 def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
-    from agents.neural.shipped import shipped_policy_path
+    from ddz_agents.neural.shipped import shipped_policy_path
 
     made = specifications(ENTRANTS, shipped_policy_path(), 5)
     assert list(made.values()) == [one.name for one in ENTRANTS]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.release import floors
+from tests.rooms import SOURCES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -23,8 +24,8 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("ddz_env", "agents", "training")
-SHIPPED_POLICY = "agents/neural/shipped/policy.safetensors"
+OLD_NAMES = {"ddz_old_names.py", "ddz_old_names.pth"}
+SHIPPED_POLICY = "ddz_agents/neural/shipped/policy.safetensors"
 
 # One worker builds once for all of them.
 pytestmark = pytest.mark.xdist_group("distribution")
@@ -92,11 +93,11 @@ def _sdist_names(built: Built) -> set[str]:
         return {name.partition("/")[2] for name in archive.getnames()}
 
 
-def _sources() -> set[str]:
+def _sources(installed: bool) -> set[str]:
     return {
-        file.relative_to(ROOT).as_posix()
-        for package in PACKAGES
-        for file in (ROOT / package).rglob("*")
+        file.relative_to(folder.parent if installed else ROOT).as_posix()
+        for folder in SOURCES.values()
+        for file in folder.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
 
@@ -104,16 +105,16 @@ def _sources() -> set[str]:
 def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
     names = _wheel_names(built)
     info = f"ddz_env-{_project()['version']}.dist-info"
-    assert {name.split("/")[0] for name in names} == {*PACKAGES, info}
-    assert {name for name in names if not name.startswith(info)} == _sources()
-    assert {f"{package}/py.typed" for package in PACKAGES} <= names
+    assert {name.split("/")[0] for name in names} == {*SOURCES, *OLD_NAMES, info}
+    assert {name for name in names if not name.startswith(info)} == _sources(installed=True) | OLD_NAMES
+    assert {f"{package}/py.typed" for package in SOURCES} <= names
     assert f"{info}/licenses/LICENSE" in names
     assert f"{info}/entry_points.txt" in names
 
 
 def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
     names = _sdist_names(built)
-    assert _sources() <= names
+    assert _sources(installed=False) <= names
     assert {
         "pyproject.toml",
         "README.md",
@@ -181,7 +182,7 @@ def test_the_shipped_policy_is_in_both_archives_and_small(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         size = archive.getinfo(SHIPPED_POLICY).file_size
     assert 100_000 < size <= 10_000_000
-    assert SHIPPED_POLICY in _sdist_names(built)
+    assert f"agents/{SHIPPED_POLICY}" in _sdist_names(built)
     for beside in ("MODEL_CARD.md", "standalone.onnx"):
         assert SHIPPED_POLICY.replace("policy.safetensors", beside) in _wheel_names(built)
 
@@ -192,8 +193,8 @@ def test_the_installed_wheel_plays_by_its_own_policy(built: Built) -> None:
 import sys
 sys.modules["torch"] = None
 import numpy, ddz_env
-from agents.neural.shipped import shipped_policy_path
-from ddz_env.registry import make_agent
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_env.playing.registry import make_agent
 print(shipped_policy_path())
 print(make_agent("policy").act(ddz_env.State.new(seed=1).view(), numpy.random.default_rng(0)))
 """
@@ -210,8 +211,8 @@ points = importlib.metadata.distribution("ddz-env").entry_points
 for point in points:
     assert callable(point.load()), point
 print(sorted(point.name for point in points if point.group == "console_scripts"))
-import training
-print(training.__file__)
+import ddz_training
+print(ddz_training.__file__)
 """
     ).splitlines()
     assert loaded[0] == "['ddz']"
@@ -219,5 +220,5 @@ print(training.__file__)
 
 
 def test_the_installed_command_answers(built: Built) -> None:
-    source = "import sys; sys.argv = ['ddz', '--help']; from training.cli import main; main()"
+    source = "import sys; sys.argv = ['ddz', '--help']; from ddz_training.apps.cli import main; main()"
     assert "arena" in built.python(source)

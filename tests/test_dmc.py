@@ -11,16 +11,16 @@ from typer.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.descriptions import policy_input  # noqa: E402
-from agents.neural.network import PolicyNetwork  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.network import PolicyNetwork  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.learn.dmc.run import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
+from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
+from ddz_training.learn.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from ddz_training.learn.strength import measure_strength  # noqa: E402
 from tests.test_ppo_rollout import SMALL  # noqa: E402
 from tests.test_ppo_selfplay import assert_same, everything  # noqa: E402
-from training.cli import app  # noqa: E402
-from training.dmc.run import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
-from training.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
-from training.ppo.errors import CheckpointMismatchError  # noqa: E402
-from training.ppo.strength import measure_strength  # noqa: E402
 
 
 def small_config(**changes: Any) -> DmcConfig:
@@ -92,7 +92,7 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_values_of_mini_are_learned() -> None:
-    from agents.neural.network import NetworkPolicy
+    from ddz_agents.neural.network import NetworkPolicy
 
     run = DeepMonteCarlo(small_config(num_games=240, learning_rate=0.003, epsilon=0.05), 1)
     for _ in range(60):

@@ -16,8 +16,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from training.cli import COMMANDS
-from training.cli.web import web
+from ddz_training.apps.cli import COMMANDS
+from ddz_training.apps.cli.web import web
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")

@@ -11,12 +11,11 @@ from typing import Annotated, Literal
 
 import pytest
 
-from agents.neural.shipped import shipped_policy_path
-from ddz_env.errors import DouDizhuError
-from ddz_env.options import Options, Range
-from ddz_env.registry import agent_options
-from training.arena.results import read_results
-from training.documentation import (
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.options import Options, Range
+from ddz_env.playing.registry import agent_options
+from ddz_training.apps.documentation import (
     COMMANDS,
     MODEL_CARD,
     TABLES,
@@ -28,8 +27,9 @@ from training.documentation import (
     refresh,
     refreshed,
 )
-from training.experiments.policy_strength import shipped_fingerprint
-from training.experiments.registry import EXPERIMENTS, load_experiment
+from ddz_training.experiments.policy_strength import shipped_fingerprint
+from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+from ddz_training.measure.match.results import read_results
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = generated_pages(REPOSITORY)
@@ -103,14 +103,14 @@ def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> No
 @pytest.mark.parametrize("table", ["POLICY_INPUTS", "REST_INPUTS", "CRITIC_INPUTS"])
 def test_the_inputs_of_the_networks_are_those_of_their_page(table: str) -> None:
     """A table each, rows in order."""
-    rows = getattr(pytest.importorskip("agents.neural.columns"), table).rows()
+    rows = getattr(pytest.importorskip("ddz_agents.neural.columns"), table).rows()
     page = (REPOSITORY / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
     assert "".join(f"| {' | '.join(row)} |\n" for row in (("input", "columns", "what"), ("---",) * 3, *rows)) in page
 
 
 def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
     pytest.importorskip("torch")
-    from agents.neural.weights import load_weights
+    from ddz_agents.neural.weights import load_weights
 
     weights = load_weights(shipped_policy_path())
     sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
@@ -210,7 +210,7 @@ class ToyOptions(Options):
 
 
 def test_the_options_of_an_agent_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.documentation.agent_options", lambda name: ToyOptions.options())
+    monkeypatch.setattr("ddz_training.apps.documentation.agent_options", lambda name: ToyOptions.options())
     assert block("agent-toy", Path()).splitlines()[2:] == [
         r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
         "| `style` | calm | calm, wild | How it plays. |",

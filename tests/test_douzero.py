@@ -14,28 +14,28 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from agents.external.douzero import agent as douzero_agent  # noqa: E402
-from agents.external.douzero.agent import Candidates, DouZeroAgent  # noqa: E402
-from agents.external.douzero.features import (  # noqa: E402
+from ddz_agents.external.douzero import agent as douzero_agent  # noqa: E402
+from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent  # noqa: E402
+from ddz_agents.external.douzero.features import (  # noqa: E402
     POSITIONS,
     history_columns,
     move_columns,
     roles_of,
     state_columns,
 )
-from agents.external.douzero.network import new_networks  # noqa: E402
-from agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError  # noqa: E402
+from ddz_agents.external.douzero.network import new_networks  # noqa: E402
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError  # noqa: E402
 from ddz_env import PRESETS, Move, Rules, State, View  # noqa: E402
-from ddz_env.agent import StagedAdapter  # noqa: E402
-from ddz_env.engine.layout import MOVES  # noqa: E402
-from ddz_env.engine.moves import all_moves  # noqa: E402
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError  # noqa: E402
-from ddz_env.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing import play_game, seat_generators  # noqa: E402
-from ddz_env.provenance import agent_files  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.core.engine.layout import MOVES  # noqa: E402
+from ddz_env.core.engine.moves import all_moves  # noqa: E402
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.agent import StagedAdapter  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.provenance import agent_files  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.measure.speed import douzero as bench  # noqa: E402
 from tests.positions import random_deal, rare_positions, row_of  # noqa: E402
-from training.bench import douzero as bench  # noqa: E402
 
 NAMES = tuple(position.name for position in POSITIONS)
 NOISE = 1e-5
@@ -372,6 +372,6 @@ def test_a_folder_may_have_a_number_for_a_name(folder: Path, tmp_path: Path, mon
 
 
 def test_without_torch_the_error_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents.external.douzero.checkpoints", None)
+    monkeypatch.setitem(sys.modules, "ddz_agents.external.douzero.checkpoints", None)
     with pytest.raises(MissingTorchError, match=r"\.\[train\]"):
         make_agent(f"douzero:path={folder}")

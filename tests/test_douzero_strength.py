@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from agents.neural.shipped import policy_path, shipped_douzero_path
-from agents.neural.stored_policy import read_policy
+from ddz_agents.neural.shipped import policy_path, shipped_douzero_path
+from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
-from ddz_env.errors import UnknownAgentError
-from training.arena.duplicate import DealPlayer
-from training.arena.errors import SettingsMismatchError
-from training.experiments.douzero_strength import (
+from ddz_env.core.errors import UnknownAgentError
+from ddz_training.experiments.douzero_strength import (
     DOUZERO_HEADER,
     OPPONENTS,
     DouzeroOptions,
     douzero_table,
     run_douzero_strength,
 )
+from ddz_training.measure.match.duplicate import DealPlayer
+from ddz_training.measure.match.errors import SettingsMismatchError
 
 TINY = DouzeroOptions(opponent=("rules",), deals=2, processes=1)
 

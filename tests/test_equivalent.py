@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ddz_env.errors import InvalidAgentOptionError
-from training.arena.errors import InvalidExperimentError, SettingsMismatchError
-from training.cli import app
-from training.equivalent.curve import Bounds, posterior
-from training.equivalent.playing import Duel, Ladder, duel_store, playing
-from training.equivalent.search import (
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_training.apps.cli import app
+from ddz_training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
+from ddz_training.measure.equivalent.curve import Bounds, posterior
+from ddz_training.measure.equivalent.playing import Duel, Ladder, duel_store, playing
+from ddz_training.measure.equivalent.search import (
     Play,
     SequentialOptions,
     binary_search,
     initial_bounds,
     sequential_search,
 )
-from training.equivalent.tallies import Tally, as_text, of_text
-from training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
+from ddz_training.measure.equivalent.tallies import Tally, as_text, of_text
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
 
 
 def sure(truth: int) -> tuple[list[int], Play]:

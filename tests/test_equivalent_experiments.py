@@ -9,25 +9,24 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from agents.neural.agent import PolicyAgent
-from agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
-from agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
-from agents.neural.shipped import shipped_policy_path
-from agents.neural.stored_policy import read_policy
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.knowledge import Rule, RulesWithoutAgent, hide_few_cards
+from ddz_agents.neural.agent import PolicyAgent
+from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
+from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural.stored_policy import read_policy
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.knowledge import Rule, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
-from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
-from training.arena.errors import InvalidExperimentError
-from training.experiments.equivalent_known import (
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
+from ddz_training.experiments.equivalent_known import (
     KnownOptions,
     KnownResult,
     draw_bounds,
     known_table,
     run_known,
 )
-from training.experiments.equivalents import (
+from ddz_training.experiments.equivalents import (
     KNOWLEDGE,
     EquivalentResult,
     EquivalentsOptions,
@@ -35,7 +34,8 @@ from training.experiments.equivalents import (
     knowledge_table,
     run_equivalents,
 )
-from training.experiments.experiment import Saved
+from ddz_training.experiments.experiment import Saved
+from ddz_training.measure.match.errors import InvalidExperimentError
 
 RNG = np.random.default_rng(0)
 

@@ -11,24 +11,24 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.exact.agents import (
+from ddz_agents.mini.agents import (
     CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
     ExactAgent,
     InformationSetExpectimaxAgent,
     Solvers,
 )
-from agents.exact.expectimax import ExpectimaxSolver
-from agents.exact.inference import History
-from agents.exact.information_set import information_set
-from agents.exact.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
-from agents.worlds.consistency import InconsistentViewError
+from ddz_agents.mini.expectimax import ExpectimaxSolver
+from ddz_agents.mini.inference import History
+from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
+from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
-from ddz_env.cards import FULL_DECK
-from ddz_env.engine.layout import HANDS
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
-from ddz_env.notation import Hand, word_to_counts
-from training.experiments.mini_deals import mini_deals
+from ddz_env.core.cards import FULL_DECK
+from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.notation import Hand, word_to_counts
+from ddz_training.experiments.mini_deals import mini_deals
 
 MINI = PRESETS["mini"]
 SHARED = Solvers(table_bits=20)

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from agents.exact.agents import (
+from ddz_agents.mini.agents import (
     CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
     ExactAgent,
@@ -15,15 +15,15 @@ from agents.exact.agents import (
     Model,
     Solvers,
 )
-from agents.exact.inference import RulesOpponent
-from agents.exact.minimax import SearchLimitError
-from agents.rule_agent.agent import RulesAgent
+from ddz_agents.mini.inference import RulesOpponent
+from ddz_agents.open_cards.minimax import SearchLimitError
+from ddz_agents.rules.agent import RulesAgent
 from ddz_env import State
-from ddz_env.engine.layout import HANDS
-from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import make_agent
-from ddz_env.rules import PRESETS
-from training.arena.round_robin import Arena, run_arena
+from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.rules import PRESETS
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.match.round_robin import Arena, run_arena
 
 MINI = PRESETS["mini"]
 NAMES = ("cheating-minimax", "determinized-minimax", "expectimax")

@@ -11,27 +11,27 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 pytest.importorskip("pyarrow")
 
-from agents.neural.network import NetworkPolicy, PolicyNetwork  # noqa: E402
-from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy, PolicyNetwork  # noqa: E402
+from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env import Rules, View  # noqa: E402
-from ddz_env.agent import Decision  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.playing.agent import Decision  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.data.dataset import write_data_set  # noqa: E402
+from ddz_training.data.errors import DataSetError  # noqa: E402
+from ddz_training.data.games import GAMES, read_games  # noqa: E402
+from ddz_training.data.recording import Recording, record_games  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.expert.config import ExpertConfig  # noqa: E402
+from ddz_training.learn.expert.lessons import HELD_OUT, targets, teach  # noqa: E402
+from ddz_training.learn.expert.run import iterate  # noqa: E402
+from ddz_training.learn.imitation import ImitationConfig, random_policy  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.run import POLICY  # noqa: E402
+from ddz_training.learn.ppo.selfplay import new_networks  # noqa: E402
+from ddz_training.learn.recorded import RecordedSet, load_recorded  # noqa: E402
+from ddz_training.measure.match.errors import AgentChangedError, SettingsMismatchError  # noqa: E402
 from tests.test_ppo_imitation import SMALL  # noqa: E402
-from training.arena.errors import AgentChangedError, SettingsMismatchError  # noqa: E402
-from training.cli import app  # noqa: E402
-from training.data.dataset import write_data_set  # noqa: E402
-from training.data.errors import DataSetError  # noqa: E402
-from training.data.games import GAMES, read_games  # noqa: E402
-from training.data.recording import Recording, record_games  # noqa: E402
-from training.expert.config import ExpertConfig  # noqa: E402
-from training.expert.lessons import HELD_OUT, targets, teach  # noqa: E402
-from training.expert.run import iterate  # noqa: E402
-from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.imitation import ImitationConfig, random_policy  # noqa: E402
-from training.ppo.recorded import RecordedSet, load_recorded  # noqa: E402
-from training.ppo.run import POLICY  # noqa: E402
-from training.ppo.selfplay import new_networks  # noqa: E402
 
 GOOD, BAD = 0.75, 0.25
 KEEPS = ExpertConfig(rules="mini", deals=3, passes=2, search="neural-ismcts:iterations=8,trees=1,particles=0")

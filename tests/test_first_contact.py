@@ -17,15 +17,15 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State
-from ddz_env.errors import DouDizhuError, IllegalMoveError
-from ddz_env.levels import LEVELS
-from ddz_env.registry import agent_names, agent_options
-from ddz_env.session import PERSON, Deal, Record, Session
-from ddz_env.texts import LANGUAGES, Texts, cells
-from training.arena.errors import InvalidArenaError
-from training.arena.round_robin import Arena
-from training.cli import app
-from training.cli.dialogue import moves_by_kind, moves_table, read_move, understood
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.playing.levels import LEVELS
+from ddz_env.playing.registry import agent_names, agent_options
+from ddz_env.table.session import PERSON, Deal, Record, Session
+from ddz_env.table.texts import LANGUAGES, Texts, cells
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.dialogue import moves_by_kind, moves_table, read_move, understood
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.round_robin import Arena
 
 ROOT = typer.main.get_command(app)
 
@@ -58,7 +58,7 @@ def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, .
         return text
 
     monkeypatch.setattr("builtins.input", answer)
-    monkeypatch.setattr("training.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
+    monkeypatch.setattr("ddz_training.apps.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
     result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
     assert result.exit_code == 0, result.output
     return screen.getvalue().splitlines()
@@ -240,8 +240,8 @@ def test_agents_take_names(tmp_path: Path) -> None:
 
 def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from training.ppo.board import board
-    from training.ppo.errors import MissingTensorBoardError
+    from ddz_training.learn.board import board
+    from ddz_training.learn.errors import MissingTensorBoardError
 
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"), board(tmp_path / "t"):
@@ -256,9 +256,9 @@ def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    from training.ppo.board import board
-    from training.ppo.imitation import ImitationProgress
-    from training.ppo.strength import Evaluation
+    from ddz_training.learn.board import board
+    from ddz_training.learn.imitation import ImitationProgress
+    from ddz_training.learn.strength import Evaluation
 
     found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)
     with board(tmp_path) as first:
@@ -298,8 +298,8 @@ def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from training.experiments import mini_agents, mini_uct
-    from training.experiments.experiment import read_saved
+    from ddz_training.experiments import mini_agents, mini_uct
+    from ddz_training.experiments.experiment import read_saved
 
     drawn: list[Any] = []
     results = Path(__file__).resolve().parent.parent / "docs" / "results"

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from ddz_env.actions import CATEGORIES, MAIN_GROUPS
-from ddz_env.cards import BLACK_JOKER, RANK_NAMES, RED_JOKER
-from ddz_env.flat import (
+from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
+from ddz_env.core.cards import BLACK_JOKER, RANK_NAMES, RED_JOKER
+from ddz_env.core.flat import (
     OPENSPIEL_BIDS,
     FlatAction,
     openspiel_action,
@@ -17,7 +17,7 @@ from ddz_env.flat import (
     rlcard_actions,
     rlcard_ids,
 )
-from ddz_env.notation import Move
+from ddz_env.core.notation import Move
 from tests.reference import cards_of
 
 

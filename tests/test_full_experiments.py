@@ -12,15 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import State
-from ddz_env.notation import Hand
-from ddz_env.registry import make_agent
-from training.arena.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
-from training.arena.results import of_rows, read_results
-from training.arena.statistics import clustered_interval, normal_interval
-from training.cli import app
-from training.documentation import StaleDocsError, refresh, refreshed
-from training.experiments.experiment import Saved
-from training.experiments.full_branching import (
+from ddz_env.core.notation import Hand
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.apps.documentation import StaleDocsError, refresh, refreshed
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.full_branching import (
     BranchingResult,
     Choices,
     count_by_suit,
@@ -28,15 +25,15 @@ from training.experiments.full_branching import (
     plot_branching,
     run_branching,
 )
-from training.experiments.full_cheating import (
+from ddz_training.experiments.full_cheating import (
     BASELINE,
     CHEATING_UCT,
     cheating_cast,
     compare_cheating,
     plot_cheating,
 )
-from training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
-from training.experiments.full_games import (
+from ddz_training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
+from ddz_training.experiments.full_games import (
     DealOptions,
     FullOptions,
     GameResult,
@@ -44,7 +41,7 @@ from training.experiments.full_games import (
     game_number,
     win_rate,
 )
-from training.experiments.full_landlord import (
+from ddz_training.experiments.full_landlord import (
     CHEATING,
     DETERMINIZED,
     INFORMATION_SET,
@@ -54,7 +51,7 @@ from training.experiments.full_landlord import (
     landlord_cast,
     plot_landlord,
 )
-from training.experiments.full_sweeps import (
+from ddz_training.experiments.full_sweeps import (
     EXPLORATION,
     ITERATIONS,
     ITERATIONS_SWEEP,
@@ -65,8 +62,11 @@ from training.experiments.full_sweeps import (
     plot_sweep,
     sweep_cast,
 )
-from training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
-from training.experiments.plotting import can_plot
+from ddz_training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
+from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
+from ddz_training.measure.match.results import of_rows, read_results
+from ddz_training.measure.match.statistics import clustered_interval, normal_interval
+from ddz_training.measure.plotting import can_plot
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from agents.random import RandomAgent
+from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.errors import (
+from ddz_env.core.errors import (
     DouDizhuError,
     GameOverError,
     IllegalMoveError,
@@ -28,11 +28,11 @@ from ddz_env.errors import (
     InvalidRulesError,
     UnknownAgentError,
 )
-from ddz_env.gym import DouDizhuEnv
-from ddz_env.observation import observe
-from ddz_env.opponents import random_move
-from ddz_env.registry import make_agent
-from ddz_env.view import ROLES
+from ddz_env.core.observation import observe
+from ddz_env.core.view import ROLES
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.envs.opponents import random_move
+from ddz_env.playing.registry import make_agent
 
 ID = "ddz_env/DouDizhu-v0"
 
@@ -125,8 +125,8 @@ sys.modules[{module!r}] = None
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 from ddz_env import dou_dizhu_v0
-from ddz_env.errors import MissingDependencyError
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.core.errors import MissingDependencyError
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 assert DouDizhuEnv.metadata["render_modes"] == dou_dizhu_v0.raw_env.metadata["render_modes"] == {modes}
 assert DouDizhuVectorEnv(2).metadata["render_modes"] == {modes[:2]}
 warnings.simplefilter("error")

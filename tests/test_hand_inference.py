@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.exact.information_set import information_set
-from agents.random import RandomAgent
-from agents.rule_agent.agent import RulesAgent
-from agents.worlds.determinize import draw_game
-from agents.worlds.inference import draw_hands, infer, weighed_decisions
-from agents.worlds.likelihood import KINDS, SITUATIONS
-from agents.worlds.particles import effective_size, fixed_cards, swapped
-from agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
-from agents.worlds.rules_player import (
+from ddz_agents.mini.information_set import information_set
+from ddz_agents.random import RandomAgent
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.worlds.determinize import draw_game
+from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
+from ddz_agents.worlds.likelihood import KINDS, SITUATIONS
+from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
+from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
+from ddz_agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
     RESPONSES,
@@ -25,10 +25,10 @@ from agents.worlds.rules_player import (
     RulesPlayer,
     rules_story_log_likelihoods,
 )
-from agents.worlds.story import InconsistentHistoryError, first_rows, read_story
+from ddz_agents.worlds.story import InconsistentHistoryError, first_rows, read_story
 from ddz_env import Hand, Move, State, View
-from ddz_env.engine.layout import HANDS, HIDDEN, RNG
-from ddz_env.rules import Rules
+from ddz_env.core.engine.layout import HANDS, HIDDEN, RNG
+from ddz_env.core.rules import Rules
 
 FloatArray = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.uint64]

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.worlds.inference import draw_hands
-from agents.worlds.likelihood import F_KIND
-from agents.worlds.particles import Particles
-from agents.worlds.rules_player import describe_move
+from ddz_agents.worlds.inference import draw_hands
+from ddz_agents.worlds.likelihood import F_KIND
+from ddz_agents.worlds.particles import Particles
+from ddz_agents.worlds.rules_player import describe_move
 from ddz_env import Move, State
-from ddz_env.engine.layout import HANDS, HIDDEN
-from training.arena.errors import SettingsMismatchError
-from training.experiments.experiment import Saved
-from training.experiments.hand_inference import (
+from ddz_env.core.engine.layout import HANDS, HIDDEN
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.hand_inference import (
     PLAYERS,
     WatchOptions,
     WatchResult,
@@ -32,7 +31,8 @@ from training.experiments.hand_inference import (
     run_hand_inference,
     stage_table,
 )
-from training.experiments.plotting import can_plot
+from ddz_training.measure.match.errors import SettingsMismatchError
+from ddz_training.measure.plotting import can_plot
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results" / "hand_inference.csv"
 

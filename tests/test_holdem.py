@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.holdem.agents import HoldemError, PayoffHoldem, Table, UctHoldem, legal_actions, make_holdem_agent
-from agents.holdem.betting import ALL_IN, CALL, FOLD, IN, OVER, STREET, TURN, best_action, bet
-from agents.holdem.cards import showdowns, strength
+from ddz_agents.bidding.holdem.agents import (
+    HoldemError,
+    PayoffHoldem,
+    Table,
+    UctHoldem,
+    legal_actions,
+    make_holdem_agent,
+)
+from ddz_agents.bidding.holdem.betting import ALL_IN, CALL, FOLD, IN, OVER, STREET, TURN, best_action, bet
+from ddz_agents.bidding.holdem.cards import showdowns, strength
 
 SUITS, RANKS = "SHDC", "A23456789TJQK"
 
@@ -30,7 +37,7 @@ def observation(seen: str, mine: int, most: int) -> dict[str, Any]:
 def env() -> Any:
     pytest.importorskip("rlcard")
     pytest.importorskip("pygame")
-    from training.experiments.holdem import holdem_env
+    from ddz_training.experiments.holdem import holdem_env
 
     return holdem_env()
 
@@ -144,7 +151,7 @@ def test_wrong_observations_have_named_errors() -> None:
 
 
 def test_a_hand_is_zero_sum_and_repeats(env: Any) -> None:
-    from training.experiments.holdem import play_hand
+    from ddz_training.experiments.holdem import play_hand
 
     hands = []
     for _ in range(2):

@@ -16,15 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Move, Rules, State, View, gym
-from ddz_env.errors import InvalidMoveError
-from ddz_env.generators import agent_generator, published_generator
-from ddz_env.playing import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
-from training.arena.agent_process import AgentProcesses
-from training.arena.duplicate import DealPlayer, GameRecord, forfeited
-from training.arena.errors import AgentFailedError, AgentFaultWarning
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import side_score, summarize, win_share
-from training.cli import app
+from ddz_env.core.errors import InvalidMoveError
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
+from ddz_env.playing.generators import agent_generator, published_generator
+from ddz_training.apps.cli import app
+from ddz_training.measure.match.agent_process import AgentProcesses
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord, forfeited
+from ddz_training.measure.match.errors import AgentFailedError, AgentFaultWarning
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import side_score, summarize, win_share
 
 
 class Honest:
@@ -386,7 +386,7 @@ def test_what_does_not_answer_is_ended_and_made_anew(own: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_time_limit_in_a_match(own: str, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.arena.agent_process.START_SECONDS", 20.0)
+    monkeypatch.setattr("ddz_training.measure.match.agent_process.START_SECONDS", 20.0)
     agents = (f"{own}:Honest", "random")
     free = run_arena(Arena(agents, timing=False), 2)
     assert run_arena(Arena(agents, timing=False, time_limit=30.0), 2, processes=processes) == free

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from ddz_training.apps import integrations
+from ddz_training.apps.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
 from tests.integrations import __main__ as runner
 from tests.integrations import speed
-from training import integrations
-from training.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "integrations"
@@ -50,7 +50,7 @@ def test_a_program_is_whole(name: str) -> None:
     source = on_page(name, ROOT)
     tree = ast.parse(source)
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not [module for module in modules if module.startswith(("tests", "training", "agents"))]
+    assert not [module for module in modules if module.startswith(("tests", "ddz_training", "ddz_agents"))]
     assert source.endswith('\n\nif __name__ == "__main__":\n    main()\n')
     assert {"train", "evaluate", "main"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert integrations.steps_of(source) >= 10_000

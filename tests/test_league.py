@@ -17,19 +17,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ddz_env import Rules
-from training.arena import provenance
-from training.arena.duplicate import GameRecord
-from training.arena.errors import (
+from ddz_training.apps.cli import app
+from ddz_training.measure.league.playing import play_league
+from ddz_training.measure.league.store import League, LeagueStore
+from ddz_training.measure.match import provenance
+from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.errors import (
     AgentChangedError,
     InvalidArenaError,
     OtherCodeError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from training.arena.round_robin import Arena
-from training.cli import app
-from training.league.playing import play_league
-from training.league.store import League, LeagueStore
+from ddz_training.measure.match.round_robin import Arena
+from tests.rooms import pythonpath
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed in groups")
@@ -179,11 +180,10 @@ def wait_for_more(path: Path, games: int) -> None:
 @pytest.mark.long
 @POSIX
 def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
-    root = Path(__file__).resolve().parent.parent
     command = [
         sys.executable,
         "-c",
-        "from training.cli import main; main()",
+        "from ddz_training.apps.cli import main; main()",
         "rate",
         "random",
         "random-staged",
@@ -195,7 +195,7 @@ def test_the_command_survives_twenty_kills(tmp_path: Path) -> None:
         process = subprocess.Popen(
             [*command, str(path)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(root)},
+            env={**os.environ, "PYTHONPATH": pythonpath()},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,

@@ -7,17 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.network import NetworkPolicy  # noqa: E402
-from agents.neural_search.agent import believed_players  # noqa: E402
-from agents.worlds import learned_player  # noqa: E402
-from agents.worlds.inference import infer, inferred_pool  # noqa: E402
-from agents.worlds.learned_player import LearnedPlayer  # noqa: E402
-from agents.worlds.player_model import InvalidInferenceOptionError, story_log_likelihoods  # noqa: E402
-from agents.worlds.rules_player import FAITHFUL, RulesPlayer  # noqa: E402
-from agents.worlds.story import read_story  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural_search.agent import believed_players  # noqa: E402
+from ddz_agents.worlds import learned_player  # noqa: E402
+from ddz_agents.worlds.inference import infer, inferred_pool  # noqa: E402
+from ddz_agents.worlds.learned_player import LearnedPlayer  # noqa: E402
+from ddz_agents.worlds.player_model import InvalidInferenceOptionError, story_log_likelihoods  # noqa: E402
+from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer  # noqa: E402
+from ddz_agents.worlds.story import read_story  # noqa: E402
 from ddz_env import State  # noqa: E402
-from ddz_env.engine.layout import HANDS, HIDDEN  # noqa: E402
-from ddz_env.observation import action_mask, observe  # noqa: E402
+from ddz_env.core.engine.layout import HANDS, HIDDEN  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 UNIFORM = 0.05

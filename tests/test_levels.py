@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ddz_env import State
-from ddz_env.agent import Agent
-from ddz_env.errors import UnknownAgentError
-from ddz_env.generators import agent_generator
-from ddz_env.levels import LEVELS
-from ddz_env.registry import make_agent, read_agent, split_bidder
-from training.experiments.experiment import Saved, read_saved
-from training.experiments.levels import YARDSTICK, LevelOptions, LevelResult, pairs, rates, ratings, run_levels
+from ddz_env.core.errors import UnknownAgentError
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.levels import LEVELS
+from ddz_env.playing.registry import make_agent, read_agent, split_bidder
+from ddz_training.experiments.experiment import Saved, read_saved
+from ddz_training.experiments.levels import YARDSTICK, LevelOptions, LevelResult, pairs, rates, ratings, run_levels
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results" / "levels.csv"
 

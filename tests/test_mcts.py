@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.options import plain
-from agents.mcts.search import Position, search
-from agents.mcts.simulate import simulate_random
-from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.worlds.determinize import draw_game, uniform
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
+from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Move, State
-from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
-from ddz_env.engine.random import key
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError
-from ddz_env.notation import word_to_counts
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.random import key
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.core.notation import word_to_counts
 
 SEED = np.uint64(12345)
 

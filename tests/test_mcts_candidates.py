@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from agents.mcts.candidates import whole_moves_of
+from ddz_agents.tree_search.candidates import whole_moves_of
 from ddz_env import Move, State
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.registry import make_agent
-from ddz_env.thoughts import Belief, Candidate
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.playing.registry import make_agent
+from ddz_env.playing.thoughts import Belief, Candidate
 
 RNG = np.random.default_rng
 

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.exact.agents import (
+from ddz_agents.mini.agents import (
     CheatingMinimaxAgent,
     DeterminizedMinimaxAgent,
     InformationSetExpectimaxAgent,
     Solvers,
 )
-from agents.exact.information_set import information_set
-from agents.exact.minimax import EPSILON, MinimaxSolver
-from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
-from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.rule_agent.agent import RulesAgent
-from agents.worlds.consistency import InconsistentViewError, check_view
+from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.worlds.consistency import InconsistentViewError, check_view
 from ddz_env import PRESETS, Move, Rules, State, View
-from ddz_env.agent import sight
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
-from ddz_env.engine.words import add_hand
-from ddz_env.errors import IllegalMoveError
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
+from ddz_env.core.engine.words import add_hand
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.playing.agent import sight
 from tests.test_exact import after, brute_values, endgame
 
 MINI = PRESETS["mini"]

@@ -13,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.options import plain
-from agents.mcts.search import Position, search
-from agents.mcts.tree import Tree, new_tree
-from agents.worlds.determinize import uniform
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import Tree, new_tree
+from ddz_agents.worlds.determinize import uniform
 from ddz_env import State
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
-from ddz_env.engine.step import apply_action
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.core.engine.step import apply_action
 from tests.figure_two import (
     SEED,
     Book,

@@ -11,10 +11,10 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from ddz_env.engine import layout
-from ddz_env.engine.deal import new_game
-from ddz_env.notation import word_to_counts
-from ddz_env.rules import PRESETS
+from ddz_env.core.engine import layout
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.rules import PRESETS
 from tests.positions import hands_of
 from tests.reference import Hand, together, without
 

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from training.arena.errors import ResultsFileError, SettingsMismatchError
-from training.arena.results import ResultStore, of_rows, read_results
-from training.cli.reproduce import app
-from training.experiments.experiment import Saved, read_saved
-from training.experiments.mini_agents import (
+from ddz_training.apps.cli.reproduce import app
+from ddz_training.experiments.experiment import Saved, read_saved
+from ddz_training.experiments.mini_agents import (
     CHEATING,
     CORRECT,
     DETERMINIZED,
@@ -29,9 +27,9 @@ from training.experiments.mini_agents import (
     plot_mini_agents,
     run_mini_agents,
 )
-from training.experiments.mini_census import HandResult, compare_mini_census, plot_mini_census, run_mini_census
-from training.experiments.mini_deals import mini_deals
-from training.experiments.mini_inference import (
+from ddz_training.experiments.mini_census import HandResult, compare_mini_census, plot_mini_census, run_mini_census
+from ddz_training.experiments.mini_deals import mini_deals
+from ddz_training.experiments.mini_inference import (
     FOURTH_TURN,
     KnownResult,
     compare_mini_inference,
@@ -39,7 +37,7 @@ from training.experiments.mini_inference import (
     run_mini_inference,
     share_known,
 )
-from training.experiments.mini_uct import (
+from ddz_training.experiments.mini_uct import (
     DealResult,
     UctOptions,
     compare_mini_uct,
@@ -48,7 +46,9 @@ from training.experiments.mini_uct import (
     run_mini_uct,
     win_rate,
 )
-from training.experiments.plotting import can_plot
+from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
+from ddz_training.measure.match.results import ResultStore, of_rows, read_results
+from ddz_training.measure.plotting import can_plot
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 FEW = mini_deals()[4000:4010]

@@ -16,22 +16,22 @@ from rich.cells import cell_len
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from ddz_env.registry import agent_factory, agent_names
-from training.arena.round_robin import Arena, run_arena
-from training.arena.statistics import standings, summarize
-from training.bench.benchmark import Measurement
-from training.cli import app
-from training.cli.agents import CHOICE, DEMANDING, VARIANTS
-from training.cli.fitting import print_table
-from training.cli.reference import named_commands
-from training.cli.renamed import RENAMED
-from training.cli.speed import _tables
-from training.cli.tables import results_table
-from training.documentation import refresh_strengths
-from training.experiments.experiment import Table
-from training.league.bradley_terry import rate
-from training.league.report import cross_table, ratings_table
-from training.strengths import strengths
+from ddz_env.playing.registry import agent_factory, agent_names
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.agents import CHOICE, DEMANDING, VARIANTS
+from ddz_training.apps.cli.fitting import print_table
+from ddz_training.apps.cli.reference import named_commands
+from ddz_training.apps.cli.renamed import RENAMED
+from ddz_training.apps.cli.speed import _tables
+from ddz_training.apps.cli.tables import results_table
+from ddz_training.apps.documentation import refresh_strengths
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.league.bradley_terry import rate
+from ddz_training.measure.league.report import cross_table, ratings_table
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import standings, summarize
+from ddz_training.measure.speed.benchmark import Measurement
+from ddz_training.measure.strengths import strengths
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -47,7 +47,7 @@ def _commands_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ddz(line: str, width: int = 80) -> Result:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("training.cli.console._LOG_WIDTH", width)
+        patch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
         return CliRunner().invoke(app, shlex.split(line), env={"COLUMNS": str(width), "NO_COLOR": "1"})
 
 

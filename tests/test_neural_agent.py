@@ -10,22 +10,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
-from agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
-from agents.neural.model import Bytes, Floats  # noqa: E402
-from agents.neural.network import NetworkPolicy  # noqa: E402
-from agents.neural.shipped import shipped_policy_path  # noqa: E402
-from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
+from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
+from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
 from ddz_env import PRESETS, State  # noqa: E402
-from ddz_env.agent import Agent, StagedAdapter  # noqa: E402
-from ddz_env.errors import (  # noqa: E402
+from ddz_env.core.errors import (  # noqa: E402
     IllegalMoveError,
     InvalidAgentOptionError,
     InvalidOptionError,
 )
-from ddz_env.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing import play_game, seat_generators  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.agent import Agent, StagedAdapter  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
 from tests.hidden import permuted  # noqa: E402
 from tests.test_neural_network import positions, small_networks  # noqa: E402
 
@@ -162,7 +162,7 @@ def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPoli
 
 
 def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents.neural.sb3_policy", None)
+    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
     with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
         PolicyAgent(tmp_path / "policy.zip", trust_file=True)
 

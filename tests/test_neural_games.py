@@ -7,16 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from agents.neural.columns import GAME_COLUMNS, describe_games
-from agents.neural.features import PLANES, PROSPECTS, put_prospects, weigh_pool
-from agents.rule_agent.mind import new_mind
+from ddz_agents.neural.columns import GAME_COLUMNS, describe_games
+from ddz_agents.neural.features import PLANES, PROSPECTS, put_prospects, weigh_pool
+from ddz_agents.rules.mind import new_mind
 from ddz_env import Rules, State
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.engine.layout import CHOSEN, HANDS, PENDING
-from ddz_env.engine.step import main_cards
-from ddz_env.engine.words import add_hand, remove_hand
-from ddz_env.notation import word_to_counts
-from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
+from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
+from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.words import add_hand, remove_hand
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed
+from ddz_env.envs.batch import SelfPlayBatch
 
 SIZES = ("cards_left_self", "cards_left_next", "cards_left_previous")
 TABLE = ("bombs", "highest_bid", "passes", "target_key", "target", *SIZES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.features import APPRAISAL, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_appraisal
-from agents.neural.leavings import describe_leavings
-from ddz_env.batch import SelfPlayBatch
+from ddz_agents.neural.features import APPRAISAL, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_appraisal
+from ddz_agents.neural.leavings import describe_leavings
+from ddz_env.envs.batch import SelfPlayBatch
 
 
 @pytest.fixture(scope="module")

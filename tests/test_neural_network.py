@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural import columns as inputs  # noqa: E402
-from agents.neural.columns import (  # noqa: E402
+from ddz_agents.neural import columns as inputs  # noqa: E402
+from ddz_agents.neural.columns import (  # noqa: E402
     CRITIC_INPUTS,
     GAME_COLUMNS,
     HEAD,
@@ -21,24 +21,24 @@ from agents.neural.columns import (  # noqa: E402
     describe_observations,
     observation_columns,
 )
-from agents.neural.descriptions import policy_input  # noqa: E402
-from agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
-from agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
-from agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
-from agents.neural.model import PolicyModel  # noqa: E402
-from agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
+from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
+from ddz_agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
+from ddz_agents.neural.model import PolicyModel  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     Critic,
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
 )
-from agents.neural.onnx_export import ExportedPolicy  # noqa: E402
-from agents.neural.tensor_columns import thresholds  # noqa: E402
-from agents.rule_agent.mind import new_mind  # noqa: E402
+from ddz_agents.neural.onnx_export import ExportedPolicy  # noqa: E402
+from ddz_agents.neural.tensor_columns import thresholds  # noqa: E402
+from ddz_agents.rules.mind import new_mind  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
+from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from tests.hidden import permuted  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)

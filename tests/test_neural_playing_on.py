@@ -7,15 +7,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.model import Floats, PolicyModel  # noqa: E402
-from agents.neural.network import NetworkPolicy  # noqa: E402
-from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
-from agents.neural_search.descent import Descents, new_descents  # noqa: E402
-from agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
+from ddz_agents.neural.model import Floats, PolicyModel  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
+from ddz_agents.neural_search.descent import Descents, new_descents  # noqa: E402
+from ddz_agents.neural_search.leaves import Evaluator, play_on  # noqa: E402
 from ddz_env import State  # noqa: E402
-from ddz_env.errors import InvalidAgentOptionError  # noqa: E402
-from ddz_env.observation import CONCEALED, action_mask, observe  # noqa: E402
-from ddz_env.observation.writing import write_concealed  # noqa: E402
+from ddz_env.core.errors import InvalidAgentOptionError  # noqa: E402
+from ddz_env.core.observation import CONCEALED, action_mask, observe  # noqa: E402
+from ddz_env.core.observation.writing import write_concealed  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.columns import describe_games
-from agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
-from agents.neural.leavings import describe_prospects
-from agents.rule_agent.mind import new_mind
+from ddz_agents.neural.columns import describe_games
+from ddz_agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
+from ddz_agents.neural.leavings import describe_prospects
+from ddz_agents.rules.mind import new_mind
 from ddz_env import Rules, State
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.notation import Hand, counts_to_word
-from ddz_env.observation import observe
+from ddz_env.core.notation import Hand, counts_to_word
+from ddz_env.core.observation import observe
+from ddz_env.envs.batch import SelfPlayBatch
 
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:

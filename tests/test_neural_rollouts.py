@@ -11,18 +11,18 @@ import pytest
 
 pytest.importorskip("torch")
 
-from agents.belief.stored import write_belief
-from agents.mcts.choice import only_move
-from agents.neural.model import Bytes, Floats
-from agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
-from agents.neural_search.cheating import CheatingNeuralSearchAgent
-from agents.neural_search.halving import Clock
-from agents.neural_search.leaves import Evaluator
-from agents.neural_search.rollouts import Rollouts, likely_moves
-from agents.worlds.determinize import uniform
+from ddz_agents.belief.stored import write_belief
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
+from ddz_agents.neural_search.cheating import CheatingNeuralSearchAgent
+from ddz_agents.neural_search.halving import Clock
+from ddz_agents.neural_search.leaves import Evaluator
+from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
+from ddz_agents.tree_search.choice import only_move
+from ddz_agents.worlds.determinize import uniform
 from ddz_env import State
-from ddz_env.agent import cheats
-from ddz_env.observation import action_mask, observe
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.playing.agent import cheats
 from tests.test_belief import network, stored
 from tests.test_neural_search import Prefers, Silent, Uniform, after
 

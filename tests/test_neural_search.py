@@ -10,22 +10,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.mcts.options import plain  # noqa: E402
-from agents.mcts.search import Position, search  # noqa: E402
-from agents.mcts.tree import ROOT, Tree, children, new_tree  # noqa: E402
-from agents.neural.model import Bytes, Floats  # noqa: E402
-from agents.neural.network import NetworkPolicy  # noqa: E402
-from agents.neural.weights import Weights, save_weights  # noqa: E402
-from agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
-from agents.neural_search.forest import Forest  # noqa: E402
-from agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from agents.worlds.determinize import uniform  # noqa: E402
+from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
+from ddz_agents.neural_search.forest import Forest  # noqa: E402
+from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
+from ddz_agents.tree_search.options import plain  # noqa: E402
+from ddz_agents.tree_search.search import Position, search  # noqa: E402
+from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree  # noqa: E402
+from ddz_agents.worlds.determinize import uniform  # noqa: E402
 from ddz_env import Move, State, View  # noqa: E402
-from ddz_env.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
-from ddz_env.engine.layout import HANDS, SEAT  # noqa: E402
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError  # noqa: E402
-from ddz_env.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
-from ddz_env.registry import agent_options, make_agent  # noqa: E402
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
+from ddz_env.core.engine.layout import HANDS, SEAT  # noqa: E402
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError  # noqa: E402
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
+from ddz_env.playing.registry import agent_options, make_agent  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
 
 _ROLE = OBSERVATION.offsets["role"]
@@ -379,8 +379,8 @@ def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pay
         now[0] += price[0] / 1000 * particles * len(view.history)
 
     now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
-    monkeypatch.setattr("agents.neural_search.agent.inferred", priced)
-    monkeypatch.setattr("agents.neural_search.agent.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("ddz_agents.neural_search.agent.inferred", priced)
+    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now[0])
     state, model = State.new(6), NetworkPolicy(*small_networks())
     for _ in range(4):
         state.step(state.legal_moves()[-1])
@@ -463,7 +463,7 @@ def test_too_large_a_size_is_refused_before_memory_is_taken(option: str, monkeyp
     def refuse(*arguments: object, **options: object) -> None:
         raise AssertionError("memory was taken")
 
-    monkeypatch.setattr("agents.neural_search.agent.Forest", refuse)
+    monkeypatch.setattr("ddz_agents.neural_search.agent.Forest", refuse)
     with pytest.raises(InvalidAgentOptionError, match=option):
         make_agent(f"neural-ismcts:{option}=1e12")
 

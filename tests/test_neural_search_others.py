@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.model import Bytes, Floats
-from agents.neural_search import evaluation_cache
-from agents.neural_search.agent import ModelSearchAgent
-from agents.neural_search.evaluation_cache import CachedModel
-from agents.neural_search.forest import Forest
-from agents.neural_search.leaves import Evaluator, play_on
-from agents.neural_search.others import Others, nobody, recognized
-from agents.worlds.determinize import draw_game, uniform
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural_search import evaluation_cache
+from ddz_agents.neural_search.agent import ModelSearchAgent
+from ddz_agents.neural_search.evaluation_cache import CachedModel
+from ddz_agents.neural_search.forest import Forest
+from ddz_agents.neural_search.leaves import Evaluator, play_on
+from ddz_agents.neural_search.others import Others, nobody, recognized
+from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
-from ddz_env.engine.layout import SEAT
-from ddz_env.observation import action_mask, observe
-from ddz_env.registry import make_agent
+from ddz_env.core.engine.layout import SEAT
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.playing.registry import make_agent
 from tests.test_neural_playing_on import waiting
 from tests.test_neural_search import Prefers, Uniform, after
 

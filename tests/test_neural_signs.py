@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.neural.columns import describe_observations
-from agents.neural.features import SIGNS
+from ddz_agents.neural.columns import describe_observations
+from ddz_agents.neural.features import SIGNS
 from ddz_env import Rules, State
-from ddz_env.actions import BID_BASE
-from ddz_env.observation import HISTORY, observe
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.observation import HISTORY, observe
 
 NEXT, PREVIOUS = 0, 1
 SOLO, PAIR = 0, 1
@@ -163,7 +163,7 @@ def test_signs_are_what_a_naive_reading_of_the_history_finds(rules: str) -> None
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini"])
 def test_tensor_operations_read_the_same_signs_to_the_bit(rules: str) -> None:
     torch = pytest.importorskip("torch")
-    from agents.neural.tensor_columns import read_signs
+    from ddz_agents.neural.tensor_columns import read_signs
 
     states = positions(Rules.preset(rules), 15)
     observations = np.stack([observe(state, seat) for state in states for seat in range(state.rules.players)])

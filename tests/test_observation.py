@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, State, View, dou_dizhu_v0
-from ddz_env.actions import BID_BASE, MAIN_GROUPS
-from ddz_env.cards import FULL_DECK
-from ddz_env.engine.layout import (
+from ddz_env.core.actions import BID_BASE, MAIN_GROUPS
+from ddz_env.core.cards import FULL_DECK
+from ddz_env.core.engine.layout import (
     BOMBS_ONLY,
     CHOSEN,
     KEY,
@@ -19,10 +19,8 @@ from ddz_env.engine.layout import (
     PENDING,
     TARGET,
 )
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.infos import WIDTH, write_info
-from ddz_env.notation import word_to_counts
-from ddz_env.observation import (
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.observation import (
     CONCEALED,
     CONCEALED_WORDS,
     HISTORY,
@@ -34,8 +32,10 @@ from ddz_env.observation import (
     observe,
     write_concealed,
 )
-from ddz_env.session import Record
-from ddz_env.view import ROLES
+from ddz_env.core.view import ROLES
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.envs.infos import WIDTH, write_info
+from ddz_env.table.session import Record
 from tests.hidden import Scripted, permuted, twin_games
 
 LAYOUTS = {"observation": OBSERVATION, "state": STATE, "concealed": CONCEALED}

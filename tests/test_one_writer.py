@@ -16,18 +16,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ddz_env.whole_file import append, replace_file, replacing
-from training.arena import one_writer
-from training.arena.errors import InUseError, ResultsFileError
-from training.arena.one_writer import claim, writing
-from training.arena.round_robin import Arena, run_arena
-from training.cli import app
-from training.league.store import LeagueStore
+from ddz_env.core.whole_file import append, replace_file, replacing
+from ddz_training.apps.cli import app
+from ddz_training.measure.league.store import LeagueStore
+from ddz_training.measure.match import one_writer
+from ddz_training.measure.match.errors import InUseError, ResultsFileError
+from ddz_training.measure.match.one_writer import claim, writing
+from ddz_training.measure.match.round_robin import Arena, run_arena
 
 HOLDER = """
 import sys
 from pathlib import Path
-from training.arena.one_writer import claim
+from ddz_training.measure.match.one_writer import claim
 
 held = [claim(Path(name)) for name in ("games.csv", "a.safetensors", "a.sqlite", "a.txt")]
 held += [claim(Path("run"), folder=True)]

@@ -17,32 +17,33 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
-from agents.neural import heading, onnx_export  # noqa: E402
-from agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
-from agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
-from agents.neural.errors import (  # noqa: E402
+from ddz_agents.neural import heading, onnx_export  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
+from ddz_agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
+from ddz_agents.neural.errors import (  # noqa: E402
     InvalidPolicyInputError,
     MissingOnnxError,
     OnnxExportError,
     TensorFileError,
     TensorFileMismatchError,
 )
-from agents.neural.loading import load_policy  # noqa: E402
-from agents.neural.model import PolicyModel  # noqa: E402
-from agents.neural.network import NetworkPolicy  # noqa: E402
-from agents.neural.onnx_export import export_onnx  # noqa: E402
-from agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
-from agents.neural.onnx_stamp import stamp_onnx  # noqa: E402
-from agents.neural.shipped import policy_path  # noqa: E402
-from agents.neural.weights import Weights, save_weights  # noqa: E402
-from agents.neural_search.agent import ModelSearchAgent  # noqa: E402
+from ddz_agents.neural.loading import load_policy  # noqa: E402
+from ddz_agents.neural.model import PolicyModel  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.onnx_export import export_onnx  # noqa: E402
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
+from ddz_agents.neural.onnx_stamp import stamp_onnx  # noqa: E402
+from ddz_agents.neural.shipped import policy_path  # noqa: E402
+from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
-from ddz_env.errors import InvalidRulesError  # noqa: E402
-from ddz_env.observation import action_mask, observe  # noqa: E402
-from ddz_env.playing import play_game, seat_generators  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.core.errors import InvalidRulesError  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from tests.rooms import pythonpath  # noqa: E402
 from tests.test_neural_network import positions, small_networks  # noqa: E402
-from training.cli import app  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -131,14 +132,14 @@ def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> N
         "for name in ('torch', 'safetensors', 'onnx', 'onnxscript'):\n"
         "    sys.modules[name] = None\n"
         "import numpy, ddz_env\n"
-        "from ddz_env.registry import make_agent\n"
+        "from ddz_env.playing.registry import make_agent\n"
         f"agent = make_agent('policy:path={exported.as_posix()}')\n"
         "print(agent.act(ddz_env.State.new(1).view(), numpy.random.default_rng(0)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", source],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         capture_output=True,
         text=True,
         check=False,

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.exact.information_set import shares
-from ddz_env.engine.layout import HIDDEN, MOVES
-from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidOptionError, InvalidRulesError
-from ddz_env.notation import Hand, Move
-from ddz_env.observation import OBSERVATION, observe
-from ddz_env.registry import make_agent
-from ddz_env.rules import PRESETS, Rules
-from ddz_env.state import State
-from ddz_env.view import View
+from ddz_agents.mini.information_set import shares
+from ddz_env.core.engine.layout import HIDDEN, MOVES
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidOptionError, InvalidRulesError
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.observation import OBSERVATION, observe
+from ddz_env.core.rules import PRESETS, Rules
+from ddz_env.core.state import State
+from ddz_env.core.view import View
+from ddz_env.playing.registry import make_agent
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from ddz_env.openspiel.dealing import PartialDeal  # noqa: E402
-from ddz_env.openspiel.game import DouDizhuGame, DouDizhuState, rules_of  # noqa: E402
-from ddz_env.openspiel.policies import Situation, information_states, tabular_policy  # noqa: E402
+from ddz_env.peers.openspiel.dealing import PartialDeal  # noqa: E402
+from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_of  # noqa: E402
+from ddz_env.peers.openspiel.policies import Situation, information_states, tabular_policy  # noqa: E402
 
 TINY = "micro,hand_size=2"
 """Micro with two cards each: small enough to be solved in a test."""

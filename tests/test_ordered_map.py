@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from training.arena.errors import WorkerDiedError
-from training.arena.ordered_map import ordered_map, workers
+from ddz_training.measure.match.errors import WorkerDiedError
+from ddz_training.measure.match.ordered_map import ordered_map, workers
+from tests.rooms import pythonpath
 
 
 class Sleeper:
@@ -75,14 +76,13 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -
     source = f"""
 import functools
 from tests.test_ordered_map import Teller
-from training.arena.ordered_map import ordered_map, workers
+from ddz_training.measure.match.ordered_map import ordered_map, workers
 if __name__ == "__main__":
     list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
 """
     script = tmp_path / "parent.py"
     script.write_text(source, encoding="utf-8")
-    root = str(Path(__file__).resolve().parent.parent)
-    parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": root})
+    parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": pythonpath()})
 
     def workers() -> list[int]:
         return [int(note.name) for note in tmp_path.iterdir() if note.name.isdigit()]

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env import Rules, State, dou_dizhu_v0, flat_action
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.owned import own
-from ddz_env.registry import agent_names, make_agent
+from ddz_env import Rules, State, dou_dizhu_v0
+from ddz_env.core.owned import own
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.peers import flat_action
+from ddz_env.playing.registry import agent_names, make_agent
 
 
 def sent(thing: Any) -> Any:
@@ -97,7 +98,7 @@ def arrays(thing: Any, seen: set[int] | None = None) -> Iterator[np.ndarray]:
         parts = list(thing)
     elif isinstance(thing, dict):
         parts = list(thing.values())
-    elif type(thing).__module__.split(".")[0] in ("ddz_env", "agents"):
+    elif type(thing).__module__.split(".")[0] in ("ddz_env", "ddz_agents"):
         names = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
         parts = [*getattr(thing, "__dict__", {}).values(), *(getattr(thing, name, None) for name in names)]
     for part in parts:

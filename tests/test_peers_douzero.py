@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env.engine.layout import BOMBS
-from ddz_env.notation import Hand, Move
-from ddz_env.rules import PRESETS
-from ddz_env.state import State
+from ddz_env.core.engine.layout import BOMBS
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.state import State
 from tests.positions import Deal, Position, random_deal, rare_positions, row_of
 
 pytest.importorskip("douzero")

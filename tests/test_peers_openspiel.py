@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env.actions import BID_BASE
-from ddz_env.cards import NUM_RANKS
-from ddz_env.flat import openspiel_action, openspiel_ids
-from ddz_env.notation import Hand, Move
-from ddz_env.rules import PRESETS
-from ddz_env.state import State
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.flat import openspiel_action, openspiel_ids
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.state import State
 from tests.positions import Deal, Position, rare_positions
 
 pyspiel = pytest.importorskip("pyspiel")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env.cards import RANK_NAMES
-from ddz_env.notation import Hand, Move
-from ddz_env.rules import PRESETS
-from ddz_env.state import State
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.state import State
 from tests.positions import Deal, Position, rare_positions, row_of
 from tests.reference import PASS_MOVE
 

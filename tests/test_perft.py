@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env.engine.deal import new_game
-from ddz_env.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
-from ddz_env.engine.legal import count_legal, legal_mask
-from ddz_env.engine.playout import random_games
-from ddz_env.engine.random import advance, below, key, mix
-from ddz_env.engine.step import apply_action
-from ddz_env.notation import Move
-from ddz_env.rules import PRESETS
-from ddz_env.state import State
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.legal import count_legal, legal_mask
+from ddz_env.core.engine.playout import random_games
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.notation import Move
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.state import State
 from tests.make_perft import DATA, game_of
 from tests.positions import Row, legal_ids
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.neural.shipped import policy_path, shipped_points_path, shipped_policy_path
-from agents.neural.stored_policy import read_policy
+from ddz_agents.neural.shipped import policy_path, shipped_points_path, shipped_policy_path
+from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
-from ddz_env.errors import UnknownAgentError
-from training.arena.duplicate import DealPlayer
-from training.arena.errors import SettingsMismatchError
-from training.experiments.experiment import Saved
-from training.experiments.points_strength import (
+from ddz_env.core.errors import UnknownAgentError
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.points_strength import (
     RULES,
     PointsOptions,
     PointsResult,
@@ -22,6 +20,8 @@ from training.experiments.points_strength import (
     points_table,
     run_points_strength,
 )
+from ddz_training.measure.match.duplicate import DealPlayer
+from ddz_training.measure.match.errors import SettingsMismatchError
 
 TINY = PointsOptions(agent="rules", opponent=("random-staged",), deals=3, processes=1)
 

@@ -14,13 +14,10 @@ pytest.importorskip("torch")
 
 from typer.testing import CliRunner
 
-from ddz_env.errors import UnknownAgentError
-from training.arena.duplicate import DealPlayer
-from training.arena.errors import InvalidExperimentError, SettingsMismatchError
-from training.arena.results import ResultStore, read_results
-from training.cli import app
-from training.experiments import policy_strength
-from training.experiments.policy_strength import (
+from ddz_env.core.errors import UnknownAgentError
+from ddz_training.apps.cli import app
+from ddz_training.experiments import policy_strength
+from ddz_training.experiments.policy_strength import (
     FIRST_DEAL,
     PAIRINGS,
     STRENGTH_HEADER,
@@ -31,7 +28,10 @@ from training.experiments.policy_strength import (
     strength_cells,
     win_interval,
 )
-from training.ppo.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
+from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
+from ddz_training.measure.match.duplicate import DealPlayer
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.results import ResultStore, read_results
 
 TINY_SEARCH = "neural-ismcts:iterations=4,trees=1,batch=2"
 TINY = StrengthOptions(only=("policy-rules", "search-policy"), deals=2, neural=TINY_SEARCH, processes=1)

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.weights import load_weights  # noqa: E402
-from ddz_env.errors import command_line  # noqa: E402
-from training.cli import app  # noqa: E402
+from ddz_agents.neural.weights import load_weights  # noqa: E402
+from ddz_env.core.errors import command_line  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = [
@@ -86,7 +86,7 @@ def test_a_killed_run_resumes_to_the_bit(tmp_path: Path) -> None:
     settings = [*SMALL[:4], *SMALL[10:], "--set", "evaluate_every=0", "--set", "checkpoint_every=3"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = ["train", "selfplay", "--threads", "1", "--out", str(killed), "--updates", "100000", *settings]
-    source = f"from training.cli import main; import sys; sys.argv = ['ddz', *{command!r}]; main()"
+    source = f"from ddz_training.apps.cli import main; import sys; sys.argv = ['ddz', *{command!r}]; main()"
     process = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
         for _ in range(6000):  # ten minutes at most

@@ -10,20 +10,20 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ddz_env import Move, State, View  # noqa: E402
-from ddz_env.agent import StagedAdapter  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.engine.layout import MOVES  # noqa: E402
-from ddz_env.errors import UnknownAgentError  # noqa: E402
-from ddz_env.playing import AgentFaultError, IllegalAgentMoveError  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.core.engine.layout import MOVES  # noqa: E402
+from ddz_env.core.errors import UnknownAgentError  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.playing.agent import StagedAdapter  # noqa: E402
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo import selfplay  # noqa: E402
+from ddz_training.learn.ppo.learner import value_games  # noqa: E402
+from ddz_training.learn.ppo.rollout import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
 from tests.test_ppo_rollout import collector_of, uniform  # noqa: E402
 from tests.test_ppo_selfplay import small_config  # noqa: E402
-from training.ppo import selfplay  # noqa: E402
-from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.learner import value_games  # noqa: E402
-from training.ppo.rollout import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks  # noqa: E402
-from training.ppo.sampling import NONE  # noqa: E402
-from training.ppo.selfplay import SelfPlay  # noqa: E402
 
 HISTORIAN = "tests.test_ppo_frozen:Historian"
 

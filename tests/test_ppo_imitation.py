@@ -12,26 +12,25 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 
-from agents.neural.agent import ModelAgent  # noqa: E402
-from agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     NetworkPolicy,
     PolicyNetwork,
 )
-from agents.neural.weights import load_weights  # noqa: E402
-from agents.rule_agent.agent import RulesAgent  # noqa: E402
-from agents.rule_agent.stages import NO_LABEL, RulesTeacher  # noqa: E402
+from ddz_agents.neural.weights import load_weights  # noqa: E402
+from ddz_agents.rules.agent import RulesAgent  # noqa: E402
+from ddz_agents.rules.stages import NO_LABEL, RulesTeacher  # noqa: E402
 from ddz_env import Move, Rules, State  # noqa: E402
-from ddz_env.agent import StagedAdapter  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from ddz_env.errors import InvalidOptionError  # noqa: E402
-from training.arena.statistics import Interval  # noqa: E402
-from training.cli import app  # noqa: E402
-from training.data.dataset import write_data_set  # noqa: E402
-from training.data.games import GAMES  # noqa: E402
-from training.data.recording import Recording, record_games  # noqa: E402
-from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.imitation import (  # noqa: E402
+from ddz_env.core.errors import InvalidOptionError  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.playing.agent import StagedAdapter  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.data.dataset import write_data_set  # noqa: E402
+from ddz_training.data.games import GAMES  # noqa: E402
+from ddz_training.data.recording import Recording, record_games  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.imitation import (  # noqa: E402
     Imitation,
     ImitationConfig,
     imitate_recorded,
@@ -39,8 +38,9 @@ from training.ppo.imitation import (  # noqa: E402
     random_policy,
     rules_teacher,
 )
-from training.ppo.recorded import RecordedSet, load_recorded  # noqa: E402
-from training.ppo.strength import measure_strength  # noqa: E402
+from ddz_training.learn.recorded import RecordedSet, load_recorded  # noqa: E402
+from ddz_training.learn.strength import measure_strength  # noqa: E402
+from ddz_training.measure.match.statistics import Interval  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)
 

@@ -10,25 +10,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
-from agents.neural.descriptions import policy_input  # noqa: E402
-from agents.neural.features import PLANES  # noqa: E402
-from agents.neural.leavings import describe_leavings  # noqa: E402
-from agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.features import PLANES  # noqa: E402
+from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     Critic,
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
 )
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.guessing import Guess  # noqa: E402
+from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
+from ddz_training.learn.ppo.rollout import unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.threads import Threads  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
-from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.guessing import Guess  # noqa: E402
-from training.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
-from training.ppo.rollout import unpack_masks  # noqa: E402
-from training.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
-from training.ppo.threads import Threads  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}

@@ -11,13 +11,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.rule_agent.agent import RulesAgent  # noqa: E402
+from ddz_agents.rules.agent import RulesAgent  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
-from ddz_env.actions import NUM_ACTIONS  # noqa: E402
-from ddz_env.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
-from training.ppo.lookahead import Positions, look_ahead, successor_values  # noqa: E402
-from training.ppo.sampling import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
-from training.ppo.threads import Threads  # noqa: E402
+from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
+from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, observe, write_concealed  # noqa: E402
+from ddz_training.learn.ppo.lookahead import Positions, look_ahead, successor_values  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE, Candidates, add_probes, pick_candidates  # noqa: E402
+from ddz_training.learn.threads import Threads  # noqa: E402
 
 AUCTION = dataclasses.replace(Rules.preset("bidding"), doubling=True)
 ROOM = 4

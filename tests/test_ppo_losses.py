@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_training.learn.imitation import soft_cross_entropies  # noqa: E402
+from ddz_training.learn.ppo.sampling import drawn  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
-from training.ppo.imitation import soft_cross_entropies  # noqa: E402
-from training.ppo.sampling import drawn  # noqa: E402
 
 
 def random_batch(seed: int, rows: int = 64, actions: int = 400) -> tuple[torch.Tensor, torch.Tensor]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from training.ppo.errors import InvalidTrainingError
-from training.ppo.returns import seat_advantages, shared_rewards
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.returns import seat_advantages, shared_rewards
 
 Columns = dict[str, np.ndarray]
 

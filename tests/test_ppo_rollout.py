@@ -10,17 +10,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.features import APPRAISAL  # noqa: E402
-from agents.neural.leavings import Appraisals  # noqa: E402
-from agents.neural.model import Bytes, Floats  # noqa: E402
-from agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
-from agents.rule_agent.stages import RulesTeacher  # noqa: E402
+from ddz_agents.neural.features import APPRAISAL  # noqa: E402
+from ddz_agents.neural.leavings import Appraisals  # noqa: E402
+from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
+from ddz_agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
+from ddz_agents.rules.stages import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
-from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.past_selves import PastSelves  # noqa: E402
-from training.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
-from training.ppo.sampling import NONE  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.past_selves import PastSelves  # noqa: E402
+from ddz_training.learn.ppo.rollout import LANDLORD_SIDE, NOBODY, PEASANT_SIDE, Collector, Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 

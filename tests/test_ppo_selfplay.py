@@ -12,30 +12,27 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.columns import describe_games  # noqa: E402
-from agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from agents.neural.leavings import describe_leavings  # noqa: E402
-from agents.neural.network import (  # noqa: E402
+from ddz_agents.neural.columns import describe_games  # noqa: E402
+from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     Critic,
     NetworkPolicy,
     PolicyNetwork,
 )
-from agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
-from agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
-from ddz_env.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402
-from ddz_env.provenance import agent_files, code_stamp  # noqa: E402
-from tests.test_ppo_rollout import SMALL, uniform  # noqa: E402
-from training.arena.errors import AgentChangedError, OtherCodeError  # noqa: E402
-from training.arena.provenance import other_code  # noqa: E402
-from training.ppo import checkpoint, selfplay  # noqa: E402
-from training.ppo.checkpoint import load_checkpoint, restore, save_checkpoint, state  # noqa: E402
-from training.ppo.config import SelfPlayConfig  # noqa: E402
-from training.ppo.curves import CurveFile, CurveLine  # noqa: E402
-from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
-from training.ppo.learner import evaluate, value_games  # noqa: E402
-from training.ppo.rollout import Rollout, unpack_masks  # noqa: E402
-from training.ppo.run import (  # noqa: E402
+from ddz_agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
+from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_env.core.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402
+from ddz_env.playing.provenance import agent_files, code_stamp  # noqa: E402
+from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
+from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo import checkpoint, selfplay  # noqa: E402
+from ddz_training.learn.ppo.checkpoint import load_checkpoint, restore, save_checkpoint, state  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.learner import evaluate, value_games  # noqa: E402
+from ddz_training.learn.ppo.rollout import Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.run import (  # noqa: E402
     CHECKPOINT,
     CURVES,
     EVALUATIONS,
@@ -44,9 +41,12 @@ from training.ppo.run import (  # noqa: E402
     refuse_to_overwrite,
     train,
 )
-from training.ppo.sampling import NONE  # noqa: E402
-from training.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
-from training.ppo.strength import Evaluation, measure_strength  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
+from ddz_training.learn.strength import Evaluation, measure_strength  # noqa: E402
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
+from ddz_training.measure.match.provenance import other_code  # noqa: E402
+from tests.test_ppo_rollout import SMALL, uniform  # noqa: E402
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
@@ -494,7 +494,7 @@ def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
 
 
 def test_a_run_of_other_code_or_against_other_weights_is_not_resumed_unseen(saved: Path, tmp_path: Path) -> None:
-    file, own = tmp_path / CHECKPOINT, code_stamp("training/ppo")
+    file, own = tmp_path / CHECKPOINT, code_stamp("ddz_training.learn")
     arrays, about = state(load_checkpoint(saved, 1))
     assert about["code"] == [own]
     write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about | {"code": ["0.1.0 other"]})

@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from ddz_env.errors import InvalidRulesError
+from ddz_env.core.errors import InvalidRulesError
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.config import SelfPlayConfig
 from tests.test_ppo_rollout import SMALL
-from training.ppo.config import SelfPlayConfig
-from training.ppo.errors import InvalidTrainingError
 
 
 @pytest.mark.parametrize(

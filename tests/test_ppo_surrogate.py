@@ -9,11 +9,11 @@ torch = pytest.importorskip("torch")
 
 from torch import Tensor  # noqa: E402
 
-from agents.neural.network import masked_log_probabilities  # noqa: E402
-from ddz_env.actions import NUM_ACTIONS  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE, pick_candidates  # noqa: E402
+from ddz_training.learn.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient  # noqa: E402
 from tests.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy  # noqa: E402
-from training.ppo.sampling import NONE, pick_candidates  # noqa: E402
-from training.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient  # noqa: E402
 
 CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
 

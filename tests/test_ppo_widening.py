@@ -9,13 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
-from agents.neural.weights import Weights  # noqa: E402
-from ddz_env.batch import SelfPlayBatch  # noqa: E402
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
+from ddz_agents.neural.weights import Weights  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo.learner import value_games  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_networks  # noqa: E402
 from tests.test_ppo_selfplay import small_config  # noqa: E402
-from training.ppo.errors import InvalidTrainingError  # noqa: E402
-from training.ppo.learner import value_games  # noqa: E402
-from training.ppo.selfplay import SelfPlay, new_networks  # noqa: E402
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=6, critic_blocks=1, history=2)
 

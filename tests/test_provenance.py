@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.provenance import _tree_hash, agent_files, code_stamp, file_digest
-from ddz_env.registry import agent_factory, agent_names
-from training.arena import provenance
-from training.arena.errors import AgentChangedError, OtherCodeError
-from training.arena.provenance import UNKNOWN, Provenance, other_code
-from training.arena.results import read_results
-from training.arena.round_robin import Arena, run_arena
-from training.cli import app
+from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.playing.provenance import _tree_hash, agent_files, code_stamp, file_digest
+from ddz_env.playing.registry import agent_factory, agent_names
+from ddz_training.apps.cli import app
+from ddz_training.measure.match import provenance
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError
+from ddz_training.measure.match.provenance import UNKNOWN, Provenance, other_code
+from ddz_training.measure.match.results import read_results
+from ddz_training.measure.match.round_robin import Arena, run_arena
 
 OWN_AGENT = """
 class Mine:
@@ -71,7 +71,7 @@ def refused(result: Result) -> str:
 
 
 def test_the_shipped_weights_are_named_where_no_others_are() -> None:
-    file = Path("agents/neural/shipped/policy.safetensors").resolve()
+    file = Path("agents/ddz_agents/neural/shipped/policy.safetensors").resolve()
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     for spec in ("policy", "policy:temperature=1", "neural-ismcts:particles=0"):
         assert agent_files(spec) == {"policy.safetensors": digest}
@@ -135,14 +135,18 @@ def test_wrong_agents_are_the_same_errors_as_where_they_are_made() -> None:
 
 
 def test_the_stamp_of_the_code_sees_every_edit_of_what_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stamps = {code_stamp(), code_stamp("training/ppo"), code_stamp("training/ppo", "training/sb3")}
+    stamps = {
+        code_stamp(),
+        code_stamp("ddz_training.learn"),
+        code_stamp("ddz_training.learn", "ddz_training.measure"),
+    }
     assert len(stamps) == 3
-    for folder in ("ddz_env", "agents"):
+    for folder in ("ddz_env", "ddz_agents"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "source.py").write_text("1\n")
-    monkeypatch.setattr("ddz_env.provenance._ROOT", tmp_path)
+    monkeypatch.setattr("ddz_env.playing.provenance.package_folder", tmp_path.joinpath)
     before = code_stamp()
-    (tmp_path / "agents" / "source.py").write_text("2\n")
+    (tmp_path / "ddz_agents" / "source.py").write_text("2\n")
     _tree_hash.cache_clear()
     assert code_stamp() != before
 
@@ -173,7 +177,7 @@ def test_the_shipped_weights_count_too(tmp_path: Path, monkeypatch: pytest.Monke
     del store
     other = tmp_path / "policy.safetensors"
     other.write_text("trained since")
-    monkeypatch.setattr("agents.neural.agent.policy_path", lambda path=None: other)
+    monkeypatch.setattr("ddz_agents.neural.agent.policy_path", lambda path=None: other)
     with pytest.raises(AgentChangedError, match=r"'policy'.*policy\.safetensors was"):
         arena.store(path, resume=True)
 

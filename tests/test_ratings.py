@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ddz_training.measure.league.bradley_terry import ELO, fit, information, rate
+from ddz_training.measure.league.playing import decided_pairs
+from ddz_training.measure.league.report import cross_table, plot_ratings, ratings_table
+from ddz_training.measure.league.schedule import next_round
+from ddz_training.measure.league.store import Pair, pairs_of
+from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.statistics import Interval
 from tests.test_arena import record
-from training.arena.duplicate import GameRecord
-from training.arena.errors import InvalidArenaError
-from training.arena.statistics import Interval
-from training.league.bradley_terry import ELO, fit, information, rate
-from training.league.playing import decided_pairs
-from training.league.report import cross_table, plot_ratings, ratings_table
-from training.league.schedule import next_round
-from training.league.store import Pair, pairs_of
 
 
 def played(pair: Pair, deal: int, game: int, landlord_won: bool) -> GameRecord:

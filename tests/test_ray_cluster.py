@@ -22,13 +22,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from training.arena import ray_cluster
-from training.arena.errors import OtherCodeError, WorkerDiedError
-from training.arena.ordered_map import Share, executed_by, on_this_machine, ordered_map, workers
-from training.arena.provenance import Provenance, SameCode
-from training.arena.ray_cluster import _Actors, on_ray
-from training.arena.round_robin import Arena, run_arena
-from training.cli import app
+from ddz_training.apps.cli import app
+from ddz_training.measure.match import ray_cluster
+from ddz_training.measure.match.errors import OtherCodeError, WorkerDiedError
+from ddz_training.measure.match.ordered_map import Share, executed_by, on_this_machine, ordered_map, workers
+from ddz_training.measure.match.provenance import Provenance, SameCode
+from ddz_training.measure.match.ray_cluster import _Actors, on_ray
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from tests.rooms import pythonpath
 
 has_ray = importlib.util.find_spec("ray") is not None
 runs_ray = pytest.mark.skipif(not has_ray, reason="needs Ray")
@@ -314,16 +315,15 @@ def test_a_machine_that_dies_changes_no_result(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.long
 def test_a_command_on_ray_writes_the_file_that_processes_write(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        "from agents.random import RandomAgent\nclass Mine(RandomAgent):\n    name = 'mine'\n", encoding="utf-8"
+        "from ddz_agents.random import RandomAgent\nclass Mine(RandomAgent):\n    name = 'mine'\n", encoding="utf-8"
     )
     agents = ["mine:Mine", "rules", "isuct:iterations=50"]
     for out, how in (("ray", ["--ray"]), ("one", ["--processes", "1"])):
-        command = [sys.executable, "-m", "training", "arena", *agents, "--deals", "3", "--no-timing", *how]
-        root = Path(__file__).resolve().parent.parent
+        command = [sys.executable, "-m", "ddz_training", "arena", *agents, "--deals", "3", "--no-timing", *how]
         run = subprocess.run(
             [*command, "--out", f"{out}.csv"],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(root)])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), pythonpath()])},
             capture_output=True,
             text=True,
             check=False,

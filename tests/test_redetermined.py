@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.exact.minimax import MinimaxSolver
-from agents.mcts.ablations.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
-from agents.mcts.agent import IsUctAgent
-from agents.mcts.options import plain
-from agents.mcts.search import Position, search
-from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.worlds.determinize import draw_game, uniform
+from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent, public_row, search_redetermined
+from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
+from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Hand, Move, State
-from ddz_env.agent import Decision
-from ddz_env.engine.layout import HANDS, HIDDEN, PLAYED, ROW_WORDS
-from ddz_env.engine.random import key
-from ddz_env.notation import word_to_counts
+from ddz_env.core.engine.layout import HANDS, HIDDEN, PLAYED, ROW_WORDS
+from ddz_env.core.engine.random import key
+from ddz_env.core.notation import word_to_counts
+from ddz_env.playing.agent import Decision
 from tests.test_mcts import drawn, midgame
 
 SEED = np.uint64(2011)

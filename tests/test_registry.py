@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from agents.random import RandomAgent
-from ddz_env import registry
-from ddz_env.agent import Agent
-from ddz_env.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.registry import agent_names, agent_options, make_agent, parse_options
-from training.cli import app
+from ddz_agents.random import RandomAgent
+from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.playing import registry
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.registry import agent_names, agent_options, make_agent, parse_options
+from ddz_training.apps.cli import app
 
 
 @pytest.mark.parametrize("name", [name for name in agent_names() if name not in ("rlcard-rule", "douzero", "botzone")])
@@ -88,7 +88,7 @@ def test_the_users_own_agent_is_found_in_the_current_directory(tmp_path: Path, m
     agent = make_agent("my_private_agent:Mine:depth=4")
     assert agent.depth == 4  # type: ignore[attr-defined]
     assert agent.name == "my_private_agent:Mine:depth=4"
-    assert isinstance(make_agent("agents.random:RandomAgent"), RandomAgent)
+    assert isinstance(make_agent("ddz_agents.random:RandomAgent"), RandomAgent)
 
 
 def test_an_error_inside_the_users_module_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_without_an_installation_the_error_names_the_command(monkeypatch: pytest
 
 
 def test_metadata_older_than_the_checkout_has_an_error_that_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    _installed(monkeypatch, rules="agents.baselines.rules:RulesAgent", random="agents.random:Renamed")
+    _installed(monkeypatch, rules="ddz_agents.baselines.rules:RulesAgent", random="ddz_agents.random:Renamed")
     for name in ("rules", "random", "isuct"):  # a module that has moved, a class of another name, a name that is new
         with pytest.raises(UnknownAgentError, match=r"older than this checkout; run `pip install -e \.`"):
             make_agent(name)
@@ -170,26 +170,16 @@ def test_ours_go_before_those_of_other_distributions(monkeypatch: pytest.MonkeyP
     assert make_agent("rules").name == "rules"
 
 
-@pytest.mark.parametrize("shape", ["agents.py", "agents/__init__.py"])
-def test_a_users_own_package_that_shadows_ours_is_named(shape: str, tmp_path: Path) -> None:
-    (tmp_path / shape).parent.mkdir(exist_ok=True)
-    (tmp_path / shape).write_text("")
-    script = (
-        "from ddz_env.registry import make_agent\ntry:\n    make_agent('rules')\nexcept Exception as e:\n    print(e)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert str(tmp_path / shape) in done.stdout
-    assert "shadows the package 'agents'" in done.stdout
-    assert "rename it" in done.stdout
-
-
-def test_a_users_own_package_that_ours_shadows_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "agents").mkdir()
-    (tmp_path / "agents" / "mine.py").write_text("class Mine: ...")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(UnknownAgentError, match=r"shadows your own .*agents.*rename yours"):
-        make_agent("agents.mine:Mine")
+@pytest.mark.parametrize("shape", ["agents.py", "agents/__init__.py", "training/mine.py"])
+def test_a_users_own_folders_of_any_name_are_theirs_and_ours_still_play(shape: str, tmp_path: Path) -> None:
+    own = tmp_path / shape
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("class Mine:\n    def decide(self, view, generator): ...\n")
+    module = shape.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    script = f"from ddz_env.playing.registry import make_agent\nimport {module}\nprint({module}.__file__)\n"
+    script += f"make_agent('{module}:Mine'), make_agent('rules')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, str(own)), done.stderr
 
 
 def test_required_and_free_options_of_a_factory(monkeypatch: pytest.MonkeyPatch) -> None:

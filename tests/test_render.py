@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.errors import DouDizhuError
-from ddz_env.render import (
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.table.render import (
     InvalidPictureError,
     MissingDependencyError,
     Window,
@@ -21,8 +21,8 @@ from ddz_env.render import (
     render_rgb,
     table_of,
 )
-from ddz_env.render.__main__ import demo_game, main
-from ddz_env.render.table import Cards, Play
+from ddz_env.table.render.__main__ import demo_game, main
+from ddz_env.table.render.table import Cards, Play
 from tests.hidden import twin_games
 
 GOLDEN = Path(__file__).parent / "data" / "render_seed7.txt"
@@ -464,7 +464,7 @@ def test_missing_packages_are_named(module: str, package: str, call: str) -> Non
 import sys
 sys.modules[{module!r}] = None
 import ddz_env
-from ddz_env import render
+from ddz_env.table import render
 render.render_ansi(ddz_env.State.new(seed=1))
 try:
     {call}
@@ -478,7 +478,7 @@ except render.MissingDependencyError as error:
 
 
 def test_text_needs_neither_pillow_nor_pygame() -> None:
-    script = "import sys, ddz_env.render; assert not {'PIL', 'pygame'} & set(sys.modules), 'imported too early'"
+    script = "import sys, ddz_env.table.render; assert not {'PIL', 'pygame'} & set(sys.modules), 'imported too early'"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.external.rlcard_player import RLCardPlayer, position
-from agents.external.rlcard_rule import card_string
+from ddz_agents.external.rlcard_player import RLCardPlayer, position
+from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import Move, View
-from ddz_env.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 
 rlcard = pytest.importorskip("rlcard")
 RandomAgent = pytest.importorskip("rlcard.agents").RandomAgent

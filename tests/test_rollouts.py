@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.mcts import rollout, simulate_planned
-from agents.mcts.options import SIMULATIONS, TreeSettings, plain
-from agents.mcts.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
-from agents.mcts.search import Position
-from agents.mcts.simulate_planned import Plan, new_plan, set_plan_prices
-from agents.mcts.simulate_rules import simulate_rules
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.mind import new_mind
-from agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.tree_search import rollout, simulate_planned
+from ddz_agents.tree_search.options import SIMULATIONS, TreeSettings, plain
+from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
+from ddz_agents.tree_search.search import Position
+from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
+from ddz_agents.tree_search.simulate_rules import simulate_rules
+from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
-from ddz_env.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
-from ddz_env.engine.tables import MASK_WORDS
+from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.tables import MASK_WORDS
 from tests.test_mcts import midgame
 from tests.test_mcts_decisions import Problem, problems
 

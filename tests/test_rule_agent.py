@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.random import RandomAgent
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.decomposition import decompose
-from agents.rule_agent.rules import rules_move
-from agents.rule_agent.scratch import EMIT, KICKERS, MAINS, new_scratch
+from ddz_agents.random import RandomAgent
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, new_scratch
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.agent import Agent
-from ddz_env.cards import FULL_DECK, NUM_RANKS
-from ddz_env.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
-from ddz_env.playing import play_game, seat_generators
+from ddz_env.core.cards import FULL_DECK, NUM_RANKS
+from ddz_env.core.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import play_game, seat_generators
 from tests.reference import cards_of, moves_to_play, without
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ddz_env.actions import BID_BASE
-from ddz_env.engine import layout
-from ddz_env.engine.deal import new_game
-from ddz_env.engine.score import write_returns
-from ddz_env.notation import Move as Notation
-from ddz_env.notation import word_to_counts
-from ddz_env.rules import PRESETS, Rules
-from ddz_env.state import SCORINGS, State
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.engine import layout
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.score import write_returns
+from ddz_env.core.notation import Move as Notation
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.rules import PRESETS, Rules
+from ddz_env.core.state import SCORINGS, State
 from tests.positions import Position, Row, engine_moves, hands_of, legal_ids, play_row, positions
 from tests.reference import Game, Move, Target, beats, moves_to_play, target_of
 

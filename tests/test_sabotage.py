@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ddz_env.errors import DouDizhuError
+from ddz_env.core.errors import DouDizhuError
 from tests.sabotage import fuzz as fuzzing
 from tests.sabotage.agents import play_hostile_agents
 from tests.sabotage.outcome import MOST_FAULTS, Outcome

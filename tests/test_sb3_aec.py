@@ -16,10 +16,10 @@ from pettingzoo import AECEnv
 from pettingzoo.test import api_test
 from stable_baselines3.common.env_checker import check_env
 
-from agents.neural.sb3_policy import Purpose, load_sb3_policy, read_purpose
+from ddz_agents.neural.sb3_policy import Purpose, load_sb3_policy, read_purpose
 from ddz_env import dou_dizhu_v0
-from ddz_env.view import STAGE_NAMES
-from training.sb3.aec_tutorial import LearnerSeat, run_tutorial
+from ddz_env.core.view import STAGE_NAMES
+from ddz_training.learn.sb3.aec_tutorial import LearnerSeat, run_tutorial
 
 BLUNDER, SOUND = 0, 1
 
@@ -188,7 +188,7 @@ def test_the_wrapper_passes_sb3_s_checker() -> None:
 def test_the_tutorials_model_is_saved_with_what_it_was_trained_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("training.sb3.aec_tutorial.N_STEPS", 2)
+    monkeypatch.setattr("ddz_training.learn.sb3.aec_tutorial.N_STEPS", 2)
     run_tutorial(16, rules="mini", deals=1, path=tmp_path / "model.zip")
     assert read_purpose(tmp_path / "model.zip") == Purpose("mini", "win")
     assert load_sb3_policy(tmp_path / "model.zip", trust_file=True).rules == "mini"

@@ -27,28 +27,28 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 from typer.testing import CliRunner
 
-from agents.neural.agent import ModelAgent
-from agents.neural.errors import (
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.errors import (
     InvalidPolicyInputError,
     MissingSb3Error,
     TensorFileError,
     TensorFileMismatchError,
     UntrustedFileError,
 )
-from agents.neural.model import PolicyModel
-from agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
-from agents.neural_search.agent import ModelSearchAgent
+from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
+from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_env import State
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.gym import DouDizhuEnv
-from ddz_env.playing import play_game, seat_generators
-from ddz_env.registry import make_agent
-from training.cli import app
-from training.sb3.checkpoint import load_run, save_model, save_run
-from training.sb3.config import Sb3Config
-from training.sb3.run import new_run
-from training.sb3.vec_env import MaskedVecEnv, make_games
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.learn.sb3.checkpoint import load_run, save_model, save_run
+from ddz_training.learn.sb3.config import Sb3Config
+from ddz_training.learn.sb3.run import new_run
+from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 
 
 @pytest.fixture(scope="module")

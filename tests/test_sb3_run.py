@@ -16,20 +16,20 @@ pytest.importorskip("sb3_contrib")
 
 import torch
 
-from agents.neural.sb3_policy import SB3Policy
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.errors import InvalidRulesError, command_line
-from ddz_env.provenance import code_stamp
-from training.arena.errors import OtherCodeError
-from training.arena.provenance import other_code
-from training.cli import app
-from training.ppo.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from training.ppo.strength import Evaluation, measure_strength
-from training.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
-from training.sb3.config import Sb3Config
-from training.sb3.past_self import PastSelf
-from training.sb3.run import Sb3Run, TimeSplit, new_run
-from training.sb3.train import Sb3Progress, Stopwatch, train
+from ddz_agents.neural.sb3_policy import SB3Policy
+from ddz_env.core.errors import InvalidRulesError, command_line
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.playing.provenance import code_stamp
+from ddz_training.apps.cli import app
+from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.sb3.checkpoint import ABOUT, MODEL, POOL, load_run, refuse_to_overwrite, save_run
+from ddz_training.learn.sb3.config import Sb3Config
+from ddz_training.learn.sb3.past_self import PastSelf
+from ddz_training.learn.sb3.run import Sb3Run, TimeSplit, new_run
+from ddz_training.learn.sb3.train import Sb3Progress, Stopwatch, train
+from ddz_training.learn.strength import Evaluation, measure_strength
+from ddz_training.measure.match.errors import OtherCodeError
+from ddz_training.measure.match.provenance import other_code
 
 SMALL: dict[str, Any] = {
     "num_envs": 4,
@@ -225,7 +225,7 @@ def test_a_run_is_not_resumed_under_other_settings_nor_from_broken_files(tmp_pat
     with pytest.raises(CheckpointMismatchError, match="num_envs: the run has 4, not 8"):
         load_run(tmp_path, trust=True, wanted={"num_envs": 8})
     about = (tmp_path / ABOUT).read_text()
-    own = code_stamp("training/ppo", "training/sb3")
+    own = code_stamp("ddz_training.learn")
     (tmp_path / ABOUT).write_text(about.replace(own, "0.1.0 other"))
     with pytest.raises(OtherCodeError, match=f"0.1.0 other, this is {own}"):
         load_run(tmp_path, trust=True)

@@ -18,7 +18,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 
-from ddz_env.errors import (
+from ddz_env.core.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
@@ -26,10 +26,10 @@ from ddz_env.errors import (
     InvalidOptionError,
     UnknownAgentError,
 )
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.observation import OBSERVATION
-from training.sb3.past_self import PastSelf
-from training.sb3.vec_env import MaskedVecEnv, VecEnvUsageError, make_games
+from ddz_env.core.observation import OBSERVATION
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_training.learn.sb3.past_self import PastSelf
+from ddz_training.learn.sb3.vec_env import MaskedVecEnv, VecEnvUsageError, make_games
 
 N = 6
 
@@ -71,7 +71,7 @@ def test_games_that_end_before_the_learner_may_act_are_passed_over(opponents: st
     assert env.ended > 200
 
 
-@pytest.mark.parametrize("opponents", ["random", "rules", "self", "agents.random:RandomAgent"])
+@pytest.mark.parametrize("opponents", ["random", "rules", "self", "ddz_agents.random:RandomAgent"])
 def test_infos_of_finished_games_and_of_no_others_say_what_sb3_wants(opponents: str) -> None:
     env = made(PastSelf(2, 0) if opponents == "self" else opponents, scoring="stake")
     env.reset()

@@ -13,17 +13,14 @@ from typer.testing import CliRunner
 
 pytest.importorskip("torch")
 
-from agents.neural.agent import ModelAgent
-from agents.neural.network import NetworkPolicy
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.network import NetworkPolicy
 from ddz_env import State
-from ddz_env.actions import MAIN_GROUPS
-from ddz_env.errors import UnknownAgentError
-from tests.test_neural_network import small_networks
-from training.arena.errors import InvalidExperimentError, SettingsMismatchError
-from training.arena.results import read_results
-from training.cli import app
-from training.experiments.experiment import Saved
-from training.experiments.search_gains import (
+from ddz_env.core.actions import MAIN_GROUPS
+from ddz_env.core.errors import UnknownAgentError
+from ddz_training.apps.cli import app
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.search_gains import (
     BUDGETS,
     GainOptions,
     GainResult,
@@ -34,6 +31,9 @@ from training.experiments.search_gains import (
     run_search_gains,
     worth,
 )
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.results import read_results
+from tests.test_neural_network import small_networks
 
 AGENTS = ("policy", "random")
 TINY = GainOptions(agent=AGENTS, games=3, playouts=8, processes=1)

@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.mcts.ablations.redetermined import RedeterminizedUctAgent
-from agents.mcts.ablations.whole_moves import WholeMoveUctAgent
-from agents.mcts.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from agents.mcts.options import TreeSettings, plain
-from agents.mcts.rollout import RolloutAgent
-from agents.mcts.search import GUIDED_WEIGHT, Position, search
-from agents.mcts.simulate import simulate_random
-from agents.mcts.simulate_planned import new_plan
-from agents.mcts.simulate_rules import guided_action
-from agents.mcts.tree import ROOT, Tree, children, grown, new_tree
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.mind import new_mind
-from agents.worlds.consistency import InconsistentViewError
-from agents.worlds.determinize import uniform
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent
+from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.options import TreeSettings, plain
+from ddz_agents.tree_search.rollout import RolloutAgent
+from ddz_agents.tree_search.search import GUIDED_WEIGHT, Position, search
+from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.simulate_planned import new_plan
+from ddz_agents.tree_search.simulate_rules import guided_action
+from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
+from ddz_agents.worlds.consistency import InconsistentViewError
+from ddz_agents.worlds.determinize import uniform
 from ddz_env import Move, State
-from ddz_env.agent import Decision, sight
-from ddz_env.engine.compiling import pure_kernel
-from ddz_env.engine.layout import LANDLORD, WINNER
-from ddz_env.engine.random import key
-from ddz_env.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
-from ddz_env.registry import make_agent
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.layout import LANDLORD, WINNER
+from ddz_env.core.engine.random import key
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
+from ddz_env.playing.agent import Decision, sight
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.search_options import VARIANTS
 from tests.figure_two import Book, Path, figure_2, grown_by_hand, played, records
 from tests.test_mcts import drawn, midgame
 from tests.test_mcts_decisions import view_with
-from training.experiments.search_options import VARIANTS
 
 SEED = np.uint64(2011)
 ZERO, ONE = np.float32(0), np.float32(1)

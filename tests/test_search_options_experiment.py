@@ -12,18 +12,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from agents.rule_agent.agent import RulesAgent
+from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, View
-from ddz_env.errors import UnknownAgentError
-from ddz_env.registry import make_agent
-from training.arena.duplicate import DealPlayer
-from training.arena.errors import InvalidExperimentError, SettingsMismatchError
-from training.arena.results import read_results
-from training.cli import app
-from training.documentation import refreshed
-from training.experiments import search_options
-from training.experiments.experiment import read_saved
-from training.experiments.search_options import (
+from ddz_env.core.errors import UnknownAgentError
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.apps.documentation import refreshed
+from ddz_training.experiments import search_options
+from ddz_training.experiments.experiment import read_saved
+from ddz_training.experiments.search_options import (
     VARIANTS,
     WITHOUT_INFERENCE,
     DealResult,
@@ -37,6 +34,9 @@ from training.experiments.search_options import (
     run_search_options,
     win_rate,
 )
+from ddz_training.measure.match.duplicate import DealPlayer
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.results import read_results
 
 TINY = SearchOptions(only=("plain", "choice by value"), against=("isuct", "rules"), iterations=4, deals=2, processes=1)
 PAIRS = 3  # plain v rules, and the other variant v plain and v rules

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules, State, View
-from ddz_env.agent import Decision
-from ddz_env.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError
-from ddz_env.session import (
+from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError
+from ddz_env.playing.agent import Decision
+from ddz_env.playing.thoughts import NOBODY, Belief, Candidate
+from ddz_env.table.session import (
     PERSON,
     Deal,
     HiddenCardsError,
@@ -25,7 +26,6 @@ from ddz_env.session import (
     Session,
     SessionError,
 )
-from ddz_env.thoughts import NOBODY, Belief, Candidate
 
 STANDARD, BIDDING = Rules(), Rules.preset("bidding,doubling=true")
 PEOPLE = (PERSON,) * 3

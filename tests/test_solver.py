@@ -9,27 +9,27 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from agents.exact.minimax import MinimaxSolver
-from agents.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
-from agents.solver.endgame import EndgameSolver
-from agents.solver.options import TECHNIQUES
-from agents.solver.position import InvalidPositionError, dealt_position, open_position
-from agents.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
-from agents.solver.solver import OpenSolver, UnsolvablePositionError
+from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
+from ddz_agents.open_cards.solver.endgame import EndgameSolver
+from ddz_agents.open_cards.solver.options import TECHNIQUES
+from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
+from ddz_agents.open_cards.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
+from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
-from ddz_env.engine.layout import LANDLORD
-from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
-from ddz_env.registry import make_agent
-from tests import reference
-from training.arena.results import of_rows, read_results
-from training.cli import app
-from training.experiments.solver_curve import (
+from ddz_env.core.engine.layout import LANDLORD
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.experiments.solver_curve import (
     DEALS,
     CurveResult,
     SolverCurveOptions,
     run_solver_curve,
     solved_within,
 )
+from ddz_training.measure.match.results import of_rows, read_results
+from tests import reference
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 
@@ -279,7 +279,7 @@ def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
     solved = ending.solve(view, rng)
     assert solved is not None
     assert solved.complete
-    from agents.exact.agents import DeterminizedMinimaxAgent  # its states are the same, by another route
+    from ddz_agents.mini.agents import DeterminizedMinimaxAgent  # its states are the same, by another route
 
     states = DeterminizedMinimaxAgent().states(view.row, (), state.rules)
     brute = MinimaxSolver(state.rules, epsilon=0)

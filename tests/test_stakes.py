@@ -9,25 +9,31 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from agents.stakes.convergence import settling
-from agents.stakes.hand import hand_view
-from agents.stakes.payoff import expected_payoff, final_payoff, opponent_win_rate
-from agents.stakes.policy import PayoffAgent, PayoffOptions, appraise, best, both_ways
-from agents.stakes.search import PayoffSearchAgent
-from agents.stakes.worlds import Outcomes, outcomes
+from ddz_agents.bidding.convergence import settling
+from ddz_agents.bidding.hand import hand_view
+from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
+from ddz_agents.bidding.policy import PayoffAgent, PayoffOptions, appraise, best, both_ways
+from ddz_agents.bidding.search import PayoffSearchAgent
+from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import Hand, Rules, State, View
-from ddz_env.bidder import WithBidder
-from ddz_env.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
-from ddz_env.engine.words import add_hand
-from ddz_env.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidDealError, InvalidRulesError
-from ddz_env.playing import play_game, seat_generators
-from ddz_env.provenance import agent_files
-from ddz_env.registry import make_agent, read_agent, split_bidder
-from ddz_env.view import AUCTION
-from training.cli import app
-from training.experiments.bidders import BidderOptions, DealTable, fit_rate, run_bidders
-from training.experiments.win_rate import settling_table
-from training.hand import report
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
+from ddz_env.core.engine.words import add_hand
+from ddz_env.core.errors import (
+    DouDizhuError,
+    IllegalMoveError,
+    InvalidAgentOptionError,
+    InvalidDealError,
+    InvalidRulesError,
+)
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.bidder import WithBidder
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.provenance import agent_files
+from ddz_env.playing.registry import make_agent, read_agent, split_bidder
+from ddz_training.apps.cli import app
+from ddz_training.apps.hand_odds import report
+from ddz_training.experiments.bidders import BidderOptions, DealTable, fit_rate, run_bidders
+from ddz_training.experiments.win_rate import settling_table
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"
@@ -330,15 +336,15 @@ def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> Non
 
 @pytest.mark.long
 def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
-    from agents.stakes.search import RATE_AT_ZERO, RATE_SLOPE
+    from ddz_agents.bidding.search import RATE_AT_ZERO, RATE_SLOPE
 
     at_zero, slope = fit_rate(2000)
     assert (round(at_zero, 2), round(slope, 4)) == (round(RATE_AT_ZERO, 2), round(RATE_SLOPE, 4))
 
 
 def test_table_one_is_made_of_its_file() -> None:
-    from training.experiments.experiment import Saved
-    from training.experiments.win_rate import SettlingResult
+    from ddz_training.experiments.experiment import Saved
+    from ddz_training.experiments.win_rate import SettlingResult
 
     lines = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
     lines += [SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]

@@ -14,30 +14,30 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
-from agents.neural.architecture import Architecture  # noqa: E402
-from agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
-from agents.neural.onnx_policy import OnnxPolicy  # noqa: E402
-from agents.neural.shipped import shipped_policy_path, shipped_standalone_path  # noqa: E402
-from agents.neural.standalone import ILLEGAL, StandalonePolicy, StandaloneWeights, load_standalone  # noqa: E402
-from agents.neural.stored_policy import read_policy  # noqa: E402
-from agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_agents.neural.architecture import Architecture  # noqa: E402
+from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
+from ddz_agents.neural.onnx_policy import OnnxPolicy  # noqa: E402
+from ddz_agents.neural.shipped import shipped_policy_path, shipped_standalone_path  # noqa: E402
+from ddz_agents.neural.standalone import ILLEGAL, StandalonePolicy, StandaloneWeights, load_standalone  # noqa: E402
+from ddz_agents.neural.stored_policy import read_policy  # noqa: E402
+from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
 from ddz_env import dou_dizhu_v0  # noqa: E402
-from ddz_env.registry import make_agent  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.learn.distillation import Distillation  # noqa: E402
+from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
+from ddz_training.learn.imitation import ImitationConfig, ImitationProgress  # noqa: E402
+from ddz_training.learn.ppo import saving  # noqa: E402
+from ddz_training.measure.match import provenance  # noqa: E402
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
 from tests.test_compiled_policy import decisions  # noqa: E402
 from tests.test_neural_network import small_networks  # noqa: E402
-from training.arena import provenance  # noqa: E402
-from training.arena.errors import AgentChangedError, OtherCodeError  # noqa: E402
-from training.cli import app  # noqa: E402
-from training.ppo import saving  # noqa: E402
-from training.ppo.distillation import Distillation  # noqa: E402
-from training.ppo.errors import CheckpointMismatchError  # noqa: E402
-from training.ppo.imitation import ImitationConfig, ImitationProgress  # noqa: E402
 
 LEARNING = Path(__file__).resolve().parent.parent / "docs" / "guides" / "deploy-policy.md"
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=4, history=4)
 ALONE = """
 import sys
-for name in ("ddz_env", "agents", "training", "torch", "onnx", "numba"):
+for name in ("ddz_env", "ddz_agents", "ddz_training", "torch", "onnx", "numba"):
     sys.modules[name] = None
 import numpy as np, onnxruntime
 seen = np.load(sys.argv[2])
@@ -66,7 +66,7 @@ def alone(file: Path, observations: np.ndarray, masks: np.ndarray, folder: Path)
 def test_an_exported_file_answers_as_pytorch_does_and_needs_nothing_of_this_package(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from agents.neural.onnx_export import export_standalone
+    from ddz_agents.neural.onnx_export import export_standalone
 
     torch.manual_seed(2)
     policy, file = StandalonePolicy(SMALL).eval(), tmp_path / "standalone.onnx"
@@ -97,7 +97,7 @@ def test_the_shipped_one_is_written_without_any_extra_and_agrees_with_the_policy
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime")
-    for name in ("onnx", "onnxscript", "agents.neural.network"):
+    for name in ("onnx", "onnxscript", "ddz_agents.neural.network"):
         monkeypatch.setitem(sys.modules, name, None)
     out = tmp_path / "out" / "standalone.onnx"
     done = CliRunner().invoke(app, ["export", "--standalone", "--out", str(out)])

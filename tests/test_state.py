@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddz_env import PRESETS, Move, Rules, State
-from ddz_env.actions import NUM_ACTIONS, PASS
-from ddz_env.errors import (
+from ddz_env.core.actions import NUM_ACTIONS, PASS
+from ddz_env.core.errors import (
     DouDizhuError,
     GameOverError,
     IllegalMoveError,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from training.arena.errors import InvalidArenaError
-from training.arena.sequential import confidence_sequence, decided
-from training.arena.statistics import (
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.sequential import confidence_sequence, decided
+from ddz_training.measure.match.statistics import (
     Interval,
     bootstrap_interval,
     bootstrap_sums,
@@ -89,7 +89,7 @@ def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
 def test_a_bootstrap_does_not_depend_on_how_much_is_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     values = deals(np.random.default_rng(3), 30)
     whole = bootstrap_sums(values, 100)
-    monkeypatch.setattr("training.arena.statistics._MOST_WEIGHTS", 100)
+    monkeypatch.setattr("ddz_training.measure.match.statistics._MOST_WEIGHTS", 100)
     assert (bootstrap_sums(values, 100) == whole).all()
 
 

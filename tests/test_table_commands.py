@@ -14,19 +14,19 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ddz_env import Hand, Rules
-from ddz_env.actions import CATEGORIES
-from ddz_env.botzone.games import botzone_game
-from ddz_env.errors import command_line
-from ddz_env.session import PERSON, Deal, Record, Session
-from ddz_env.texts import LANGUAGES, TEXTS, Texts, cells
+from ddz_env.core.actions import CATEGORIES
+from ddz_env.core.errors import command_line
+from ddz_env.peers.botzone.games import botzone_game
+from ddz_env.table.session import PERSON, Deal, Record, Session
+from ddz_env.table.texts import LANGUAGES, TEXTS, Texts, cells
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.apps.cli.advise import advise
+from ddz_training.apps.cli.console import FriendlyGroup
+from ddz_training.apps.cli.dialogue import understood
+from ddz_training.apps.cli.play import play
+from ddz_training.apps.cli.replay import read_game, replay
+from ddz_training.apps.cli.watch import watch
 from tests.hidden import Scripted, twin_games
-from training.botzone.match import play_match
-from training.cli.advise import advise
-from training.cli.console import FriendlyGroup
-from training.cli.dialogue import understood
-from training.cli.play import play
-from training.cli.replay import read_game, replay
-from training.cli.watch import watch
 
 WHOLE = "hint\nok\n" * 40
 CHINESE = re.compile(r"[一-鿿]")
@@ -163,7 +163,7 @@ def test_from_a_seat_nothing_is_shown_or_written_that_it_does_not_know(
     for record in twin_games(rules, seat):
         Scripted.moves = [move for _, move in record.moves]
         start, agent = Record(record.deal, record.players), record.players[0]
-        monkeypatch.setattr(sys.modules["training.cli.watch"], "_new_game", lambda *_, start=start: start)
+        monkeypatch.setattr(sys.modules["ddz_training.apps.cli.watch"], "_new_game", lambda *_, start=start: start)
         record.save(file)
         seen.unlink(missing_ok=True)
         looks_on = (str(file), "--agent", agent, "--seat", str(seat))
@@ -328,8 +328,9 @@ def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
 
 def test_every_text_is_used() -> None:
     root = Path(__file__).resolve().parent.parent
-    files = [*(root / "training" / "cli").glob("*.py"), *(root / "ddz_env" / "render").glob("*.py")]
-    files.append(root / "ddz_env" / "session" / "advice.py")
+    table = root / "ddz_env" / "table"
+    files = [*(root / "training" / "ddz_training" / "apps" / "cli").glob("*.py"), *(table / "render").glob("*.py")]
+    files.append(table / "session" / "advice.py")
     code = "\n".join(file.read_text(encoding="utf-8") for file in files)
     spoken = {category.name for category in CATEGORIES} | {
         "bidder",

@@ -11,10 +11,16 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_env import Rules, State
-from training.arena.duplicate import DealPlayer, GameRecord
-from training.arena.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
-from training.arena.results import read_results
-from training.arena.tendency import (
+from ddz_training.apps.cli import app
+from ddz_training.experiments import tendency, tendency_savings
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.tendency import TendencyOptions, TendencyResult, run_tendency
+from ddz_training.experiments.tendency_savings import SavingsOptions, SavingsResult, need, ratios, run_savings
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.match.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.results import read_results
+from ddz_training.measure.plotting import can_plot
+from ddz_training.measure.tendency import (
     Judges,
     counts,
     deals_of_file,
@@ -23,12 +29,6 @@ from training.arena.tendency import (
     shares,
     tendency_of,
 )
-from training.cli import app
-from training.experiments import tendency, tendency_savings
-from training.experiments.experiment import Saved
-from training.experiments.plotting import can_plot
-from training.experiments.tendency import TendencyOptions, TendencyResult, run_tendency
-from training.experiments.tendency_savings import SavingsOptions, SavingsResult, need, ratios, run_savings
 
 RULES_V_RULES = Judges(("rules",), ("rules",))
 """The rule agent has no randomness, so both games of a deal are the same and every deal has a tendency."""

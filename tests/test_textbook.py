@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.evaluation import price_of_hand
-from agents.rule_agent.mind import look_around, new_mind
-from agents.rule_agent.position import POSITION, evaluate, new_appraiser, set_position
-from agents.rule_agent.prices import set_prices
-from agents.rule_agent.weights import WEIGHTS
-from agents.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from agents.textbook.space import SURE, log_odds, probabilities
+from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
+from ddz_agents.open_cards.textbook.space import SURE, log_odds, probabilities
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.evaluation import price_of_hand
+from ddz_agents.rules.mind import look_around, new_mind
+from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
+from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.agent import sight
-from ddz_env.engine.layout import HANDS, HIDDEN, KEY, OWNER, PASSES, PLAYED, SEAT, TARGET
-from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import make_agent
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KEY, OWNER, PASSES, PLAYED, SEAT, TARGET
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.playing.agent import sight
+from ddz_env.playing.registry import make_agent
 
 RNG = np.random.default_rng(0)
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanations" / "textbook.md"

@@ -11,10 +11,11 @@ import pytest
 from numba.core import event
 
 from ddz_env import PRESETS, Move, Rules, View
-from training.arena import duplicate
-from training.arena.duplicate import DealPlayer
-from training.arena.errors import AgentFailedError
-from training.arena.timing import ThinkingClock, warm_up
+from ddz_training.measure.match import duplicate
+from ddz_training.measure.match.duplicate import DealPlayer
+from ddz_training.measure.match.errors import AgentFailedError
+from ddz_training.measure.match.timing import ThinkingClock, warm_up
+from tests.rooms import SOURCES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -137,7 +138,7 @@ CLOCKS_OF_THEIR_OWN = {
 
 
 def test_decisions_are_timed_with_no_other_clock() -> None:
-    for folder in ("arena", "experiments"):
-        for file in sorted((ROOT / "training" / folder).glob("*.py")):
+    for folder in ("measure/match", "experiments"):
+        for file in sorted((SOURCES["ddz_training"] / folder).glob("*.py")):
             if file.name not in CLOCKS_OF_THEIR_OWN:
                 assert not re.search(r"perf_counter|process_time|monotonic", file.read_text(encoding="utf-8")), file

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from training.arena.errors import InvalidExperimentError
-from training.cli import app
-from training.documentation import refreshed
-from training.experiments.plotting import can_plot
-from training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_table
+from ddz_training.apps.cli import app
+from ddz_training.apps.documentation import refreshed
+from ddz_training.experiments.training_curves import load_training, plot_training, read_run, save_training, stage_table
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.plotting import can_plot
 
 CURVES = "update,decisions,games,entropy,seconds\n"
 EVALUATIONS = "update,opponent,deals,wins,low,high\n"

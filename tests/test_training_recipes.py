@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from training.arena.errors import InvalidExperimentError
-from training.experiments.experiment import Saved
-from training.experiments.training_recipes import (
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.training_recipes import (
     BASE,
     RECIPES,
     RecipeOptions,
@@ -18,6 +17,7 @@ from training.experiments.training_recipes import (
     recipes_table,
     run_training_recipes,
 )
+from ddz_training.measure.match.errors import InvalidExperimentError
 
 
 def results(recipe: str, means: list[float]) -> list[RecipeResult]:
@@ -43,7 +43,7 @@ def test_the_table_has_the_strongest_first_and_the_base_gains_nothing_over_itsel
 
 
 def test_every_recipe_is_a_setting_of_self_play() -> None:
-    config = pytest.importorskip("training.ppo.config")
+    config = pytest.importorskip("ddz_training.learn.ppo.config")
     for changes in RECIPES.values():
         config.SelfPlayConfig().changed({"average": 0.9, **changes})
 

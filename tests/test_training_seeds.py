@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from training.experiments.experiment import Saved
-from training.experiments.plotting import can_plot
-from training.experiments.training_seeds import SeedResult, SeedsOptions, plot_seeds, run_training_seeds, seeds_table
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.training_seeds import (
+    SeedResult,
+    SeedsOptions,
+    plot_seeds,
+    run_training_seeds,
+    seeds_table,
+)
+from ddz_training.measure.plotting import can_plot
 
 SAVED = Saved(
     [

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agents.mcts.agent import IsUctAgent
-from agents.mcts.options import plain
-from agents.mcts.reuse import Memory
-from agents.mcts.search import Position, search
-from agents.mcts.tree import ROOT, Tree, children
-from agents.worlds.determinize import uniform
+from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.reuse import Memory
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, children
+from ddz_agents.worlds.determinize import uniform
 from ddz_env import State
 from tests.test_search_options import FORMS, SEED, compiled, generator, options_of, thought
 

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.rule_agent.agent import RulesAgent
-from agents.rule_agent.mind import new_mind
-from agents.rule_agent.weights import WEIGHTS
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
-from training.arena.errors import InvalidExperimentError
-from training.experiments import tuning
-from training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, run_tuning, tuning_table
-from training.tuning import methods
-from training.tuning.games import deals, play_rules
-from training.tuning.methods import METHODS, Point
-from training.tuning.subjects import PEASANTS_ALONE, STEPS, RulesSide, Subject
+from ddz_training.experiments import tuning
+from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, run_tuning, tuning_table
+from ddz_training.learn.tuning import methods
+from ddz_training.learn.tuning.games import deals, play_rules
+from ddz_training.learn.tuning.methods import METHODS, Point
+from ddz_training.learn.tuning.subjects import PEASANTS_ALONE, STEPS, RulesSide, Subject
+from ddz_training.measure.match.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]
 PEAK = np.array([0.5, -0.5, 0.25])

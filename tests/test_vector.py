@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from agents.random import RandomAgent
+from ddz_agents.random import RandomAgent
 from ddz_env import Move, View
-from ddz_env.agent import answers_in_batches
-from ddz_env.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.observation import OBSERVATION
-from ddz_env.registry import make_agent
+from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.core.observation import OBSERVATION
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.playing.agent import answers_in_batches
+from ddz_env.playing.registry import make_agent
 
 N = 7
 ID = "ddz_env/DouDizhu-v0"

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Hand, Rules
-from ddz_env.session import PERSON, Deal, Record
+from ddz_env.table.session import PERSON, Deal, Record
+from ddz_training.apps.cli import app as command_line
+from ddz_training.apps.web.preparing import Preparation, Step, _Helper
+from ddz_training.apps.web.rehearsing import steps
+from ddz_training.apps.web.routes import PAGE, RULES
 from tests.web_page import Page, error
-from training.cli import app as command_line
-from training.web.preparing import Preparation, Step, _Helper
-from training.web.rehearsing import steps
-from training.web.routes import PAGE, RULES
 
 SEARCH = "neural-ismcts:milliseconds=500"
 
@@ -111,9 +111,9 @@ def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
         if name == "b":
             raise ValueError(name)
 
-    monkeypatch.setattr("training.web.preparing.cache_root", lambda: tmp_path)
-    monkeypatch.setattr("training.web.preparing._HELPERS", 1)
-    monkeypatch.setattr("training.web.preparing._Helper", contextlib.nullcontext)
+    monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
+    monkeypatch.setattr("ddz_training.apps.web.preparing._HELPERS", 1)
+    monkeypatch.setattr("ddz_training.apps.web.preparing._Helper", contextlib.nullcontext)
     preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
     assert preparation.status() == {"ready": True, "preparing": None, "done": 4, "of": 4}  # nothing was begun
     preparation.wait("a")
@@ -308,7 +308,9 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
     from typer.testing import CliRunner
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "training.web.serving", raising=False)  # another test has imported it, perhaps
+    monkeypatch.delitem(
+        sys.modules, "ddz_training.apps.web.serving", raising=False
+    )  # another test has imported it, perhaps
     result = CliRunner().invoke(command_line, ["web"], env={"COLUMNS": "160", "NO_COLOR": "1"})
     assert result.exit_code == 2
     assert "pip install -e '.[web]'" in result.stderr
@@ -316,9 +318,9 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_measured_is_what_the_command_offers() -> None:
-    from training.bench import web as measured
+    from ddz_training.measure.speed import web as measured
 
-    command = importlib.import_module("training.cli.web")
+    command = importlib.import_module("ddz_training.apps.cli.web")
 
     assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
 

@@ -18,9 +18,9 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
 
+from ddz_training.apps.web.browser import chromium  # noqa: E402
+from ddz_training.apps.web.serving import serving  # noqa: E402
 from tests.web_page import FAILING  # noqa: E402
-from training.web.browser import chromium  # noqa: E402
-from training.web.serving import serving  # noqa: E402
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
@@ -648,7 +648,7 @@ def test_a_first_game_loads_little_and_only_from_here(person: Person) -> None:
 
 def _serve(port: int, folder: Path) -> subprocess.Popen[str]:
     options = ["--port", str(port), "--folder", str(folder), "--agent", "rules", "--adviser", "rules"]
-    command = [sys.executable, "-c", "from training.cli import main; main()", "web", *options]
+    command = [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", "web", *options]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stdout is not None
     assert f":{port}/" in server.stdout.readline()
@@ -692,7 +692,14 @@ def test_a_killed_server_goes_on_where_it_was(browser: Any, tmp_path: Path) -> N
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as bound:
-        command = [sys.executable, "-c", "from training.cli import main; main()", "web", "--folder", str(tmp_path)]
+        command = [
+            sys.executable,
+            "-c",
+            "from ddz_training.apps.cli import main; main()",
+            "web",
+            "--folder",
+            str(tmp_path),
+        ]
         done = subprocess.run(
             [*command, "--port", str(bound.getsockname()[1]), "--agent", "rules", "--adviser", "rules"],
             capture_output=True,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ddz_training.apps.web.guard import LARGEST
+from ddz_training.apps.web.routes import Server
 from tests.web_page import BEGIN, Json, Page, error
-from training.web.guard import LARGEST
-from training.web.routes import Server
 
 
 @pytest.mark.parametrize(

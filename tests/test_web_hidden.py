@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_env.session import PERSON, Record
+from ddz_env.table.session import PERSON, Record
+from ddz_training.apps.web.routes import Server
 from tests.hidden import Scripted, twin_games
 from tests.web_page import LOWEST, SCRIPTED, Json, Page, error
-from training.web.routes import Server
 
 
 @pytest.mark.parametrize(

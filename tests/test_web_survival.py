@@ -21,8 +21,14 @@ from urllib.request import Request, urlopen
 import pytest
 
 from ddz_env import State
-from ddz_env.registry import make_agent
-from ddz_env.session import HiddenCardsError, Record, Session, advisers
+from ddz_env.playing.registry import make_agent
+from ddz_env.table.session import HiddenCardsError, Record, Session, advisers
+from ddz_training.apps.web import desk, punctual, routes
+from ddz_training.apps.web import games as kept
+from ddz_training.apps.web.errors import NoSuchGameError, WebOptionError
+from ddz_training.apps.web.routes import Server
+from ddz_training.apps.web.serving import serving
+from ddz_training.measure.match.errors import InUseError
 from tests.web_page import (
     AGENTS,
     BEGIN,
@@ -37,12 +43,6 @@ from tests.web_page import (
     Page,
     error,
 )
-from training.arena.errors import InUseError
-from training.web import desk, punctual, routes
-from training.web import games as kept
-from training.web.errors import NoSuchGameError, WebOptionError
-from training.web.routes import Server
-from training.web.serving import serving
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -58,7 +58,7 @@ def test_a_new_server_goes_on_with_every_game(page: Page, tmp_path: Path) -> Non
 
 
 def test_two_servers_do_not_share_a_folder(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.arena.one_writer._claims", {})
+    monkeypatch.setattr("ddz_training.measure.match.one_writer._claims", {})
     with pytest.raises(InUseError):
         Server(page.server.games._folder, AGENTS, "rules")
 
@@ -316,7 +316,7 @@ def test_half_a_request_is_not_waited_for_and_a_client_may_leave(
 @pytest.mark.skipif(os.name != "posix", reason="signals between processes are those of POSIX")
 def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
     options = ("--port", "0", "--folder", str(tmp_path), "--adviser", "random", "--agent", "random", "--agent", HANGING)
-    command = [sys.executable, "-m", "training", "web", *options]
+    command = [sys.executable, "-m", "ddz_training", "web", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.ablations.whole_moves import (
+from ddz_agents.tree_search.ablations.whole_moves import (
     MAX_CHILDREN,
     Levels,
     Searched,
@@ -15,19 +15,19 @@ from agents.mcts.ablations.whole_moves import (
     kickers_of,
     new_key_tree,
 )
-from agents.mcts.agent import IsUctAgent
-from agents.mcts.options import plain
-from agents.mcts.search import Position, search
-from agents.mcts.tree import ROOT, Tree, add_child, children, new_tree
-from agents.worlds.determinize import draw_game, uniform
+from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, add_child, children, new_tree
+from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import PRESETS, Hand, Move, Rules, State
-from ddz_env.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
-from ddz_env.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
-from ddz_env.engine.moves import list_moves
-from ddz_env.engine.step import apply_action
-from ddz_env.errors import InvalidAgentOptionError
-from ddz_env.registry import make_agent
-from ddz_env.view import whole_moves
+from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.moves import list_moves
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.view import whole_moves
+from ddz_env.playing.registry import make_agent
 from tests.figure_two import (
     SEED,
     Chance,
@@ -314,10 +314,12 @@ def test_same_seed_same_decision_and_a_clock_budget() -> None:
 
 
 def test_the_agent_has_a_specification() -> None:
-    agent = make_agent("agents.mcts.ablations.whole_moves:WholeMoveUctAgent:levels=sets,iterations=50,exploration=0.7")
+    agent = make_agent(
+        "ddz_agents.tree_search.ablations.whole_moves:WholeMoveUctAgent:levels=sets,iterations=50,exploration=0.7"
+    )
     assert agent.name == "WholeMoveUctAgent(sets, 50)"
     assert (
-        make_agent("agents.mcts.ablations.whole_moves:WholeMoveUctAgent:milliseconds=5").name
+        make_agent("ddz_agents.tree_search.ablations.whole_moves:WholeMoveUctAgent:milliseconds=5").name
         == "WholeMoveUctAgent(flat, 5ms)"
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.mcts.options import plain
-from agents.mcts.search import Position, search
-from agents.mcts.tree import children, new_tree
-from agents.worlds.determinize import WorldPool, draw_world, uniform
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import children, new_tree
+from ddz_agents.worlds.determinize import WorldPool, draw_world, uniform
 from ddz_env import State
-from ddz_env.engine.compiling import kernel
-from ddz_env.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, ROW_WORDS
 from tests.test_mcts import drawn, midgame
 
 SEED = np.uint64(2011)

@@ -17,7 +17,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from ddz_env import Rules, View
-from training.web.routes import Server, make_app
+from ddz_training.apps.web.routes import Server, make_app
 
 Json = dict[str, Any]
 

@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ddz_env.engine.cache import cache_root
-from ddz_env.errors import unknown
+from ddz_env.core.engine.cache import cache_root
+from ddz_env.core.errors import unknown
 from tests.anywhere.place import NotHereError, make_place
 from tests.anywhere.surroundings import CHEAP, TOGETHER, Surrounding, surroundings, together
 

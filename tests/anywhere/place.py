@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.anywhere.surroundings import Surrounding
+from tests.rooms import pythonpath
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 USER = "nobody"
@@ -88,7 +89,7 @@ def make_place(one: Surrounding, folder: Path, kernels: Path) -> Place:
     number = os.getuid() if user is None else user.pw_uid
     environ = {name: value for name, value in os.environ.items() if name not in SPEAKING}
     environ = {name: value for name, value in environ.items() if not name.startswith(BEGINNINGS)}
-    environ |= {"HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": str(inside / "clone")}
+    environ |= {"HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": pythonpath(inside / "clone")}
     if one.git == "no command":
         environ["PATH"] = str(_path_without_git(inside / "bin"))
     if one.kernels == "temporary":

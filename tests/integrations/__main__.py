@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from training.integrations import CONSTRAINTS, FILE, fingerprint, form_of, on_page, programs, role_of, spread
+from ddz_training.apps.integrations import CONSTRAINTS, FILE, fingerprint, form_of, on_page, programs, role_of, spread
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENTS = Path(".integrations")

@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.rooms import pythonpath
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NO_FAULT = "00"
@@ -52,7 +54,7 @@ class Bench:
         if kernels.is_dir():
             shutil.copytree(kernels, self._kernels, dirs_exist_ok=True)
         self._environment = {name: value for name, value in os.environ.items() if name != "DDZ_CACHE_DIR"}
-        self._environment |= {"PYTHONPATH": str(self._clone), "XDG_CACHE_HOME": str(folder / "cache")}
+        self._environment |= {"PYTHONPATH": pythonpath(self._clone), "XDG_CACHE_HOME": str(folder / "cache")}
 
     def run(self, fault: str, tests: list[str]) -> Result:
         """Plant a fault, run tests until one fails, and take the fault out again."""

@@ -6,10 +6,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.round_robin import Arena, run_arena
 from tests.sabotage import hostile
 from tests.sabotage.outcome import Outcome
-from training.arena.duplicate import GameRecord
-from training.arena.round_robin import Arena, run_arena
 
 _DEALS = 2
 _TIME_LIMIT = 2.0

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from typer.testing import CliRunner
 
+from ddz_training.apps.cli import app
 from tests.sabotage.outcome import Outcome
-from training.cli import app
 
 Damage = Callable[[bytes, Path], bytes]
 Read = Callable[[Path], list[str]]
@@ -112,7 +112,7 @@ def _samples(folder: Path) -> Iterator[tuple[str, Path, Path, list[str]]]:
 def _make_checkpoints(folder: Path) -> None:
     import torch
 
-    from agents.external.douzero.network import new_networks
+    from ddz_agents.external.douzero.network import new_networks
 
     folder.mkdir()
     for name, network in new_networks().items():

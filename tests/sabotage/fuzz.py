@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Hand, Move, Rules, State, dou_dizhu_v0
-from ddz_env.actions import action_name, segments_of
-from ddz_env.batch import SelfPlayBatch
-from ddz_env.cards import card_name, card_rank, cards_to_counts
-from ddz_env.errors import DouDizhuError
-from ddz_env.flat import openspiel_action
-from ddz_env.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.notation import readings_of
-from ddz_env.registry import agent_options, make_agent, parse_options
+from ddz_env.core.actions import action_name, segments_of
+from ddz_env.core.cards import card_name, card_rank, cards_to_counts
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.flat import openspiel_action
+from ddz_env.core.notation import readings_of
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
+from ddz_env.playing.registry import agent_options, make_agent, parse_options
 from tests.sabotage.outcome import Outcome
 from tests.sabotage.values import value
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.neural.weights import load_weights
+from ddz_agents.neural.weights import load_weights
+from tests.rooms import pythonpath
 from tests.sabotage.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,8 +121,8 @@ def _kill_job(outcome: Outcome, job: Job, out: Path, whole: Path, rng: np.random
 
 def _start(arguments: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from training.cli import main; main()", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments],
+        env={**os.environ, "PYTHONPATH": pythonpath()},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

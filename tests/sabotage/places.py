@@ -11,22 +11,22 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ddz_env.engine import cache, words
+from ddz_env.core.engine import cache, words
+from tests.rooms import SOURCES, pythonpath
 from tests.sabotage.files import Bomb
 from tests.sabotage.outcome import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("ddz_env", "agents", "training")
 _ATTACKER = 54_322
 _GAMES = ("arena", "random", "rules", "--deals", "2", "--processes", "1")
-_ONE_KERNEL = "from ddz_env.engine.words import popcount; import numpy as np; print(popcount(np.uint64(5)))"
+_ONE_KERNEL = "from ddz_env.core.engine.words import popcount; import numpy as np; print(popcount(np.uint64(5)))"
 
 
 def _ddz(
     arguments: Sequence[str],
     mounts: str = "",
     source: Path = ROOT,
-    program: str = "from training.cli import main; main()",
+    program: str = "from ddz_training.apps.cli import main; main()",
     after: str = "",
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
@@ -45,7 +45,7 @@ def _ddz(
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DDZ_", "XDG_"))}
     return subprocess.run(
         command,
-        env={**kept, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        env={**kept, "PYTHONPATH": pythonpath(source), "PYTHONDONTWRITEBYTECODE": "1", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -120,8 +120,8 @@ def install_read_only(folder: Path) -> Outcome:
     if outcome.left_out:
         return outcome
     copy = folder / "installed"
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in SOURCES.values():
+        shutil.copytree(package, copy / package.relative_to(ROOT), ignore=shutil.ignore_patterns("__pycache__"))
     read_only = f"mount --bind {copy} {copy} && mount -o remount,ro,bind {copy}"
     home = {"XDG_CACHE_HOME": __file__, "TMPDIR": str(folder)}
     for arguments in (("actions", "333444+56"), _GAMES, ("play", "--help")):

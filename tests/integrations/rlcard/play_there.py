@@ -13,8 +13,8 @@ import rlcard
 from rlcard.agents import RandomAgent
 from rlcard.models.doudizhu_rule_models import DouDizhuRuleAgentV1
 
-from agents.external.rlcard_player import RLCardPlayer
-from training.arena.statistics import wilson_interval
+from ddz_agents.external.rlcard_player import RLCardPlayer
+from ddz_training.measure.match.statistics import wilson_interval
 
 GAMES = 400
 

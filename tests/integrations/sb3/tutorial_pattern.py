@@ -3,8 +3,8 @@
 ``.integrations/sb3/bin/python -m tests.integrations.sb3.tutorial_pattern``
 
 One stream runs through all seats: ``step`` plays for whoever is to act, pays that agent's reward, and shows what the
-next one sees.  ``training.sb3.aec_tutorial`` says why this does not teach, and mends it; this program says how much it
-costs: both train for as many steps, and play the same games.
+next one sees.  ``ddz_training.learn.sb3.aec_tutorial`` says why this does not teach, and mends it; this program says
+how much it costs: both train for as many steps, and play the same games.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ddz_env import dou_dizhu_v0
+from ddz_training.learn.sb3.aec_tutorial import train_on_aec
+from ddz_training.measure.match.statistics import wilson_interval
 from tests.integrations.sb3.train import evaluate
-from training.arena.statistics import wilson_interval
-from training.sb3.aec_tutorial import train_on_aec
 
 STEPS, SEEDS = 20_480, 3
 

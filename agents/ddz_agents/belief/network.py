@@ -1,0 +1,48 @@
+"""The belief network for training; :mod:`ddz_agents.belief.layers` says what it computes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ddz_agents.belief.layers import COLUMNS, COUNTS
+from ddz_agents.belief.stored import BeliefArchitecture
+from ddz_agents.neural.network import new_trunk
+from ddz_env.core.cards import NUM_RANKS
+
+
+class BeliefNetwork(nn.Module):
+    """How likely hidden hands are.  An untrained one gives what plain dealing gives.
+
+    Args:
+        architecture: The sizes.
+    """
+
+    def __init__(self, architecture: BeliefArchitecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.trunk = new_trunk(COLUMNS, architecture.width, architecture.blocks)
+        self.context = nn.Linear(architecture.width, architecture.hidden)
+        self.counts = nn.Parameter(0.1 * torch.randn(NUM_RANKS, COUNTS - 1, architecture.hidden))
+        self.logits = nn.Parameter(torch.zeros(NUM_RANKS, COUNTS, architecture.hidden))
+        self.logits_bias = nn.Parameter(torch.zeros(NUM_RANKS, COUNTS))
+
+    def forward(self, columns: Tensor, hands: Tensor, logs: Tensor) -> Tensor:
+        """The logarithm of the probability of each hand.
+
+        Args:
+            columns: Shape ``[n, COLUMNS]``, float32.
+            hands: Hidden cards of the next seat by rank, shape ``[n, 15]``, int64.
+            logs: Logarithms of what plain dealing gives to each count, shape ``[n, 15, 5]``, float32.
+
+        Returns:
+            Shape ``[n]``.
+        """
+        held = functional.one_hot(hands, COUNTS)[:, :, 1:].float()
+        added = torch.einsum("nrc,rch->nrh", held, self.counts)
+        higher = added.flip(1).cumsum(1).flip(1) - added
+        hidden = torch.relu(self.context(self.trunk(columns)).unsqueeze(1) + higher)
+        logits = torch.einsum("nrh,rch->nrc", hidden, self.logits) + self.logits_bias
+        chances = torch.log_softmax(logs + logits, 2)
+        return chances.gather(2, hands.unsqueeze(2)).squeeze(2).sum(1)

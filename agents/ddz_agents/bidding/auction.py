@@ -1,0 +1,198 @@
+"""The kernels of the auction's search: the simulation's policy, what an end is worth, and the iterations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
+from ddz_agents.bidding.worlds import answer
+from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.mind import A_HAND, Mind, look_around
+from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.scratch import PRICE_ONLY
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
+from ddz_env.core.engine.legal import bid_options
+from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.score import stake
+from ddz_env.core.engine.tables import BID_ID
+from ddz_env.core.engine.words import U0, U1, U12, U15, popcount, select
+from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
+
+PEASANT_RATE = 0.56
+"""A peasant's win rate before anything is known of the hands: the landlord wins the other games."""
+
+RANDOM, DEALT, STAKE = range(3)
+BIDS_IN_ALL = 4
+_NO_SEAT = np.uint64(NO_SEAT)
+_MOST_NODES, _MOST_LEVELS = 256, 16
+"""No auction has more, under any rules."""
+
+
+class Auction(NamedTuple):
+    """What the search knows of its worlds.
+
+    Attributes:
+        returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
+        rates: Each seat's win rate as the landlord by its dealt hand, the observer's counted, shape ``[worlds, 3]``.
+        own: The observer's win rate by landlord, shape ``[3]``.
+        seat: The observer.
+        most: The highest base stake that bids, showing and doubling can name.
+        scale: Payoffs are divided by it before UCB sees them.
+    """
+
+    returns: npt.NDArray[np.float64]
+    rates: npt.NDArray[np.float64]
+    own: npt.NDArray[np.float64]
+    seat: int
+    most: float
+    scale: float
+
+
+@kernel
+def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: Mind, prices: np.ndarray) -> None:
+    """Write the rule agent's price of each seat's cards before the auction.
+
+    Args:
+        rows: Worlds by landlord, shape ``[worlds, 3, 32]``, uint64.
+        rules: The rules array.
+        mind: The rule agent's memory.
+        prices: Output, shape ``[worlds, 3]``, float64.
+    """
+    row = np.empty(ROW_WORDS, np.uint64)
+    for world in range(rows.shape[0]):
+        for seat in range(3):
+            row[:] = rows[world, (seat + 1) % 3]  # a world in which the seat has not taken up the landlord cards
+            row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
+            look_around(row, rules, mind)
+            set_prices(mind, WEIGHTS)
+            price, _ = decompose(mind.about[A_HAND], rules, mind.value, PRICE_ONLY)
+            prices[world, seat] = price
+
+
+@inline_kernel
+def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
+    """The base stake that stands after a bid; 0 if nobody has bid."""
+    if rules[R_BIDDING] != BIDDING_ROBBING:
+        return max(np.int64(bid), np.int64((row[BIDS] >> U12) & U15))
+    standing = np.int64(stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
+    return standing if bid == 0 else max(2 * standing, 1)
+
+
+@inline_kernel
+def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
+    """The bid of the expected-payoff policy, without a loss rate: the highest if it is worth more than declining."""
+    seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
+    options = bid_options(row, rules)
+    highest = np.int64(select(options, popcount(options) - U1))
+    standing, raised = _named(row, 0, rules), _named(row, highest, rules)
+    share = standing / auction.most
+    if seat == auction.seat:
+        rate = auction.own[seat]
+        peasant = auction.own[owner] if standing > 0 else 0.5
+    elif from_stake:  # equation 3, from what it has bid itself so far
+        rate = min(1.0, (1.0 - auction.own[seat]) * (1.0 + (share if owner == seat else 0.0)))
+        peasant = PEASANT_RATE
+    else:
+        rate = auction.rates[world, seat]
+        peasant = PEASANT_RATE
+    rate = 1.0 - min(1.0, (1.0 - rate) * (1.0 + share))
+    peasant = 1.0 - min(1.0, (1.0 - peasant) * (1.0 + share))
+    declined = (2.0 * peasant - 1.0) * standing
+    return highest if (2.0 * rate - 1.0) * 2.0 * raised > declined else 0
+
+
+@inline_kernel
+def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth: np.ndarray) -> None:
+    """Write what an auction's end is worth to each seat; nothing if nobody bid."""
+    worth[:] = 0.0
+    landlord = np.int64(row[LANDLORD])
+    if landlord == 3:
+        return
+    base = float(stake(row))
+    if not from_stake:
+        for seat in range(3):
+            worth[seat] = base * auction.returns[world, landlord, seat]
+        return
+    own, mine = auction.own[landlord], landlord == auction.seat
+    opponent = min(1.0, (1.0 - own) * (1.0 + (0.0 if mine else base / auction.most)))
+    payoff = (own - opponent) * base * (2.0 if mine else 1.0)
+    for seat in range(3):
+        if mine:
+            worth[seat] = payoff if seat == auction.seat else -payoff / 2.0
+        else:
+            worth[seat] = -2.0 * payoff if seat == landlord else payoff
+
+
+@inline_kernel
+def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
+    """Bid; whether the auction goes on.  Where all decline and the cards would be dealt again, nobody is landlord."""
+    answer(row, BID_ID + np.uint64(bid), rules)
+    if row[MOVES] == U0:
+        row[LANDLORD] = _NO_SEAT
+        return False
+    return row[STAGE] == STAGE_BID and row[LANDLORD] == _NO_SEAT
+
+
+@kernel
+def search_auction(
+    view: np.ndarray,
+    rules: np.ndarray,
+    auction: Auction,
+    simulation: int,
+    iterations: int,
+    exploration: float,
+    state: np.uint64,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Run iterations from an auction's position.
+
+    Args:
+        view: The row of the seat to act, in the auction, shape ``[32]``, uint64.
+        rules: The rules array.
+        auction: The worlds.
+        simulation: ``RANDOM``, ``DEALT`` or ``STAKE``.
+        iterations: How many.
+        exploration: The constant of UCB.
+        state: The generator's state.
+
+    Returns:
+        Visits of each bid and its mean payoff for the seat to act, both of shape ``[4]``.
+    """
+    tree = new_tree(_MOST_NODES, BIDS_IN_ALL, _MOST_LEVELS)
+    row, worth = np.empty(ROW_WORDS, np.uint64), np.zeros(3)
+    for iteration in range(iterations):
+        world = iteration % auction.returns.shape[0]
+        row[:] = view
+        node, depth, running, expanded = 0, 0, True, False
+        while running:
+            options = bid_options(row, rules)
+            if not expanded:
+                bid, best, ties = np.int64(0), -1e9, U0
+                while options != U0:
+                    option = np.int64(select(options, U0))
+                    options &= options - U1
+                    score = ucb(tree, node, option, auction.scale, exploration)
+                    if score == best:
+                        state = advance(state)
+                        ties += U1
+                        if below(mix(state), ties + U1) == U0:
+                            bid = option
+                    elif score > best:
+                        bid, best, ties = option, score, U0
+                expanded = tree.child[node, bid] == 0
+                node = go_down(tree, node, bid, depth, np.int64(row[SEAT]))
+                depth += 1
+            else:
+                state = advance(state)
+                if simulation == RANDOM:
+                    bid = np.int64(select(options, below(mix(state), popcount(options))))
+                else:
+                    bid = _policy_bid(auction, world, row, rules, simulation == STAKE)
+            running = _bid(row, bid, rules)
+        _end(auction, world, row, simulation == STAKE, worth)
+        bring_up(tree, depth, worth)
+    return at_root(tree)

@@ -1,0 +1,86 @@
+"""A hand before the cards are played: the view of a seat that holds it, with nothing else known."""
+
+from __future__ import annotations
+
+from ddz_env import Hand, Rules, State, View
+from ddz_env.core.cards import FULL_DECK, NUM_RANKS
+from ddz_env.core.checks import check_choice, check_integer
+from ddz_env.core.errors import InvalidDealError, InvalidRulesError
+from ddz_env.core.view import ROLES
+
+_ROBBED = (["call", "no rob", "no rob"], ["call", "rob", "no rob", "rob"], ["call", "rob", "rob", "rob"])
+"""Auctions that the caller wins, by how often it is robbed."""
+_HYPHENED = tuple(role.replace("_", "-") for role in ROLES if "_" in role)
+
+
+def hand_view(
+    hand: str | Hand,
+    rules: str | Rules = "bidding,doubling=true",
+    bottom: str | Hand = "",
+    role: str = "landlord",
+    bid: int = 0,
+) -> View:
+    """The view of a seat that is to bid or, where the landlord cards are given, to show its hand or to double.
+
+    Args:
+        hand: The cards dealt, without the landlord cards.
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        bottom: The face-up landlord cards; empty before the auction.
+        role: A name of :data:`ddz_env.core.view.ROLES` (a hyphen will do), where the landlord cards are given.
+        bid: The bid that stands: in the auction, that of the seat before; later, the landlord's.  When robbing 1 is a
+            call; 2 is, in the auction, that the seat before has robbed the one before it; later 2 and 3 are a landlord
+            that called and robbed its place back from one, and from both.
+
+    Raises:
+        InvalidRulesError: If the rules are not for three players, have no auction, or no doubling to answer.
+        InvalidDealError: If the cards are too few or too many, or the bid ends the auction.
+        InvalidHandError: If they cannot be read.
+
+    Example:
+        >>> hand_view("3344567TJQQKA22BR").stage
+        'bid'
+        >>> hand_view("3344567TJQQKA22BR", bottom="357", role="peasant-up").role
+        'peasant_up'
+    """
+    rules = Rules.preset(rules)
+    own = hand if isinstance(hand, Hand) else Hand.parse(hand)
+    low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
+    role = check_choice("role", role, (*ROLES, *_HYPHENED), InvalidDealError).replace("-", "_")
+    if rules.players != 3 or rules.half_deck:
+        raise InvalidRulesError(f"stakes are for three players and the full deck, not the {rules.name} rules")
+    if len(low) and not (rules.doubling or (rules.showing and role == "landlord")):
+        raise InvalidRulesError(f"with landlord cards the next answer is to showing or doubling; {rules.name} has none")
+    if not len(low) and rules.bidding == "fixed":
+        raise InvalidRulesError(f"{rules.name} has no auction: give the landlord cards, or rules with bidding")
+    bid = check_integer("bid", bid, 0, 3 if len(low) else 2, InvalidDealError)
+    robbing = rules.bidding == "robbing"
+    before = ROLES.index(role) if len(low) else bid if robbing else min(bid, 1)
+    opener = _deal(own, low, rules, 0).seat
+    state = _deal(own, low, rules, (opener + before) % 3)
+    if len(low) and rules.bidding != "fixed":
+        _play(state, _ROBBED[max(bid, 1) - 1] if robbing else [f"bid {max(bid, 1)}", "no bid", "no bid"])
+    elif bid and not len(low):
+        _play(state, ["call", "rob"][:bid] if robbing else [f"bid {bid}"])
+    if len(low) and before:
+        _play(state, ["no show"] if rules.showing else [])
+        _play(state, ["no double"] * before)
+    return state.view()
+
+
+def _deal(own: Hand, low: Hand, rules: Rules, seat: int) -> State:
+    """A game in which a seat holds the hand; the rest, which it will not see, is dealt from the lowest card up."""
+    held = [a + b for a, b in zip(own.counts, low.counts, strict=True)]
+    rest = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
+    size = rules.hand_size
+    parts = [Hand(tuple(map(part.count, range(NUM_RANKS)))) for part in (rest[:size], rest[size : 2 * size])]
+    last = Hand(tuple(map(rest[2 * size :].count, range(NUM_RANKS))))
+    parts.insert(seat, own)
+    return State.from_hands(parts, low if len(low) else last, rules)
+
+
+def _play(state: State, moves: list[str]) -> None:
+    """Answer until the auction has ended."""
+    stage = state.stage
+    for move in moves:
+        if state.stage == stage:
+            state.step(move)

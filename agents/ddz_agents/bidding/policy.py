@@ -1,0 +1,216 @@
+"""The expected-payoff policy at the table: what each bid, and each answer to showing and doubling, is worth.
+
+A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
+the paper's fold where nobody has bid yet, and costs nothing; after another's bid it means to play as a peasant for that
+stake.  To rob the landlord is a bid of twice the stake.  Whether to show the hand is asked of worlds that are played
+out both ways.  An opponent that has bid, robbed or doubled is stronger than a random hand: equation 3 lowers the win
+rate by the share of the highest stake that it has named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
+from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
+from ddz_env import Move, Rules, View
+from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
+from ddz_env.core.engine.layout import DOUBLES, OWNER
+from ddz_env.core.errors import IllegalMoveError, InvalidRulesError
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.registry import make_agent
+
+_HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
+
+
+def highest_base(rules: Rules) -> int:
+    """The highest base stake that an auction can name."""
+    return _HIGHEST[rules.bidding]
+
+
+@dataclass(frozen=True)
+class PayoffOptions(Options):
+    """How payoffs are expected.
+
+    Attributes:
+        worlds: Dealt worlds from which the win rate is counted.
+        player: The agent that plays these worlds out on all seats: its name, as `rules` or `policy`.
+        bankroll: All that could be lost, in base stakes: the loss rate of equation 1 is the stake divided by it. None
+            for no loss rate.
+        trust: How much an opponent's bids and doubling lower the win rate: 1 is equation 3, 0 not at all.
+        gain: What the rate of payoff is made of: `wins` (equation 1), or `points`, the mean return in the dealt worlds
+            for each point at stake, bombs and spring counted.
+        play: The agent that plays the cards.
+    """
+
+    worlds: Annotated[int, Range(1, 10**6)] = 500
+    player: str = "rules"
+    bankroll: Annotated[float, Range(0, above=True)] | None = None
+    trust: Annotated[float, Range(0)] = 1.0
+    gain: Literal["wins", "points"] = "wins"
+    play: str = "rules"
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What one answer is worth.
+
+    Attributes:
+        move: A bid, or an answer to doubling.
+        chip: What the seat then has at stake, in base stakes.
+        win_rate: Its win rate, lowered by what opponents have staked.
+        payoff: Its expected payoff in base stakes.
+    """
+
+    move: Move
+    chip: float
+    win_rate: float
+    payoff: float
+
+
+def check_stage(view: View) -> None:
+    """Refuse positions that have nothing to do with stakes.
+
+    Raises:
+        InvalidRulesError: If the rules are not for three players and the full deck.
+        IllegalMoveError: If the stage is neither auction nor showing nor doubling.
+    """
+    if view.rules.players != 3 or view.rules.half_deck:
+        raise InvalidRulesError(f"stakes are for three players and the full deck, not the {view.rules.name} rules")
+    if view.stage not in AUCTION:
+        raise IllegalMoveError(f"there is nothing to bid or to double: the stage is {view.stage}")
+
+
+def most_staked(rules: Rules) -> int:
+    """The highest base stake that bids, showing and doubling can name."""
+    return highest_base(rules) * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
+
+
+def _doubled(view: View, seat: int) -> bool:
+    return (int(view.row[DOUBLES]) >> (2 * seat)) & 3 == 2
+
+
+def with_hand_shown(view: View) -> View:
+    """The view of a landlord that has just shown its hand; before that, it is in the stage ``show``."""
+    row = view.row.copy()
+    answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
+    return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
+
+
+def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
+    """What each legal answer is worth.
+
+    Args:
+        view: In the auction, at showing or at doubling, the observer's turn.
+        found: The observer's dealt worlds.
+        options: How payoffs are expected.
+        shown: The same worlds with the observer's hand open, where it may be shown; `found` by default.
+
+    Returns:
+        In the order of the legal moves: the cautious answer first.
+    """
+    base, seat = view.stake if view.highest_bid else 0, view.seat
+    landlord = view.landlord
+    if landlord is not None:
+        base = view.stake
+        raised = view.rules.bidding != "fixed" or view.is_shown or _doubled(view, landlord)
+        staked = base * (2 if _doubled(view, landlord) else 1) if landlord != seat and raised else 0
+        chip = base * (2 if landlord == seat else 1) * (2 if landlord != seat and _doubled(view, landlord) else 1)
+        chips = [(landlord, float(chip * (1 + move.main - DOUBLE_BASE))) for move in view.legal_moves()]
+    else:
+        staked = base
+        bids = [move.main - BID_BASE for move in view.legal_moves()]
+        owner = int(view.row[OWNER])
+        robs = view.rules.bidding == "robbing" and base > 0
+        chips = [
+            (seat, 2.0 * (2 * base if robs else bid)) if bid else (owner if base else seat, float(base)) for bid in bids
+        ]
+    share = options.trust * staked / most_staked(view.rules)
+    worlds = [found, found if shown is None else shown] if view.stage == "show" else [found] * len(chips)
+    return [
+        _appraised(move, seen, place, chip, share, options)
+        for move, seen, (place, chip) in zip(view.legal_moves(), worlds, chips, strict=True)
+    ]
+
+
+def _appraised(
+    move: Move, found: Outcomes, landlord: int, chip: float, share: float, options: PayoffOptions
+) -> Appraisal:
+    own = found.win_rate(landlord)
+    win_rate = 1.0 - opponent_win_rate(own, share)
+    gain = None if options.gain == "wins" else found.gain(landlord) - 2.0 * (own - win_rate)
+    max_chip = math.inf if options.bankroll is None else options.bankroll
+    return Appraisal(move, chip, win_rate, expected_payoff(win_rate, chip, max_chip, gain))
+
+
+def best(appraisals: Sequence[Appraisal]) -> Appraisal:
+    """The highest payoff; the most cautious of equals."""
+    return max(appraisals, key=lambda one: one.payoff)
+
+
+def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
+    """A view with the hand hidden and shown, each with a generator of the same worlds."""
+    seed = rng.integers(0, 2**63)
+    return [(seen, np.random.default_rng(seed)) for seen in (view, with_hand_shown(view))]
+
+
+@takes(PayoffOptions)
+class PayoffAgent(OwnsArrays):
+    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        UnknownAgentError: If `player` or `play` is no agent.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1, rules="bidding")
+        >>> PayoffAgent(worlds=20).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    cheats = False
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = PayoffOptions.of(*values, **named)
+        self._take_agents()
+
+    def _take_agents(self) -> None:
+        self._player, self._play = make_agent(self.options.player), make_agent(self.options.play)
+
+    @property
+    def name(self) -> str:
+        """The agent's class and number of worlds."""
+        return f"{type(self).__name__}({self.options.worlds})"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Choose a bid, or an answer to showing or doubling; pass cards on to the agent that plays them.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+            InvalidRulesError: If there is something to bid under rules that are not for three players.
+        """
+        if view.stage not in AUCTION:
+            return self._play.act(view, rng)
+        return best(self.appraise(view, rng)).move
+
+    def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
+        """What each answer is worth (:func:`appraise`)."""
+        check_stage(view)
+        if view.acting_seat != view.seat:
+            raise IllegalMoveError(f"seat {view.seat} is asked to act, but it is seat {view.acting_seat}'s turn")
+        if view.stage != "show":
+            return appraise(view, self.dealt(view, rng), self.options)
+        found, shown = (self.dealt(seen, twin) for seen, twin in both_ways(view, rng))
+        return appraise(view, found, self.options, shown)
+
+    def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
+        """The worlds from which it counts."""
+        return outcomes(view, rng, self.options.worlds, self._player)

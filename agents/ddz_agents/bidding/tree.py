@@ -1,0 +1,88 @@
+"""The tree of named stakes: what the searches of the auction and of hold'em's betting share.
+
+A node's children are numbered by what is named; statistics belong to the child that it leads to, for who named it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+
+UNTRIED = 1e8
+"""The score of a child that does not exist yet: above every other."""
+
+
+class Tree(NamedTuple):
+    """Nodes as arrays; node 0 is the root.
+
+    Attributes:
+        child: The node behind each answer, 0 if there is none, shape ``[nodes, answers]``, int64.
+        visits: Shape ``[nodes]``, float64.
+        value: Sums of payoffs for who answered, shape ``[nodes]``, float64.
+        used: How many nodes there are, shape ``[1]``, int64.
+        path: The nodes of the iteration under way, shape ``[levels]``, int64.
+        movers: Who led to each, likewise.
+    """
+
+    child: npt.NDArray[np.int64]
+    visits: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]
+    used: npt.NDArray[np.int64]
+    path: npt.NDArray[np.int64]
+    movers: npt.NDArray[np.int64]
+
+
+@kernel
+def new_tree(nodes: int, answers: int, levels: int) -> Tree:
+    """A tree of the root alone, with room for so many nodes."""
+    child, used = np.zeros((nodes, answers), np.int64), np.ones(1, np.int64)
+    path, movers = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
+    return Tree(child, np.zeros(nodes), np.zeros(nodes), used, path, movers)
+
+
+@inline_kernel
+def ucb(tree: Tree, node: int, answer: int, scale: float, exploration: float) -> float:
+    """UCB of an answer: equation 2 of the paper, on payoffs divided by ``scale``."""
+    found = tree.child[node, answer]
+    if found == 0:
+        return UNTRIED
+    parent = max(tree.visits[node], 1.0)
+    score: float = tree.value[found] / tree.visits[found] / scale
+    return score + exploration * math.sqrt(math.log(parent) / tree.visits[found])
+
+
+@inline_kernel
+def go_down(tree: Tree, node: int, answer: int, depth: int, mover: int) -> int:
+    """The node behind an answer, added if it is new, and entered in the path at ``depth``."""
+    if tree.child[node, answer] == 0:
+        tree.child[node, answer] = tree.used[0]
+        tree.used[0] += 1
+    found: int = tree.child[node, answer]
+    tree.path[depth], tree.movers[depth] = found, mover
+    return found
+
+
+@inline_kernel
+def bring_up(tree: Tree, depth: int, worth: np.ndarray) -> None:
+    """Count an iteration of ``depth`` levels, whose end is worth so much to each mover."""
+    tree.visits[0] += 1.0
+    for level in range(depth):
+        tree.visits[tree.path[level]] += 1.0
+        tree.value[tree.path[level]] += worth[tree.movers[level]]
+
+
+@kernel
+def at_root(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Visits of each answer at the root and its mean payoff, both of shape ``[answers]``."""
+    answers = tree.child.shape[1]
+    counts, means = np.zeros(answers), np.zeros(answers)
+    for answer in range(answers):
+        found = tree.child[0, answer]
+        if found:
+            counts[answer], means[answer] = tree.visits[found], tree.value[found] / tree.visits[found]
+    return counts, means

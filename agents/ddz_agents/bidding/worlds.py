@@ -1,0 +1,183 @@
+"""Dealt worlds, played out: the Monte Carlo behind a hand's win rate.
+
+Everything that a seat cannot see is dealt anew, uniformly over deals of cards, and the cards are played by an agent
+that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
+declining is worth depends on the others' chances, and the same worlds make the comparison less noisy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.worlds.determinize import determinize
+from ddz_env import Rules, State, View
+from ddz_env.core.engine.compiling import kernel, pure_kernel
+from ddz_env.core.engine.layout import (
+    BIDS,
+    DOUBLES,
+    HISTORY_MOVES,
+    HISTORY_WORDS,
+    LANDLORD,
+    MOVES,
+    NO_SEAT,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_DOUBLE,
+    STAGE_OVER,
+    STAGE_SHOW,
+    WINNER,
+)
+from ddz_env.core.engine.random import key
+from ddz_env.core.engine.score import SCORE_STAKE, write_returns
+from ddz_env.core.engine.step import apply_action, apply_and_record, make_landlord
+from ddz_env.core.engine.tables import DOUBLE_ID, MASK_WORDS
+from ddz_env.core.engine.words import U0, U1, U24
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.playing.agent import Agent, answers_in_batches
+from ddz_env.playing.game import play_game
+
+_NO_SEAT = np.uint64(NO_SEAT)
+
+
+class Outcomes(NamedTuple):
+    """What the worlds of a view came to, by landlord; only one column is played where there is a landlord already.
+
+    Attributes:
+        seat: The observer.
+        landlord_won: 1 where the landlord won, shape ``[worlds, 3]``, float64; NaN in columns that were not played.
+        returns: Each seat's return at a base stake of 1, bombs and spring counted, shape ``[worlds, 3, 3]``, float64,
+            by world, landlord and seat; NaN likewise.
+        rows: The worlds when the play begins, shape ``[worlds, 3, 32]``, uint64.
+    """
+
+    seat: int
+    landlord_won: npt.NDArray[np.float64]
+    returns: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.uint64]
+
+    def wins(self, landlord: int) -> npt.NDArray[np.float64]:
+        """1 where the observer's side won if a seat is the landlord, shape ``[worlds]``."""
+        won = self.landlord_won[:, landlord]
+        return won if landlord == self.seat else 1.0 - won
+
+    def win_rate(self, landlord: int) -> float:
+        """The observer's win rate if a seat is the landlord."""
+        return float(self.wins(landlord).mean())
+
+    def gain(self, landlord: int) -> float:
+        """The observer's mean return for each point that it has at stake if a seat is the landlord."""
+        return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
+
+
+@pure_kernel
+def answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Bid or answer doubling: :func:`~ddz_env.core.engine.step.apply_action`, compiled once for all callers."""
+    apply_action(row, action, rules)
+
+
+@kernel
+def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
+    """Deal worlds that a view allows, up to the first lead; nobody shows a hand or doubles any more.
+
+    Args:
+        view: The observer's row, before the first lead, shape ``[32]``, uint64.
+        seat: The observer.
+        rules: The rules array.
+        seed: World ``i`` draws from stream ``i``.
+        rows: Output, shape ``[worlds, 3, 32]``, uint64: by world and landlord; once there is a landlord, in its column
+            alone.
+    """
+    world = np.empty(ROW_WORDS, np.uint64)
+    for number in range(rows.shape[0]):
+        determinize(view, np.uint64(seat), rules, key(seed, np.uint64(number)), world)
+        for landlord in range(3):
+            if view[LANDLORD] != _NO_SEAT and view[LANDLORD] != np.uint64(landlord):
+                continue
+            row = rows[number, landlord]
+            row[:] = world
+            if view[LANDLORD] == _NO_SEAT:
+                make_landlord(row, np.uint64(landlord), rules)
+            while row[STAGE] == STAGE_SHOW or row[STAGE] == STAGE_DOUBLE:
+                answer(row, np.uint64(DOUBLE_ID), rules)
+            row[BIDS] &= U1 << U24  # a shown hand stays shown
+            row[DOUBLES] = row[MOVES] = U0
+
+
+@kernel
+def _look(rows: np.ndarray, rings: np.ndarray, rules: np.ndarray, observations: np.ndarray, masks: np.ndarray) -> None:
+    """Write what the seats to act see and may do."""
+    bits = np.empty(MASK_WORDS, np.uint64)
+    for index in range(rows.shape[0]):
+        write_mask(rows[index], rules, bits, masks[index])
+        write_observation(rows[index], rings[index], rules, rows[index, SEAT], observations[index])
+
+
+@kernel
+def _advance(rows: np.ndarray, rings: np.ndarray, games: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+    """Play an action in each of some games."""
+    for index in range(games.size):
+        game = games[index]
+        apply_and_record(rows[game], rings[game], np.uint64(actions[index]), rules)
+
+
+@kernel
+def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
+    """Write who won finished games, and what each seat gets at a base stake of 1."""
+    for index in range(rows.shape[0]):
+        row = rows[index]
+        row[BIDS] = U0
+        write_returns(row, rules, SCORE_STAKE, 0.5, returns[index])
+        landlord_won[index] = 1.0 if row[WINNER] == row[LANDLORD] + U1 else 0.0
+
+
+def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.random.Generator) -> None:
+    """Let an agent play games to their end, on all seats.
+
+    Args:
+        rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.
+        rules: The rules.
+        agent: The agent; one that answers in batches is asked for all games at once.
+        rng: Its generator.
+    """
+    if not answers_in_batches(agent):
+        for row in rows:
+            row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
+        return
+    player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # it has just been asked for
+    rings = np.zeros((len(rows), HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+    observations = np.empty((len(rows), OBSERVATION_WORDS), np.uint64)
+    masks, words = np.empty((len(rows), MASK_BYTE_WORDS), np.uint64), rules.words()
+    games = np.arange(len(rows))
+    while len(games):
+        here, seen, legal = rows[games], observations[: len(games)], masks[: len(games)]
+        _look(here, rings[games], words, seen, legal)
+        actions = player.actions(games, here, seen.view(np.int8), mask_bytes(legal), lambda game: rng)
+        _advance(rows, rings, games, actions, words)
+        games = games[rows[games, STAGE] != STAGE_OVER]
+
+
+def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
+    """Deal worlds from what a seat knows and play them out.
+
+    Args:
+        view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.
+        rng: Deals the worlds.
+        worlds: How many.
+        agent: Plays the cards on all seats.
+    """
+    rows = np.zeros((worlds, 3, ROW_WORDS), np.uint64)
+    seed = rng.integers(0, 2**64, dtype=np.uint64)
+    deal_worlds(view.row, view.seat, view.rule_words, np.uint64(seed), rows)
+    columns = list(range(3)) if view.landlord is None else [view.landlord]
+    played = rows[:, columns].reshape(-1, ROW_WORDS)
+    play_out(played, view.rules, agent, rng)
+    won, points = np.empty(len(played)), np.empty((len(played), 3))
+    _count(played, view.rule_words, won, points)
+    landlord_won, returns = np.full((worlds, 3), np.nan), np.full((worlds, 3, 3), np.nan)
+    landlord_won[:, columns] = won.reshape(worlds, len(columns))
+    returns[:, columns] = points.reshape(worlds, len(columns), 3)
+    return Outcomes(view.seat, landlord_won, returns, rows)

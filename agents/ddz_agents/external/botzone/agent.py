@@ -1,0 +1,100 @@
+"""The agent ``botzone:./bot``: any program that speaks the platform's JSON."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
+from ddz_agents.external.botzone.session import BotSession
+from ddz_env import Move, Rules, View
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.peers.botzone.games import game_of
+
+
+@dataclass(frozen=True)
+class BotzoneOptions(Options):
+    """Which program plays, and what it may take.
+
+    Attributes:
+        path: The bot: an executable, or a `.py` or `.zip` file for this Python.
+        seconds: Time for an answer, the start of its process included.
+        megabytes: Address space of each of its processes, in MiB.
+        kilobytes: Output for an answer, in KiB.
+        keep_running: Whether it may stay alive between answers. With false its input ends after each request, which
+            bots need that read to the end.
+    """
+
+    path: str | Path
+    _: KW_ONLY
+    seconds: Annotated[float, Range(0, above=True)] = 6.0
+    megabytes: Annotated[int, Range(1)] = 2048
+    kilobytes: Annotated[int, Range(1)] = 1024
+    keep_running: bool = True
+
+    def files(self) -> tuple[Path, ...]:
+        """The program."""
+        return (Path(self.path),)
+
+
+@takes(BotzoneOptions)
+class BotzoneAgent:
+    """Plays by a bot: ``botzone:./bot``.
+
+    Under rules with a fixed landlord it is asked as in ``FightTheLandlord``, with an auction as in
+    ``FightTheLandlord2``.  A crash, a time-out, too much output, no JSON and cards that it does not hold are errors,
+    and lose the game in an arena.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such program, or an option's value is not allowed.
+    """
+
+    name = "botzone"
+    cheats = False
+    main_option = "path"
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = BotzoneOptions.of(*values, **named)
+        self._command = command_of(self.options.path)
+        self._limits = Limits(self.options.seconds, self.options.megabytes, self.options.kilobytes)
+        self._seats: dict[int, tuple[BotSession, BotProgram]] = {}
+        self._globaldata: Any = None
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """End what is left of the seat's last game.
+
+        Raises:
+            InvalidRulesError: If the platform has no game with the rules.
+        """
+        game_of(rules)
+        self._end(seat)
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Ask the bot.
+
+        Raises:
+            BotFaultError: If it does not answer within its limits.
+            BotAnswerError: If the answer is no move.
+        """
+        seat = view.seat
+        if seat in self._seats and len(view.history) < self._seats[seat][0].seen:
+            self._end(seat)  # another deal
+        if seat not in self._seats:
+            self._seats[seat] = BotSession(view), BotProgram(self._command, self._limits, self.options.keep_running)
+        session, program = self._seats[seat]
+        answer = program.ask(session.message(view, program.runs, self._globaldata))
+        move, globaldata = session.read(answer.text, view)
+        self._globaldata = globaldata if globaldata is not None else self._globaldata
+        return move
+
+    def close(self) -> None:
+        """End its processes."""
+        for seat in list(self._seats):
+            self._end(seat)
+
+    def _end(self, seat: int) -> None:
+        if seat in self._seats:
+            self._seats.pop(seat)[1].end()

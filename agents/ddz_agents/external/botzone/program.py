@@ -1,0 +1,238 @@
+"""A bot's program: started, asked and ended under limits of time, memory and output.
+
+It is limited, not isolated: it runs as your user, with your files and your network.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddz_agents.external.botzone.stragglers import end_marked, new_mark
+from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.core.whole_file import real_path
+
+KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
+_MARK = "DDZ_BOT"
+_CHUNK = 1 << 16
+_LOOK = 0.02
+"""Seconds between looks at whether the program has ended while something else holds its output open."""
+
+
+class BotFaultError(DouDizhuError):
+    """A bot failed.  The message says how.
+
+    Attributes:
+        verdict: The platform's word: ``RE`` (crashed), ``TLE`` (too late), ``OLE`` (too much output), ``NJ`` (no JSON).
+    """
+
+    def __init__(self, verdict: str, reason: str) -> None:
+        super().__init__(f"{verdict}: {reason}")
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a bot may take for an answer.
+
+    Attributes:
+        seconds: Time on the clock, the start of its process included.
+        megabytes: Address space of each of its processes, in MiB; the platform counts resident memory.
+        kilobytes: Output, in KiB.
+    """
+
+    seconds: float
+    megabytes: int
+    kilobytes: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a bot printed.
+
+    Attributes:
+        text: Its output, without the line that asks to be kept running.
+        keeps_running: Whether it waits for the next request.
+        milliseconds: How long it took.
+        megabytes: Its largest resident memory, in MiB; 0 where it still runs.
+    """
+
+    text: str
+    keeps_running: bool
+    milliseconds: int
+    megabytes: int
+
+
+def command_of(path: str | Path) -> list[str]:
+    """How a bot is started: Python sources and archives by this Python, everything else as an executable.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such file, or it cannot be executed.
+    """
+    file = real_path(Path(path))
+    if not file.is_file():
+        raise InvalidAgentOptionError(f"path={str(path)!r}: there is no such file")
+    if file.suffix in (".py", ".zip", ".pyz"):
+        return [sys.executable, str(file)]
+    if not os.access(file, os.X_OK):
+        raise InvalidAgentOptionError(f"path={str(path)!r} is not executable (chmod +x), nor a .py or .zip file")
+    return [str(file)]
+
+
+class BotProgram:
+    """A bot, from outside.
+
+    Args:
+        command: How it is started.
+        limits: What an answer may take.
+        may_keep_running: Whether it may stay alive between answers; otherwise its input ends after the request.
+    """
+
+    def __init__(self, command: list[str], limits: Limits, may_keep_running: bool = True) -> None:
+        self._command, self._limits, self._may_stay = command, limits, may_keep_running
+        self._process: subprocess.Popen[bytes] | None = None
+        self._mark = new_mark(_MARK)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it waits for a request."""
+        return self._process is not None
+
+    def ask(self, request: str) -> Answer:
+        """Send a line and take the answer.
+
+        Raises:
+            BotFaultError: If there is none within the limits; then every process of the bot is ended.
+        """
+        start = time.monotonic()
+        try:
+            process = self._process or self._started()
+            self._signal(signal.SIGCONT)
+            text, asks_to_stay = self._exchange(process, request.encode() + b"\n", start + self._limits.seconds)
+            if asks_to_stay and self._may_stay:
+                self._signal(signal.SIGSTOP)  # nobody thinks in the others' time
+                return Answer(text, True, _milliseconds(start), 0)
+            megabytes = self._wait(process, start + self._limits.seconds)
+        except BaseException:
+            self.end()
+            raise
+        self.end()
+        return Answer(text, False, _milliseconds(start), megabytes)
+
+    def end(self) -> None:
+        """End it with all that it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        end_marked(self._mark)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=Path(self._command[-1]).parent,
+                env={**os.environ, **self._mark},
+                start_new_session=True,
+                bufsize=0,
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise BotFaultError("RE", f"it cannot be started: {error}") from error
+        self._process = process
+        most = self._limits.megabytes << 20
+        with contextlib.suppress(OSError, AttributeError):  # it may have ended already; macOS has no prlimit
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (most, most))
+            resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
+        return process
+
+    def _signal(self, number: int) -> None:
+        if self._process is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, number)
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes, deadline: float) -> tuple[str, bool]:
+        """Write the request and read until the bot asks to stay, or its output or its process ends."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        most = self._limits.kilobytes << 10
+        output = b""
+        with selectors.DefaultSelector() as ready:
+            for pipe, event in ((process.stdin, selectors.EVENT_WRITE), (process.stdout, selectors.EVENT_READ)):
+                os.set_blocking(pipe.fileno(), False)
+                ready.register(pipe, event)
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
+                events = ready.select(min(left, _LOOK))
+                gone = not events and _has_ended(process)
+                for key, _ in events:
+                    if key.fileobj is process.stdin:
+                        request = self._write(process, request)
+                        if not request:
+                            ready.unregister(process.stdin)
+                            self._close_input(process)
+                        continue
+                    piece = os.read(process.stdout.fileno(), _CHUNK)
+                    output += piece
+                    gone = gone or not piece
+                if len(output) > most:
+                    raise BotFaultError("OLE", f"more than {self._limits.kilobytes} KiB of output")
+                if KEEP_RUNNING in output or gone:
+                    answer, asks_to_stay, _ = output.partition(KEEP_RUNNING)
+                    return answer.decode("utf-8", "replace"), bool(asks_to_stay)
+
+    def _close_input(self, process: subprocess.Popen[bytes]) -> None:
+        if not self._may_stay and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+    @staticmethod
+    def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
+        """What is left to write; a bot that closes its input may still answer."""
+        assert process.stdin is not None
+        try:
+            return request[os.write(process.stdin.fileno(), request) :]
+        except BlockingIOError:
+            return request
+        except OSError:
+            return b""
+
+    def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
+        """Wait for the end of a program that has closed its output; the largest memory that it took, in MiB."""
+        while not _has_ended(process):
+            if time.monotonic() > deadline:
+                raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")
+            time.sleep(_LOOK / 10)
+        _, status, usage = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
+        if code:
+            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            raise BotFaultError("RE", f"it crashed ({how})")
+        return usage.ru_maxrss >> 10
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the program has ended; its end is left to be waited for."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _milliseconds(start: float) -> int:
+    return round(1000 * (time.monotonic() - start))

@@ -1,0 +1,163 @@
+"""A game as a bot is told it: requests made from what its seat sees, and its answers read.
+
+The engine knows ranks; a bot wants card ids.  Each seat gets ids of its own making that never contradict each other:
+its own cards have the first suits of a rank, the landlord cards the next, and the others' cards the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ddz_env import Move, View
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
+from ddz_env.core.engine import layout as at
+from ddz_env.core.errors import DouDizhuError, InvalidMoveError, shown
+from ddz_env.core.notation import Hand
+from ddz_env.peers.botzone.bidding_judge import MOST_BID
+from ddz_env.peers.botzone.deals import last_two
+from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of
+from ddz_env.peers.botzone.position import read_move
+
+_IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank in range(NUM_RANKS)]
+
+
+class BotAnswerError(DouDizhuError):
+    """A bot answered something that is no bid and no cards of its hand."""
+
+
+class BotSession:
+    """One game of one seat.
+
+    Args:
+        view: What the seat sees when it is asked for the first time.
+
+    Raises:
+        InvalidRulesError: If the platform has no game with the rules.
+    """
+
+    def __init__(self, view: View) -> None:
+        self.game: BotzoneGame = game_of(view.rules)
+        self.seat = view.seat
+        self._first = (int(view.row[at.BIDS]) >> 16) & 15 if self.game.has_auction else 0
+        dealt = _minus(_plus(view.hand, view.played(view.seat)), self._public(view, view.seat))
+        self._own = [card for rank, count in enumerate(dealt.counts) for card in _IDS[rank][:count]]
+        self._dealt = dealt
+        self._played: list[list[int]] = []
+        self._seen = 0
+        self._requests: list[dict[str, Any]] = []
+        self._responses: list[Any] = []
+        self._data: dict[str, Any] = {}
+
+    @staticmethod
+    def _public(view: View, seat: int) -> Hand:
+        """The landlord cards if they are face up and the seat's."""
+        return view.landlord_cards if view.landlord == seat else Hand((0,) * NUM_RANKS)
+
+    @property
+    def seen(self) -> int:
+        """How many moves of the game have been told, bids included."""
+        return self._seen
+
+    def message(self, view: View, bare: bool, globaldata: Any) -> str:
+        """The next request: by itself, or with all that was said before.
+
+        Args:
+            view: What the seat sees.
+            bare: Whether the bot has kept running.
+            globaldata: What it wants to be given in all games, None for nothing.
+        """
+        request = self._next(view)
+        self._requests.append(request)
+        if bare:
+            return json.dumps(request)
+        said = {"requests": self._requests, "responses": self._responses, **self._data}
+        return json.dumps(said if globaldata is None else {**said, "globaldata": globaldata})
+
+    def _next(self, view: View) -> dict[str, Any]:
+        bids = [move.main - BID_BASE for _, move in view.history if move.category == "bid"]
+        if view.stage == "bid":
+            self._seen = len(view.history)
+            return {"own": self._own, "bid": bids}
+        landlord = view.landlord or 0
+        public = self._public_ids(view)
+        for seat, move in view.history[max(self._seen, len(bids)) :]:
+            if seat != self.seat:
+                self._played.append(self._ids_of(move, public, seat == landlord))
+        self._seen = len(view.history)
+        request: dict[str, Any] = {"history": last_two(self._played)}
+        if any("history" in earlier for earlier in self._requests):
+            return request
+        if not self.game.has_auction:
+            own = self._own + (public if landlord == self.seat else [])
+            return {"own": own, **request, "publiccard": public}
+        places = {name: (seat - self._first) % SEATS for name, seat in (("landlord", landlord), ("pos", self.seat))}
+        return {**request, "own": self._own, "publiccard": public, **places, "finalbid": max(1, view.highest_bid)}
+
+    def _public_ids(self, view: View) -> list[int]:
+        mine = self._dealt.counts
+        counts = view.landlord_cards.counts
+        return [card for rank in range(NUM_RANKS) for card in _IDS[rank][mine[rank] : mine[rank] + counts[rank]]]
+
+    def _ids_of(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
+        """Ids for what another seat played: the landlord plays the landlord cards first, nobody else plays them."""
+        gone = {card for cards in self._played for card in cards}
+        free = [card for card in range(NUM_CARDS) if card not in gone and card not in self._own]
+        free = [card for card in free if of_landlord and card in public] + [card for card in free if card not in public]
+        chosen = []
+        for rank, count in enumerate(move.cards.counts):
+            chosen += [card for card in free if card_rank(card) == rank][:count]
+        return sorted(chosen)
+
+    def read(self, text: str, view: View) -> tuple[Move, Any]:
+        """The move that a bot printed, and the ``globaldata`` with it.
+
+        Raises:
+            BotAnswerError: If it is none.
+        """
+        try:
+            answer = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise BotAnswerError(f"NJ: its output is no JSON: {shown(text.strip())}") from error
+        answer = answer if isinstance(answer, dict) and "response" in answer else {"response": answer}
+        response = answer["response"]
+        move = self._bid(response) if view.stage == "bid" else self._cards(response, view)
+        self._responses.append(response)
+        self._data = {"data": answer["data"]} if answer.get("data") else {}
+        return move, answer.get("globaldata")
+
+    @staticmethod
+    def _bid(response: Any) -> Move:
+        try:
+            bid = int(response)
+        except (TypeError, ValueError, OverflowError):
+            bid = -1
+        if not 0 <= bid <= MOST_BID:
+            raise BotAnswerError(f"INVALID_BID: a bid is 0..{MOST_BID}, not {shown(response)}")
+        return Move(BID_BASE + bid)
+
+    def _cards(self, response: Any, view: View) -> Move:
+        if not isinstance(response, list) or not all(type(card) is int for card in response):
+            raise BotAnswerError(f"BAD_FORMAT: a move is a list of card ids, not {shown(response)}")
+        held = self._own + (self._public_ids(view) if view.landlord == self.seat else [])
+        gone = {card for cards in self._played for card in cards}
+        if wrong := [card for card in response if card not in held]:
+            raise BotAnswerError(f"MISSING_CARD: it was never dealt {wrong}")
+        if len(set(response)) < len(response) or gone & set(response):
+            raise BotAnswerError(f"REPEATED_CARD: a card of {response} is named twice, or was played before")
+        try:
+            move = read_move(response, self.game)
+        except InvalidMoveError as error:
+            raise BotAnswerError(f"INVALID_CARDTYPE: {error}") from error
+        self._played.append(sorted(response))
+        return move
+
+
+def _plus(one: Hand, other: Hand) -> Hand:
+    return Hand(tuple(a + b for a, b in zip(one.counts, other.counts, strict=True)))
+
+
+def _minus(one: Hand, other: Hand) -> Hand:
+    return Hand(tuple(a - b for a, b in zip(one.counts, other.counts, strict=True)))

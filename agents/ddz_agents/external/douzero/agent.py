@@ -1,0 +1,263 @@
+"""The agent that plays DouZero's checkpoints: every legal move is valued as a whole, and the best one is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.external.douzero.features import (
+    POSITIONS,
+    Bytes,
+    Floats,
+    history_columns,
+    move_columns,
+    roles_of,
+    state_columns,
+)
+from ddz_agents.neural.errors import MissingTorchError
+from ddz_agents.rules.agent import RulesAgent
+from ddz_env import Move, Rules, View
+from ddz_env.core.actions import KICKER_BASE
+from ddz_env.core.engine.layout import LEFT, PENDING, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.errors import IllegalMoveError, InvalidRulesError, install_hint
+from ddz_env.core.notation import counts_to_word
+from ddz_env.core.observation import observe
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.view import AUCTION
+from ddz_env.envs.threads import MOST_THREADS, usable_threads
+from ddz_env.playing.agent import BatchPlayer
+
+if TYPE_CHECKING:
+    from ddz_agents.external.douzero.network import PositionNetwork
+
+_MOST_MOVES = 1 << 14
+"""Candidates that are valued at once, for the sake of memory."""
+
+
+@dataclass(frozen=True)
+class DouZeroOptions(Options):
+    """Which checkpoints an agent reads, and how.
+
+    Attributes:
+        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or the file `model.tar` of
+            a training.
+        threads: Threads of every evaluation, for the whole process; none for one per core.
+    """
+
+    path: str | Path
+    _: KW_ONLY
+    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+
+    def checkpoints(self) -> dict[str, Path]:
+        """The file of each role, by DouZero's names."""
+        path = Path(self.path)
+        whole = path.is_file()
+        return {role.name: path if whole else path / f"{role.name}.ckpt" for role in POSITIONS}
+
+    def files(self) -> tuple[Path, ...]:
+        """The checkpoints."""
+        return tuple(dict.fromkeys(self.checkpoints().values()))
+
+
+def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
+    """The networks in the order of :data:`POSITIONS`."""
+    try:
+        import torch
+
+        from ddz_agents.external.douzero.checkpoints import load_networks
+    except ImportError as error:
+        raise MissingTorchError(f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}") from error
+    networks = load_networks(options.checkpoints())
+    torch.set_num_threads(usable_threads(options.threads))
+    return tuple(networks[position.name] for position in POSITIONS)
+
+
+class Candidates(NamedTuple):
+    """The legal moves of a decision, in the engine's order.
+
+    Attributes:
+        mains: Action ids of the main groups, shape ``[m]``, uint64.
+        kickers: The kickers as hands of the engine, shape ``[m]``, uint64.
+    """
+
+    mains: npt.NDArray[np.uint64]
+    kickers: npt.NDArray[np.uint64]
+
+    def move(self, index: int) -> Move:
+        """One of them."""
+        return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
+
+
+@takes(DouZeroOptions)
+class DouZeroAgent:
+    """Plays by DouZero's checkpoints: ``douzero:path=FOLDER``.
+
+    It takes the move of the highest value; of moves with exactly the same value, the first in the engine's order.  The
+    bids and the answers to doubling are those of ``rules``, because DouZero has none.  Moves that DouZero's rules do
+    not have are valued by their cards, as all others.
+
+    Raises:
+        MissingTorchError: If PyTorch is not installed.
+        TensorFileError: If a checkpoint is missing, damaged, of another shape, or not finite.
+        InvalidAgentOptionError: If an option's value is not allowed.
+    """
+
+    name = "douzero"
+    cheats = False
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self._networks = _load(DouZeroOptions.of(*values, **named))
+        self._auction = RulesAgent()
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Choose a move.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+            InvalidRulesError: If the rules are not for three players.
+        """
+        return self.act_batch([view], [rng])[0]
+
+    def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """Choose a move in each of several games; all candidates of a role are valued together.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn in one of them.
+            InvalidRulesError: If the rules are not for three players.
+        """
+        chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION]))
+        return [
+            self._auction.act(view, rng) if view.stage in AUCTION else next(chosen)
+            for view, rng in zip(views, rngs, strict=True)
+        ]
+
+    def values(self, view: View) -> dict[Move, float]:
+        """What each legal move is worth to the networks: wins or points, as they were trained.
+
+        Raises:
+            IllegalMoveError: If the seat has no move of cards to choose.
+            InvalidRulesError: If the rules are not for three players.
+        """
+        observation, candidates = _observed(view)
+        values = self.evaluate(observation[None], [candidates])[0]
+        return {candidates.move(index): float(value) for index, value in enumerate(values)}
+
+    def evaluate(self, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
+        """Value the legal moves of decisions.
+
+        Args:
+            observations: What the seats to act see, shape ``[n, OBSERVATION_SIZE]``, int8.
+            candidates: The legal moves of each.
+
+        Returns:
+            For each decision the values of its moves, float32.
+        """
+        values: list[Floats] = [np.empty(0, np.float32)] * len(candidates)
+        roles = roles_of(observations)
+        for role in np.unique(roles).tolist():
+            for rows in _portions(np.flatnonzero(roles == role).tolist(), [len(found.mains) for found in candidates]):
+                found = self._role_values(role, observations[rows], [candidates[row] for row in rows])
+                for row, own in zip(rows, found, strict=True):
+                    values[row] = own
+        return values
+
+    def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
+        """The values of decisions of one role."""
+        import torch
+
+        sizes = [len(found.mains) for found in candidates]
+        moves = move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
+        columns = history_columns(observations), state_columns(observations, POSITIONS[role]), moves
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        with torch.inference_mode():
+            values = self._networks[role](*map(torch.from_numpy, (*columns, owners))).numpy()
+        return np.split(values, np.cumsum(sizes)[:-1])
+
+    def _best(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
+        """The best move of each decision; nothing is valued where there is only one."""
+        open_ones = [number for number, (_, found) in enumerate(decisions) if len(found.mains) > 1]
+        best = dict.fromkeys(range(len(decisions)), 0)
+        if open_ones:
+            observations = np.stack([decisions[number][0] for number in open_ones])
+            values = self.evaluate(observations, [decisions[number][1] for number in open_ones])
+            best |= {number: int(own.argmax()) for number, own in zip(open_ones, values, strict=True)}
+        return [found.move(best[number]) for number, (_, found) in enumerate(decisions)]
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        """The same choices in many games, all candidates of a role valued together.
+
+        Raises:
+            InvalidRulesError: If the rules are not for three players.
+        """
+        return _DouZeroPlayer(self, self._auction.batched(num_games, rules), rules, num_games)
+
+
+def _portions(rows: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
+    """Decisions in portions of not too many candidates; a decision stays whole."""
+    portions: list[list[int]] = []
+    left = 0
+    for row in rows:
+        if sizes[row] > left or not portions:
+            portions.append([])
+            left = _MOST_MOVES
+        portions[-1].append(row)
+        left -= sizes[row]
+    return portions
+
+
+def _observed(view: View) -> tuple[Bytes, Candidates]:
+    """What the seat to act sees, and its legal moves."""
+    _check_players(view.rules)
+    if view.acting_seat != view.seat or view.stage != "play":
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+    return observe(view), Candidates(*all_moves(view.row, view.rule_words))
+
+
+def _check_players(rules: Rules) -> None:
+    if rules.players != 3:
+        raise InvalidRulesError(f"douzero plays games of three, not the {rules.name} rules")
+
+
+class _DouZeroPlayer(OwnsArrays):
+    """A :class:`DouZeroAgent` in many games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
+
+    def __init__(self, agent: DouZeroAgent, auction: BatchPlayer, rules: Rules, num_games: int) -> None:
+        _check_players(rules)
+        self._agent, self._auction, self._rule_words = agent, auction, rules.words()
+        self.plans = np.zeros((num_games, 2), np.uint64)
+
+    def actions(
+        self,
+        games: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.uint64],
+        observations: Bytes,
+        masks: Bytes,
+        rngs: Callable[[int], np.random.Generator],
+    ) -> npt.NDArray[np.int64]:
+        actions = np.empty(len(games), np.int64)
+        stages = rows[:, STAGE]
+        leads = np.flatnonzero(stages == STAGE_PLAY)
+        decisions = [(observations[at], Candidates(*all_moves(rows[at], self._rule_words))) for at in leads]
+        for at, move in zip(leads, self._agent._best(decisions), strict=True):
+            self.plans[games[at]] = move.main, counts_to_word(move.kicker_counts)
+            actions[at] = move.main
+        for at in np.flatnonzero(stages == STAGE_KICKER):
+            actions[at] = self._next_kicker(int(games[at]), rows[at])
+        rest = np.flatnonzero((stages != STAGE_PLAY) & (stages != STAGE_KICKER))
+        if len(rest):
+            actions[rest] = self._auction.actions(games[rest], rows[rest], observations[rest], masks[rest], rngs)
+        return actions
+
+    def _next_kicker(self, game: int, row: npt.NDArray[np.uint64]) -> int:
+        main, kickers = self.plans[game].tolist()
+        if main != int(row[PENDING]):
+            raise IllegalMoveError(f"action {int(row[PENDING])} was not begun by douzero: it plays whole moves")
+        move = Move.from_words(main, kickers)
+        return KICKER_BASE + move.kickers[len(move.kickers) - int(row[LEFT])]

@@ -1,0 +1,159 @@
+"""RLCard's rule model ``doudizhu-rule-v1`` as an agent, from RLCard's own code.
+
+RLCard (Zha et al. 2019) is an optional peer: ``pip install -e '.[rlcard]'``.  Its agent reads a dictionary of
+strings, which is built here from the view; candidates for a reply come from RLCard's own functions, because the
+agent takes the first of the lowest and draws from the list.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ddz_env import Move, View
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
+from ddz_env.core.view import AUCTION
+
+_BIDS_FROM = 7
+"""The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""
+
+
+class MissingPeerError(DouDizhuError, ImportError):
+    """A peer that an agent wraps is not installed."""
+
+
+def _load(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPeerError(f"rlcard-rule needs RLCard ({error}): {install_hint('rlcard')}") from error
+
+
+class RLCardRuleAgent:
+    """RLCard's ``DouDizhuRuleAgentV1``.
+
+    Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It is then asked again with the
+    legal ones among its candidates, which is counted in ``fallbacks``.  Bidding is ours (the rule model has none):
+    it bids as high as it can (calls, robs) from a hand score of seven, and neither doubles
+    nor shows its hand.
+
+    Attributes:
+        fallbacks: How often its own choice was not legal.
+        decisions: How often it was asked in play.
+
+    Raises:
+        MissingPeerError: If RLCard is not installed.
+    """
+
+    name = "rlcard-rule"
+    cheats = False
+
+    def __init__(self) -> None:
+        self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
+        self.fallbacks = 0
+        self.decisions = 0
+
+    @property
+    def _tools(self) -> Any:
+        """RLCard's functions; asked for anew, because no module can be pickled."""
+        return _load("rlcard.games.doudizhu.utils")
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Ask RLCard's agent.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+            InvalidRulesError: If the rules are not for three players.
+        """
+        if view.rules.players != 3:
+            raise InvalidRulesError(f"rlcard-rule plays games of three, not the {view.rules.name} rules")
+        legal = view.legal_moves()
+        if not legal:
+            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+        if view.stage in ("double", "show"):
+            return legal[0]
+        if view.stage == "bid":
+            return legal[-1] if self._tools.get_landlord_score(str(view.hand)) >= _BIDS_FROM else legal[0]
+        self.decisions += 1
+        state = self.raw_state(view)
+        by_cards = _by_cards(legal)
+        target = view.target
+        if target is not None and card_string(target[1]) not in self._tools.CARD_TYPE[0]:
+            return legal[0]  # a move that RLCard does not know (a space shuttle): pass
+        move = by_cards.get(self._ask(state, rng))
+        if move is None:
+            self.fallbacks += 1
+            state["actions"] = [action for action in state["actions"] if action in by_cards]
+            # A lead is never picked from the candidates, so a forbidden one becomes the lowest legal move.
+            move = by_cards[self._ask(state, rng)] if target is not None else legal[0]
+        return move
+
+    def raw_state(self, view: View) -> dict[str, Any]:
+        """The part of RLCard's raw state that a seat sees; seats are counted from the landlord, as RLCard does."""
+        landlord = view.landlord or 0
+        trace = [
+            ((seat - landlord) % 3, card_string(move)) for seat, move in view.history if move.category not in AUCTION
+        ]
+        sizes = view.hand_sizes
+        return {
+            "current_hand": str(view.hand),
+            "trace": trace,
+            "landlord": 0,
+            "self": (view.seat - landlord) % 3,
+            "actions": self._candidates(view),
+            "seen_cards": str(view.landlord_cards),
+            "others_hand": str(view.unseen),
+            "num_cards_left": [sizes[(landlord + seat) % 3] for seat in range(3)],
+            "played_cards": [str(view.played((landlord + seat) % 3)) for seat in range(3)],
+        }
+
+    def _candidates(self, view: View) -> list[str]:
+        """RLCard's replies in RLCard's order; empty on lead, where its agent does not read them."""
+        target = view.target
+        if target is None or card_string(target[1]) not in self._tools.CARD_TYPE[0]:
+            return []
+        player = SimpleNamespace(current_hand=[_card(rank) for rank in str(view.hand)])
+        greater = SimpleNamespace(played_cards=card_string(target[1]))
+        return list(self._tools.get_gt_cards(player, greater))
+
+    def _ask(self, state: dict[str, Any], rng: np.random.Generator) -> str:
+        """One answer.  RLCard draws from numpy's global generator, which is seeded here and then put back."""
+        saved = np.random.get_state()  # noqa: NPY002 - the generator that RLCard uses
+        np.random.seed(int(rng.integers(0, 2**32)))  # noqa: NPY002
+        try:
+            return str(self._rule.step({"raw_obs": state}))
+        finally:
+            np.random.set_state(saved)  # noqa: NPY002
+
+
+def card_string(move: Move) -> str:
+    """A move as RLCard writes it: its cards in rank order, or ``pass``."""
+    return "pass" if move.is_pass else str(move.cards)
+
+
+def _card(rank: str) -> SimpleNamespace:
+    """A card as RLCard's functions read it: jokers have a suit and no rank."""
+    return SimpleNamespace(rank="" if rank in RANK_NAMES[13:] else rank, suit=f"{rank}J")
+
+
+def _by_cards(legal: list[Move]) -> dict[str, Move]:
+    """Legal moves by their cards; where cards have several readings, the one that RLCard takes."""
+    found: dict[str, Move] = {}
+    for move in legal:
+        cards = card_string(move)
+        if cards in found:
+            move = _reading(cards, (found[cards], move))
+        found[cards] = move
+    return found
+
+
+def _reading(cards: str, moves: tuple[Move, Move]) -> Move:
+    try:
+        preferred = Move.parse(cards, "rlcard")
+    except InvalidMoveError:
+        return moves[0]
+    return preferred if preferred in moves else moves[0]

@@ -1,0 +1,300 @@
+"""The exact agents of Whitehouse, Powley and Cowling (2011): for Mini Dou Dizhu and small endgames.
+
+* :class:`CheatingMinimaxAgent`: minimax on the true state, ties broken by equation (1) (section III.A).
+* :class:`DeterminizedMinimaxAgent`: minimax on every state of the information set; each state votes for its move with
+  its probability (section III.C).
+* :class:`InformationSetExpectimaxAgent`: the tree of information sets (section III.E).
+
+The last two infer nothing from the opponents' moves (``inference=None``), or apply Bayes' rule (section III.G) to a
+model by its name, to the one that fits the opponent (``"correct"``) or to another, still sensible one (``"incorrect"``:
+cheating minimax, and expectimax where the opponent is cheating minimax).  The paper does not say which incorrect model
+it took.
+
+Nothing is random.  Where moves tie, the first in the engine's order (ascending by action id) is played; the paper is
+silent here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.mini.expectimax import ExpectimaxSolver
+from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
+from ddz_agents.mini.information_set import InformationSet, check_replayable, information_set
+from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
+from ddz_agents.worlds.consistency import check_turn
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import (
+    HANDS,
+    HIDDEN,
+    KEY,
+    KNOWN,
+    LANDLORD,
+    OWNER,
+    PASSES,
+    ROW_WORDS,
+    SEAT,
+    SIZES,
+    TARGET,
+)
+from ddz_env.core.options import Options, takes
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import whole_moves, write_view
+from ddz_env.playing.agent import Decision
+
+Row = npt.NDArray[np.uint64]
+Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
+"""Names of opponent models."""
+
+_POSITION = np.array(
+    [HANDS, HANDS + 1, HANDS + 2, HIDDEN, KNOWN, SIZES, SEAT, TARGET, KEY, OWNER, PASSES, LANDLORD], np.intp
+)
+_MEMORY = 500_000
+
+
+class Solvers:
+    """Solvers that several agents share, so that each position is searched once.
+
+    Args:
+        table_bits: Each solver's table has ``2 ** table_bits`` slots of 24 bytes.
+        node_limit: Positions a search may visit.
+    """
+
+    def __init__(self, table_bits: int = 18, node_limit: int = NODE_LIMIT) -> None:
+        self._limits = {"table_bits": table_bits, "node_limit": node_limit}
+        self._minimax: dict[Rules, MinimaxSolver] = {}
+        self._expectimax: dict[Rules, ExpectimaxSolver] = {}
+
+    def minimax(self, rules: Rules) -> MinimaxSolver:
+        """The minimax solver of some rules."""
+        if rules not in self._minimax:
+            self._minimax[rules] = MinimaxSolver(rules, **self._limits)
+        return self._minimax[rules]
+
+    def expectimax(self, rules: Rules) -> ExpectimaxSolver:
+        """The expectimax solver of some rules."""
+        if rules not in self._expectimax:
+            self._expectimax[rules] = ExpectimaxSolver(rules, **self._limits)
+        return self._expectimax[rules]
+
+
+@dataclass(frozen=True)
+class ExactOptions(Options):
+    """What an exact agent works with.
+
+    Attributes:
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
+    """
+
+    solvers: Solvers | None = None
+
+
+@dataclass(frozen=True)
+class InferringOptions(Options):
+    """From whom an exact agent infers.
+
+    Attributes:
+        inference: Whose moves it takes the hidden seats' for: a model by its name, the ``opponent`` (``correct``), or
+            another, still sensible one (``incorrect``).  Without any it infers nothing.
+        opponent: What the other seats really are: a model by its name, or an object.
+        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
+    """
+
+    inference: Literal["correct", "incorrect"] | Model | None = None
+    opponent: Model | OpponentModel = "expectimax"
+    solvers: Solvers | None = None
+
+
+class ExactAgent(ABC):
+    """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
+
+    cheats = False
+    tolerance = 0.0
+    """Values that differ by no more tie."""
+    unit: Literal["chance", "score"] = "score"
+    """What its values are (:class:`ddz_env.playing.agent.Decision`)."""
+
+    def __init__(self, solvers: Solvers | None = None) -> None:
+        self.solvers = solvers or Solvers()
+        self._decided: dict[tuple[Any, ...], Move] = {}
+
+    @property
+    def name(self) -> str:
+        """The agent's class."""
+        return type(self).__name__
+
+    def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:
+        """The best move; the generator is not used.
+
+        Raises:
+            NotSolvableError: During an auction, a doubling round or the middle of a move.
+            SearchLimitError: If the game or the information set is too large.
+        """
+        self._check(view)
+        return self.choose(view.row, tuple(view.history), view.rules)
+
+    def decide(self, view: View | State, rng: np.random.Generator | None = None) -> Decision:
+        """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
+        self._check(view)
+        moves, values = self._weigh(view.row, tuple(view.history), view.rules)
+        groups: dict[int, float] = {}
+        for move, value in zip(moves, values.tolist(), strict=True):
+            groups[move.main] = max(value, groups.get(move.main, value))
+        best = moves[self._first_best(values)]
+        return Decision(best, {}, groups, best.actions, self.unit)
+
+    def choose(self, sight: Row, history: History, rules: Rules) -> Move:
+        """The best move from what the agent sees, unchecked.
+
+        Args:
+            sight: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
+            history: Every move so far.
+            rules: The rules.
+        """
+        key = self._key(sight, history, rules)
+        move = self._decided.get(key)
+        if move is None:
+            move, *others = whole_moves(sight, rules.words())
+            if others:
+                moves, values = self._weigh(sight, history, rules)
+                move = moves[self._first_best(values)]
+            if len(self._decided) > _MEMORY:
+                self._decided.clear()
+            self._decided[key] = move
+        return move
+
+    def choose_in(self, row: Row, history: History, rules: Rules) -> Move:
+        """What the agent would play in a state, from what it would see there (an opponent model)."""
+        if self.cheats:
+            return self.choose(row, history, rules)
+        view = np.empty(ROW_WORDS, np.uint64)
+        write_view(row, int(row[SEAT]), rules.words(), view)
+        return self.choose(view, history, rules)
+
+    def _first_best(self, values: npt.NDArray[np.float64]) -> int:
+        return int(np.argmax(values >= values.max() - self.tolerance))
+
+    def _check(self, view: View | State) -> None:
+        check_solvable(view.row)
+        check_turn(view.row, int(view.seat))
+
+    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
+        return (rules, sight[_POSITION].tobytes())
+
+    @abstractmethod
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        """Legal moves and what each is worth."""
+
+
+@takes(ExactOptions)
+class CheatingMinimaxAgent(ExactAgent):
+    """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
+
+    Example:
+        >>> state = State.from_hands(["3 5", "4"], check_sizes=False, rules="mini")
+        >>> str(CheatingMinimaxAgent().act(state))
+        '5'
+    """
+
+    cheats = True
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(ExactOptions.of(*values, **named).solvers)
+
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        return self.solvers.minimax(rules).move_values(sight)
+
+
+class _InferringAgent(ExactAgent):
+    """An agent that looks at information sets, with or without inference."""
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = InferringOptions.of(*values, **named)
+        super().__init__(options.solvers)
+        self.inference: str | None = options.inference
+        self.model: OpponentModel | None = None
+        if options.inference == "correct":
+            self.model = model_named(options.opponent, self.solvers)
+        elif options.inference == "incorrect":
+            self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
+        elif options.inference is not None:
+            self.model = model_named(options.inference, self.solvers)
+        self._inferences: dict[Rules, Inference] = {}
+
+    @property
+    def name(self) -> str:
+        """The agent's class, and the model from which it infers."""
+        return f"{type(self).__name__}({self.model.name if self.model else ''})"
+
+    def states(self, sight: Row, history: History, rules: Rules) -> InformationSet:
+        """The states that the agent thinks possible, from its seat's view in which it is to act."""
+        seat = int(sight[SEAT])
+        if self.model is None or rules.open_hands:
+            return information_set(sight, seat, rules.open_hands)
+        if rules not in self._inferences:
+            self._inferences[rules] = Inference(rules, self.model)
+        return self._inferences[rules].states(sight, seat, history)
+
+    def _check(self, view: View | State) -> None:
+        super()._check(view)
+        if self.model is not None and isinstance(view, View):
+            check_replayable(view)
+
+    def _key(self, sight: Row, history: History, rules: Rules) -> tuple[Any, ...]:
+        key = super()._key(sight, history, rules)
+        return key if self.model is None else (*key, history)
+
+
+@takes(InferringOptions)
+class DeterminizedMinimaxAgent(_InferringAgent):
+    """Minimax on every state of the information set; each votes with its probability (section III.C)."""
+
+    unit = "chance"
+
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        states = self.states(sight, history, rules)
+        weights = states.deals.astype(np.float64)  # whole numbers: their sums are exact, and so are ties
+        moves, votes = self.solvers.minimax(rules).votes(states.rows, weights)
+        return moves, votes / weights.sum()
+
+
+@takes(InferringOptions)
+class InformationSetExpectimaxAgent(_InferringAgent):
+    """Expectimax on the tree of information sets (section III.E).
+
+    Its values: :mod:`ddz_agents.mini.expectimax`.
+
+    With inference the probabilities at the root are the inferred ones, and within the tree they follow from them.
+    """
+
+    tolerance = 1e-9
+    """Far above rounding (which depends on the root from which an information set was first searched)."""
+
+    def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
+        states = self.states(sight, history, rules)
+        inferred = self.model is not None and any(seat != int(sight[SEAT]) for seat, _ in history)
+        return self.solvers.expectimax(rules).move_values(
+            states.rows, states.deals.astype(np.float64), inferred=inferred
+        )
+
+
+def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentModel:
+    """An agent without inference by its name; an object is passed through."""
+    if opponent == "cheating-minimax":
+        return CheatingMinimaxAgent(solvers)
+    if opponent == "determinized-minimax":
+        return DeterminizedMinimaxAgent(solvers=solvers)
+    if opponent == "expectimax":
+        return InformationSetExpectimaxAgent(solvers=solvers)
+    return RulesOpponent() if opponent == "rules" else opponent
+
+
+def incorrect_model(opponent: OpponentModel, solvers: Solvers) -> OpponentModel:
+    """A sensible model that is not the opponent's algorithm: cheating minimax, or expectimax for cheating minimax."""
+    return model_named("expectimax" if isinstance(opponent, CheatingMinimaxAgent) else "cheating-minimax", solvers)

@@ -1,0 +1,172 @@
+"""Bayesian inference from an opponent model (Whitehouse, Powley and Cowling 2011, section III.G).
+
+The model is a pure policy: it plays a move in a state with probability 0 or 1.  Bayes' rule then strikes out every
+state in which the model would not have made the observed move, and leaves the others their prior probabilities, which
+are those of the *deal* (uniform over deals of cards).
+
+A wrong model may strike out every state, the true one among them.  Then the states stay in which the move was at least
+legal; where there are none either, inference begins anew from all deals that agree with what was played.
+"""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.mini.information_set import InformationSet, first_row, information_set
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.engine.step import main_cards, play_move
+from ddz_env.core.engine.words import U0, add_hand
+from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.rules import Rules
+
+History = tuple[tuple[int, Move], ...]
+"""``(seat, move)`` for every move so far, oldest first."""
+
+_MEMORY = 100_000
+
+
+@runtime_checkable
+class OpponentModel(Protocol):
+    """A policy without randomness: what it plays tells what it holds."""
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        ...
+
+    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+        """What the seat to act would play in a state.
+
+        Args:
+            row: The state, shape ``[32]``.
+            history: Every move so far.
+            rules: The rules.
+        """
+        ...
+
+
+class RulesOpponent(OwnsArrays):
+    """The rule agent as a model: it never looks at what its seat does not know, so the state may stand for its view.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1, rules="mini")
+        >>> RulesOpponent().choose_in(state.row, (), state.rules) in state.legal_moves()
+        True
+    """
+
+    name = "rules"
+
+    def __init__(self) -> None:
+        self._mind = new_mind()
+
+    def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
+        """What the rule agent plays in a state."""
+        main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
+        return Move.from_words(int(main), int(kickers))
+
+
+@kernel
+def _possible(rows: np.ndarray, mover: int, main: np.uint64, kickers: np.uint64) -> np.ndarray:
+    """Which states hold the cards of a move, bool, shape ``[states]``."""
+    cards = U0 if main == U0 else add_hand(main_cards(main), kickers)
+    held = np.empty(rows.shape[0], np.bool_)
+    for state in range(rows.shape[0]):
+        held[state] = cards & ~rows[state, HANDS + mover] == U0
+    return held
+
+
+@kernel
+def _play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move in every state, in place."""
+    for state in range(rows.shape[0]):
+        play_move(rows[state], main, kickers, rules)
+
+
+class Inference(OwnsArrays):
+    """What one seat has inferred, game by game; histories that it has heard are remembered.
+
+    Args:
+        rules: The rules.
+        model: What the other seats are believed to play; None infers nothing from the choice of a move.
+    """
+
+    def __init__(self, rules: Rules, model: OpponentModel | None) -> None:
+        self._rules, self._words = rules, rules.words()
+        self._model = model
+        self._heard: dict[tuple[bytes, History], InformationSet] = {}
+
+    def states(self, row: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        """The states that remain, with the prior number of deals of each.
+
+        Args:
+            row: The seat's view (not of open hands), shape ``[32]``.
+            seat: The observer.
+            history: Every move so far.
+        """
+        if len(self._heard) > _MEMORY:
+            self._heard.clear()
+        return self._after(first_row(row, seat, self._rules.players), seat, history)
+
+    def _after(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        key = (start.tobytes(), history)
+        known = self._heard.get(key)
+        if known is None:
+            if history:
+                known = self._hear(start, seat, history)
+            else:
+                known = information_set(start, seat)
+            self._heard[key] = known
+        return known
+
+    def _hear(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        """The states after the last move of a history."""
+        mover, move = history[-1]
+        before = self._after(start, seat, history[:-1])
+        if mover != seat:
+            possible = _select(before, _possible(before.rows, mover, *_move_words(move)))
+            if len(possible) == 0:
+                return self._anew(start, seat, history)
+            before = self._consistent(possible, move, history[:-1])
+        return self._played(before, move)
+
+    def _consistent(self, states: InformationSet, move: Move, history: History) -> InformationSet:
+        if self._model is None:
+            return states
+        kept = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
+        return kept if len(kept) else states
+
+    def _anew(self, start: npt.NDArray[np.uint64], seat: int, history: History) -> InformationSet:
+        """Every deal in which all moves of a history were possible."""
+        states = information_set(start, seat)
+        for mover, move in history:
+            if mover != seat:
+                states = _select(states, _possible(states.rows, mover, *_move_words(move)))
+            states = self._played(states, move)
+        return states
+
+    def _played(self, states: InformationSet, move: Move) -> InformationSet:
+        rows = states.rows.copy()
+        _play_all(rows, *_move_words(move), self._words)
+        return InformationSet(rows, states.deals)
+
+
+def _move_words(move: Move) -> tuple[np.uint64, np.uint64]:
+    return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts) if move.kickers else 0)
+
+
+def _select(states: InformationSet, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> InformationSet:
+    mask = np.asarray(chosen, np.bool_)
+    return InformationSet(states.rows[mask], states.deals[mask])

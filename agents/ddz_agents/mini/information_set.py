@@ -1,0 +1,199 @@
+"""Information sets, enumerated: every state that a seat cannot tell from the true one, with its exact probability.
+
+Fixing the observer's cards and dealing the unseen cards at random (section III.D of Whitehouse, Powley and Cowling
+2011) makes every deal of *cards* equally likely; the number of deals of cards that give the same ranks to the same
+seats is a product of multinomial coefficients, one a rank, and a state's probability is its share of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, prod
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
+from ddz_agents.worlds.consistency import InconsistentViewError
+from ddz_env import View
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES
+from ddz_env.core.engine.words import add_hand, remove_hand
+from ddz_env.core.notation import counts_to_word, word_to_counts
+
+MAX_STATES = 50_000
+"""Largest information set that is enumerated; those of Mini have at most 66 states."""
+
+Counts = tuple[int, ...]
+"""How many cards of each rank."""
+
+
+@dataclass(frozen=True)
+class InformationSet:
+    """The states of an information set.
+
+    Attributes:
+        rows: The states, shape ``[states, 32]``, uint64.
+        deals: Deals of cards that lead to each state, shape ``[states]``, int64: their shares are the probabilities.
+    """
+
+    rows: npt.NDArray[np.uint64]
+    deals: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.deals)
+
+    @property
+    def probabilities(self) -> list[Fraction]:
+        """The exact probability of each state."""
+        total = int(self.deals.sum())
+        return [Fraction(int(count), total) for count in self.deals]
+
+
+def hands_from(pool: Counts, size: int) -> Iterator[Counts]:
+    """Every distinct hand of a size that a pool can give."""
+    if not pool:
+        if size == 0:
+            yield ()
+        return
+    most_above = sum(pool[1:])
+    for count in range(max(0, size - most_above), min(pool[0], size) + 1):
+        for rest in hands_from(pool[1:], size - count):
+            yield (count, *rest)
+
+
+@functools.lru_cache(maxsize=4096)
+def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Every way to share a pool out to receivers; what is left over stays where it is.
+
+    Args:
+        pool: The cards as counts.
+        sizes: Cards for each receiver.
+
+    Returns:
+        The hands as words, one a receiver, and the number of deals of cards that give them.
+
+    Raises:
+        SearchLimitError: If there are more than ``MAX_STATES``.
+
+    Example:
+        >>> [deals for _, deals in shares((2, 1), (2,))]
+        [2, 1]
+    """
+    found = list(itertools.islice(_shares(pool, sizes), MAX_STATES + 1))
+    if len(found) > MAX_STATES:
+        raise SearchLimitError(f"the information set has more than {MAX_STATES:,} states: too many for exact agents")
+    return tuple(found)
+
+
+def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+    if not sizes:
+        yield (), 1
+        return
+    for hand in hands_from(pool, sizes[0]):
+        ways = prod(comb(have, want) for have, want in zip(pool, hand, strict=True))
+        left = tuple(have - want for have, want in zip(pool, hand, strict=True))
+        for words, deals in _shares(left, sizes[1:]):
+            yield (counts_to_word(hand), *words), ways * deals
+
+
+def information_set(row: npt.NDArray[np.uint64], seat: int, open_hands: bool = False) -> InformationSet:
+    """Enumerate what a view leaves open.
+
+    Args:
+        row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
+        seat: The observer.
+        open_hands: Whether the rules show all hands (the state is then known).
+
+    Raises:
+        NotSolvableError: If there is no landlord yet.
+        InconsistentViewError: If the hand sizes do not fit the unseen cards.
+        SearchLimitError: If there are more than ``MAX_STATES`` states.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.from_hands(["3", "4"], check_sizes=False, rules="mini")
+        >>> len(information_set(state.view().row, 0))
+        6
+    """
+    if int(row[LANDLORD]) == NO_SEAT:
+        raise NotSolvableError("exact search begins when there is a landlord")
+    if open_hands:
+        state = row.copy()
+        state[SIZES] = 0
+        return InformationSet(state[None], np.ones(1, np.int64))
+    pool, others, sizes = _unknown(row, seat)
+    if sum(sizes) > sum(pool) or min(sizes, default=0) < 0:
+        raise InconsistentViewError(f"seat {seat} sees {sum(pool)} unplaced cards for hands of {sizes}: no deal agrees")
+    return _filled(row, others, shares(pool, sizes))
+
+
+def _unknown(row: npt.NDArray[np.uint64], seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
+    """The pool, the other seats that hold cards, and how many of the pool's cards each of them gets."""
+    held = {other: (int(row[SIZES]) >> (8 * other)) & 255 for other in range(3)}
+    others = tuple(other for other, size in held.items() if other != seat and size > 0)
+    known = {int(row[LANDLORD]): sum(word_to_counts(int(row[KNOWN])))}
+    return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - known.get(other, 0) for other in others)
+
+
+def _filled(
+    row: npt.NDArray[np.uint64], others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]
+) -> InformationSet:
+    """Rows with the other hands filled in."""
+    rows = np.tile(row, (len(dealt), 1))
+    rows[:, SIZES] = 0
+    landlord, known = int(row[LANDLORD]), row[KNOWN]
+    for state, (words, _) in zip(rows, dealt, strict=True):
+        for other, word in zip(others, words, strict=True):
+            state[HIDDEN] = remove_hand(state[HIDDEN], np.uint64(word))
+            state[HANDS + other] = add_hand(np.uint64(word), known) if other == landlord else word
+    return InformationSet(rows, np.array([deals for _, deals in dealt], np.int64))
+
+
+def first_row(row: npt.NDArray[np.uint64], seat: int, players: int) -> npt.NDArray[np.uint64]:
+    """The same seat's view before the first move: every card that was played is back where it came from.
+
+    Args:
+        row: A view's row in a game with a fixed landlord, shape ``[32]``.
+        seat: The observer.
+        players: Number of seats.
+    """
+    landlord = int(row[LANDLORD])
+    start = np.zeros_like(row)
+    start[BOTTOM] = start[KNOWN] = row[BOTTOM]
+    start[LANDLORD] = start[SEAT] = row[LANDLORD]
+    start[HIDDEN] = row[HIDDEN]
+    for other in range(players):
+        played = row[PLAYED + other]
+        size = ((int(row[SIZES]) >> (8 * other)) & 255) + int(played).bit_count()
+        start[SIZES] = int(start[SIZES]) | size << (8 * other)
+        if other == seat:
+            start[HANDS + seat] = add_hand(row[HANDS + seat], played)
+        else:
+            loose = remove_hand(played, row[BOTTOM]) if other == landlord else played
+            start[HIDDEN] = add_hand(start[HIDDEN], loose)
+    return start
+
+
+def check_replayable(view: View) -> None:
+    """Raise unless a view's history can be replayed from the first lead.
+
+    Raises:
+        NotSolvableError: If the game had an auction, a doubling round, or a hand that may be shown.
+        InconsistentViewError: If the history does not account for the cards played.
+    """
+    if view.rules.bidding != "fixed" or view.rules.doubling or view.rules.showing:
+        raise NotSolvableError(
+            "inference replays the game from the first lead: it needs a fixed landlord, no doubling and no showing"
+        )
+    for seat in range(view.rules.players):
+        moves = [move.cards.counts for mover, move in view.history if mover == seat]
+        counted = tuple(map(sum, zip(*moves, strict=True))) or (0,) * NUM_RANKS
+        if counted != view.played(seat).counts:
+            raise InconsistentViewError(
+                f"the history does not account for the cards that seat {seat} has played ({view.played(seat)})"
+            )

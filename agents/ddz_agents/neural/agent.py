@@ -1,0 +1,229 @@
+"""The agent that plays by a learned policy alone: whole moves, stage by stage, many games at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.shipped import policy_path
+from ddz_env import Move, Rules, View
+from ddz_env.core.actions import KICKER_BASE
+from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.envs.threads import MOST_THREADS
+from ddz_env.playing.agent import BatchPlayer
+
+
+@dataclass(frozen=True)
+class PolicyFile(Options):
+    """Which policy an agent reads, and how.
+
+    Attributes:
+        path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the shipped one,
+            `points` for the shipped one that bids, doubles and plays for points, `douzero` for the one that learned
+            DouZero's rules.
+        threads: Threads of every evaluation, of a `.zip` for the whole process; none for one per core.
+        trust_file: Whether a `.zip` of Stable-Baselines3 may be read; reading it runs whatever code is in it.
+    """
+
+    path: str | Path | None = None
+    _: KW_ONLY
+    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+    trust_file: bool = False
+
+    def files(self) -> tuple[Path, ...]:
+        """The policy's file, the shipped one included."""
+        return (policy_path(self.path),)
+
+    def load(self) -> PolicyModel:
+        """Read the policy: :func:`~ddz_agents.neural.loading.load_policy`."""
+        return load_policy(self.path, threads=self.threads, trust_file=self.trust_file)
+
+
+@dataclass(frozen=True)
+class PolicyOptions(PolicyFile):
+    """The policy of ``policy``, and how it is played.
+
+    Attributes:
+        temperature: 0 takes the most probable action, 1 draws by the probabilities; values below 1 favour probable
+            actions more.
+    """
+
+    temperature: Annotated[float, Range(0)] = 0.0
+
+
+def choose_actions(
+    log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
+) -> npt.NDArray[np.int64]:
+    """An action for each row.
+
+    Args:
+        log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
+        temperature: 0 takes the most probable action, the lowest id of equals; 1 draws by the probabilities; less
+            than 1 favours the probable ones more.
+        rngs: One generator a row; not used at temperature 0.
+
+    Returns:
+        Action ids, shape ``[n]``, int64.
+    """
+    actions: npt.NDArray[np.int64]
+    if temperature == 0:
+        actions = log_probabilities.argmax(axis=1).astype(np.int64)
+        return actions
+    logs = log_probabilities.astype(np.float64)
+    with np.errstate(over="ignore"):  # at the lowest temperatures all but the likeliest are infinitely far behind
+        weights = np.exp((logs - logs.max(axis=1, keepdims=True)) / temperature)
+    totals = weights.cumsum(axis=1)
+    draws = np.array([rng.random() for rng in rngs]) * totals[:, -1]
+    # The first action whose running total exceeds the draw; illegal ones add nothing and are never first.
+    actions = (totals > draws[:, None]).argmax(axis=1).astype(np.int64)
+    return actions
+
+
+class _Thinking:
+    """One move in the making: a private copy of the view, advanced stage by stage."""
+
+    def __init__(self, view: View) -> None:
+        if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
+            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+        self.actions: list[int] = []
+        self._view = view
+        self._row, self._ring = view.row.copy(), view.ring.copy()
+
+    def write(self, observation: npt.NDArray[np.uint64], mask: npt.NDArray[np.uint64]) -> None:
+        """Write what the seat sees at this stage, as words."""
+        view = self._view
+        write_observation(self._row, self._ring, view.rule_words, np.uint64(view.seat), observation)
+        write_mask(self._row, view.rule_words, np.empty(MASK_WORDS, np.uint64), mask)
+
+    def take(self, action: int) -> bool:
+        """Play one stage; whether another follows."""
+        self.actions.append(action)
+        apply_and_record(self._row, self._ring, np.uint64(action), self._view.rule_words)
+        return int(self._row[STAGE]) == STAGE_KICKER
+
+    @property
+    def move(self) -> Move:
+        """The whole move."""
+        return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
+
+
+class ModelAgent:
+    """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
+
+    Args:
+        model: The policy.
+        temperature: See :func:`choose_actions`.
+        name: The agent's name.
+
+    Raises:
+        InvalidAgentOptionError: If the temperature is negative or no number.
+    """
+
+    cheats = False
+
+    def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
+        self.model = model
+        self.temperature = PolicyOptions(temperature=temperature).temperature
+        self.name = name
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Choose a move.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+        """
+        return self.act_batch([view], [rng])[0]
+
+    def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """Choose a move in each of several games; each stage is one evaluation for all that have a choice.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn in one of them.
+        """
+        moves = [_Thinking(view) for view in views]
+        unfinished = list(range(len(moves)))
+        while unfinished:
+            actions = self._choose([moves[i] for i in unfinished], [rngs[i] for i in unfinished])
+            unfinished = [i for i, action in zip(unfinished, actions, strict=True) if moves[i].take(action)]
+        return [move.move for move in moves]
+
+    def _choose(self, moves: Sequence[_Thinking], rngs: Sequence[np.random.Generator]) -> list[int]:
+        """The next action of each move; the model is not asked where there is only one."""
+        observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
+        masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
+        for move, observation, mask in zip(moves, observations, masks, strict=True):
+            move.write(observation, mask)
+        actions = self.choose(observations.view(np.int8), mask_bytes(masks), rngs.__getitem__)
+        return [int(action) for action in actions]
+
+    def choose(
+        self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
+    ) -> npt.NDArray[np.int64]:
+        """The next action of each of several seats; the model is not asked where there is only one.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, NUM_ACTIONS]``, int8.
+            rngs: The generator of a row.
+
+        Returns:
+            Action ids, shape ``[n]``, int64.
+        """
+        actions: npt.NDArray[np.int64] = masks.argmax(axis=1)
+        rows = np.flatnonzero(np.count_nonzero(masks, axis=1) > 1)
+        if len(rows):
+            log_probabilities, _ = self.model.evaluate(observations[rows], masks[rows])
+            drawing = [rngs(row) for row in rows.tolist()] if self.temperature else []
+            actions[rows] = choose_actions(log_probabilities, self.temperature, drawing)
+        return actions
+
+    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
+        """The same choices in many games, one evaluation for all that wait."""
+        return _PolicyPlayer(self)
+
+
+class _PolicyPlayer:
+    """A :class:`ModelAgent` in many games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
+
+    def __init__(self, agent: ModelAgent) -> None:
+        self._agent = agent
+
+    def actions(
+        self,
+        games: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.uint64],
+        observations: Bytes,
+        masks: Bytes,
+        rngs: Callable[[int], np.random.Generator],
+    ) -> npt.NDArray[np.int64]:
+        return self._agent.choose(observations, masks, lambda row: rngs(int(games[row])))
+
+
+@takes(PolicyOptions)
+class PolicyAgent(ModelAgent):
+    """Plays by a trained policy: the one that ships, or ``policy:path=FILE``.
+
+    Raises:
+        UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
+        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
+        MissingOnnxError: If it is an ONNX file and ONNX Runtime is not installed.
+        MissingSb3Error: If sb3-contrib is.
+        TensorFileError: If the file cannot be read or does not fit this package.
+        InvalidAgentOptionError: If an option's value is not allowed.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = PolicyOptions.of(*values, **named)
+        super().__init__(options.load(), options.temperature)

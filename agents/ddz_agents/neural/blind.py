@@ -1,0 +1,85 @@
+"""A policy that does not see one of its inputs, to measure what that input is worth.
+
+The weights of the input's columns in the first layer are zero, as if all its columns were.  Inputs overlap: the bytes
+of the table hold the own hand too, so a policy without ``hand`` has lost the thresholds and chains, not the cards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ddz_agents.neural.agent import ModelAgent, PolicyFile
+from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS
+from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.features import MOVE_BYTES
+from ddz_agents.neural.shipped import policy_path
+from ddz_agents.neural.stored_policy import StoredPolicy, read_policy
+from ddz_env.core.options import takes
+from ddz_env.envs.threads import usable_threads
+
+Input = Literal[
+    "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
+    "rest-prospects",
+]  # fmt: skip
+"""The inputs of :data:`~ddz_agents.neural.columns.POLICY_INPUTS`, and those of the hand that an action leaves."""
+
+_REST = {"rest": "rest", "rest-prospects": "prospects"}
+
+
+@dataclass(frozen=True)
+class BlindOptions(PolicyFile):
+    """The policy, and what it does not see.
+
+    Attributes:
+        input: The input that is switched off (`docs/reference/network-inputs.md` has the table of inputs; ``rest`` and
+            ``rest-prospects`` are those of the hand that an action leaves).
+    """
+
+    input: Input = "signs"
+
+
+def columns_of(name: Input, history: int) -> tuple[str, slice]:
+    """Where an input is.
+
+    Args:
+        name: The input.
+        history: Completed moves that the policy sees.
+
+    Returns:
+        The weights that read it, and its columns.
+    """
+    inputs, layer = (REST_INPUTS.inputs, "rest.0") if name in _REST else (POLICY_INPUTS.inputs, "trunk.0")
+    first = 0
+    for entry in inputs:
+        columns = entry.columns or MOVE_BYTES * history
+        if entry.name == _REST.get(name, name):
+            return f"{layer}.weight", slice(first, first + columns)
+        first += columns
+    raise KeyError(name)
+
+
+def blinded(stored: StoredPolicy, name: Input) -> StoredPolicy:
+    """Weights of a policy that does not see an input."""
+    layer, columns = columns_of(name, stored.architecture.history)
+    weights = stored.policy[layer].copy()
+    weights[:, columns] = 0
+    return dataclasses.replace(stored, policy={**stored.policy, layer: weights})
+
+
+@takes(BlindOptions)
+class BlindPolicyAgent(ModelAgent):
+    """Plays by a trained policy that does not see one of its inputs: ``policy-without:input=signs``.
+
+    Raises:
+        TensorFileError: If the file cannot be read or does not fit this package.
+        InvalidAgentOptionError: If an option's value is not allowed.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = BlindOptions.of(*values, **named)
+        stored = read_policy(policy_path(options.path))
+        super().__init__(
+            CompiledPolicy(blinded(stored, options.input), usable_threads(options.threads)), name="policy-without"
+        )

@@ -1,0 +1,239 @@
+"""What networks read of cards and passes, each as columns between 0 and 1 that one function here writes.
+
+**Thresholds**: at least one of a rank, at least two ...: the moves of Dou Dizhu are made of thresholds, not of counts.
+
+**Chains**: whether a hand holds each of them, so that no layer has to find runs of ranks.
+
+**Prospects**: how far a hand is from being played out.  PerfectDou (Yang et al. 2022) gives its networks the fewest
+moves that play a hand out.  Here the rule agent's decomposition (:mod:`ddz_agents.rules.decomposition`) counts the
+moves of the hand that unseen cards can beat and all its moves, and tells what the hand is worth at the rule agent's
+prices: some tenths of a microsecond a hand.
+
+**Signs** of what others hold: the weakest solo and pair of an enemy that a seat let pass.  All moves are public, so a
+pass says something about a hand: who lets a nine pass probably has no solo above it to spare.  The observation's
+history holds the passes one by one; the signs are, for each of the other seats, the lowest rank at which it passed on
+an enemy's solo and on an enemy's pair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.mind import A_ENEMY_CARDS, A_POOL, Mind
+from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.scratch import PRICE_ONLY
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_env.core.actions import MAIN_GROUPS
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE
+from ddz_env.core.engine.words import PLANE, U0, U1, U16, run
+from ddz_env.core.observation import HISTORY, OBSERVATION
+
+# --- Hands ------------------------------------------------------------------------------------------------------------
+
+MOST = 4
+"""The highest count of a rank, and so the number of thresholds."""
+
+PLANES = MOST * NUM_RANKS
+"""Thresholds of one field of cards: rank by rank, four each."""
+
+CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kicker_count == 0)
+"""The main groups that are chains without kickers, in the order of their ids."""
+
+HAND_COLUMNS = PLANES + len(CHAINS)
+"""Columns of one hand: thresholds and chains."""
+
+_CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
+
+
+@inline_kernel
+def put_scaled(values: np.ndarray, scales: np.ndarray, first: int, stop: int, out: np.ndarray, place: int) -> int:
+    """Write the bytes ``first..stop-1`` of an observation, scaled; the place behind them."""
+    for index in range(first, stop):
+        out[place] = np.float32(values[index]) * scales[index]
+        place += 1
+    return place
+
+
+@inline_kernel
+def put_thresholds(value: int, most: int, out: np.ndarray, place: int) -> int:
+    """Write which of ``1 .. most`` a number reaches; the place behind them."""
+    for step in range(1, most + 1):
+        out[place] = np.float32(1.0) if value >= step else np.float32(0.0)
+        place += 1
+    return place
+
+
+@inline_kernel
+def put_planes(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int:
+    """Write the thresholds of the fifteen counts from ``first``; the place behind them."""
+    for rank in range(NUM_RANKS):
+        place = put_thresholds(int(counts[first + rank]), MOST, out, place)
+    return place
+
+
+@pure_kernel
+def put_hand(counts: np.ndarray, first: int, out: np.ndarray, place: int) -> int:
+    """Write thresholds and chains of the fifteen counts from ``first``; the place behind them."""
+    hand = hand_word(counts, first)
+    for rank in range(NUM_RANKS):
+        place = put_thresholds(int(counts[first + rank]), MOST, out, place)
+    for index in range(_CHAIN_SEGMENTS.shape[0]):
+        segment = _CHAIN_SEGMENTS[index]
+        plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
+        starts = run(plane, SEGMENT_LENGTH[segment])
+        for start in range(np.int64(SEGMENT_SIZE[segment])):
+            out[place] = np.float32((starts >> np.uint64(start)) & U1)
+            place += 1
+    return place
+
+
+@inline_kernel
+def hand_word(counts: np.ndarray, first: int) -> np.uint64:
+    """Fifteen counts as a hand of the engine: one word for all four thresholds, sixteen bits each."""
+    hand = U0
+    for rank in range(NUM_RANKS):
+        for step in range(MOST):
+            hand |= np.uint64(counts[first + rank] > step) << np.uint64(16 * step + rank)
+    return hand
+
+
+# --- Prospects --------------------------------------------------------------------------------------------------------
+
+MOST_LOSERS, MOST_MOVES = 8, 12
+_PRICE_STEPS, _PRICE_STEP = 12, 50
+_PRICE_LEAST, _PRICE_SPAN = -250.0, 1000.0
+_MOST_PRICE = 32_000
+_LOSER = 100  # the price of a move that can be beaten, in the rule agent's decomposition ``sure``
+
+APPRAISAL = 2
+"""Numbers that the prospects of a hand depend on."""
+
+PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
+"""Columns of a hand: thresholds of the moves that can be beaten and of all moves, the price and thresholds of it."""
+
+
+_SIZES = (MOST_LOSERS, MOST_MOVES, _PRICE_STEPS, _PRICE_STEP, _PRICE_LEAST, _PRICE_SPAN)
+MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
+"""What the columns depend on besides the code: a network trained on other prices would misread them."""
+
+
+@pure_kernel
+def weigh_pool(pool: np.uint64, most: np.uint64, mind: Mind) -> None:
+    """Price all moves against unseen cards.
+
+    Args:
+        pool: The cards that could beat them, as a hand.
+        most: The cards of the largest hand among those who hold them.
+        mind: The memory in which the prices are written.
+    """
+    mind.about[A_POOL], mind.about[A_ENEMY_CARDS] = pool, most
+    set_prices(mind, WEIGHTS)
+
+
+@pure_kernel
+def appraise(hand: np.uint64, rules: np.ndarray, mind: Mind) -> tuple[int, int]:
+    """Find what the prospects of a hand depend on.
+
+    Args:
+        hand: The hand.
+        rules: The rules array.
+        mind: Priced by :func:`weigh_pool`.
+
+    Returns:
+        One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
+        price of the hand.  Both fit in int16.
+    """
+    sure, _ = decompose(hand, rules, mind.sure, PRICE_ONLY)
+    price, _ = decompose(hand, rules, mind.value, PRICE_ONLY)
+    return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
+
+
+@pure_kernel
+def put_appraisal(sure: int, price: int, out: np.ndarray, place: int) -> int:
+    """Write the prospects of a hand that :func:`appraise` has looked at.
+
+    Args:
+        sure: The first number found.
+        price: The second.
+        out: Output, float32.
+        place: Where the ``PROSPECTS`` columns begin.
+
+    Returns:
+        The place behind them.
+    """
+    losers = sure // _LOSER
+    moves = losers + sure % _LOSER
+    for step in range(MOST_LOSERS):
+        out[place + step] = np.float32(losers > step)
+    place += MOST_LOSERS
+    for step in range(MOST_MOVES):
+        out[place + step] = np.float32(moves > step)
+    place += MOST_MOVES
+    out[place] = np.float32(min(max((price - _PRICE_LEAST) / _PRICE_SPAN, 0.0), 1.0))
+    place += 1
+    for step in range(_PRICE_STEPS):
+        out[place + step] = np.float32(price > step * _PRICE_STEP)
+    return place + _PRICE_STEPS
+
+
+@pure_kernel
+def put_prospects(hand: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int) -> int:
+    """Look at a hand and write its prospects: :func:`appraise`, then :func:`put_appraisal`."""
+    sure, price = appraise(hand, rules, mind)
+    return put_appraisal(sure, price, out, place)
+
+
+# --- Signs ------------------------------------------------------------------------------------------------------------
+
+MOVE_BYTES = NUM_RANKS + 1
+"""Bytes of one move of the history: its cards, and who made it."""
+
+FIRST_MOVE = OBSERVATION.offsets["move_1"]
+ROLE = OBSERVATION.offsets["role"]
+LEFT_PREVIOUS = OBSERVATION.offsets["cards_left_previous"]
+
+SIGNS = 2 * 2 * NUM_RANKS
+"""Columns: of the next and the previous seat, on solos and on pairs, whether it passed on one up to each rank."""
+
+
+@pure_kernel
+def put_signs(values: np.ndarray, out: np.ndarray, place: int) -> int:
+    """Write the signs of an observation.
+
+    Args:
+        values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
+        out: Output, float32.
+        place: Where the ``SIGNS`` columns begin.
+
+    Returns:
+        The place behind them.
+    """
+    for column in range(SIGNS):
+        out[place + column] = np.float32(0.0)
+    # Seats count from the observer: 1 self, 2 next, 3 previous.  The observer is landlord, peasant down (whose
+    # previous seat is the landlord) or peasant up (whose next seat is, as that of the only peasant of two players).
+    down = values[ROLE + 1] == 1 and values[LEFT_PREVIOUS] > 0
+    landlord = 1 if values[ROLE] == 1 else (3 if down else 2)
+    copies, rank, owner = np.int64(0), np.int64(0), np.int64(0)
+    for back in range(HISTORY - 1, -1, -1):
+        first = FIRST_MOVE + MOVE_BYTES * back
+        seat = np.int64(values[first + NUM_RANKS])
+        if seat == 0 or seat > 3:
+            continue
+        cards, highest = np.int64(0), np.int64(0)
+        for index in range(NUM_RANKS):
+            count = np.int64(values[first + index])
+            cards += count
+            if count > 0:
+                highest = np.int64(index)
+        if cards > 0:
+            alike = np.int64(values[first + highest]) == cards
+            copies, rank, owner = (cards if alike and cards <= 2 else np.int64(0)), highest, seat
+        elif seat > 1 and copies > 0 and (owner == landlord) != (seat == landlord):
+            base = place + ((seat - 2) * 2 + (copies - 1)) * NUM_RANKS
+            for index in range(rank, NUM_RANKS):
+                out[base + index] = np.float32(1.0)
+    return place + SIGNS

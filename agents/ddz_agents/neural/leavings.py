@@ -1,0 +1,185 @@
+"""The hand that each legal action leaves: thresholds and prospects, for every pair of observation and action.
+
+How well the rest can be played out is the same question after every action.  Finding prospects is most of the work of
+describing (two searches a hand), so what they depend on, two numbers a pair, can be kept and handed in again: training
+describes every decision when it is made and again when it is learned from.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.columns import (
+    HAND,
+    KICKERS,
+    PENDING,
+    POLICY_INPUTS,
+    READING_RULES,
+    REST_COLUMNS,
+    REST_INPUTS,
+    describe_observations,
+    weigh_unseen,
+)
+from ddz_agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, put_appraisal, put_planes
+from ddz_agents.rules.mind import Mind, new_mind
+from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.observation import OBSERVATION
+
+_AT = REST_INPUTS.at
+
+KICKER_SIZE = OBSERVATION.offsets["kicker_size"]
+
+Appraisals = npt.NDArray[np.int16]
+"""What prospects depend on, shape ``[hands, APPRAISAL]``."""
+
+
+def _spent_cards() -> npt.NDArray[np.int8]:
+    spent = np.zeros((2, NUM_ACTIONS, NUM_RANKS), np.int8)
+    for group in MAIN_GROUPS:
+        spent[:, group.id] = group.need
+    for action in range(KICKER_BASE, BID_BASE):
+        spent[:, action, action - KICKER_BASE] = (1, 2)
+    return spent
+
+
+SPENT = _spent_cards()
+"""Cards that leave the hand by each action, for solo and for pair kickers, shape ``[2, 400, 15]``, int8."""
+
+
+class Leavings(NamedTuple):
+    """The hand that each legal action of a batch leaves.
+
+    Attributes:
+        rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
+        actions: The action, shape ``[pairs]``, int64, ascending within a row.
+        columns: The hand that is left, shape ``[pairs, REST_COLUMNS]``, float32.
+        appraisals: What its prospects depend on, shape ``[pairs, APPRAISAL]``, int16.
+    """
+
+    rows: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.float32]
+    appraisals: Appraisals
+
+
+def describe_leavings(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], appraisals: Appraisals | None = None
+) -> Leavings:
+    """The hand that each legal action leaves: a main group takes its body, a kicker its cards, the rest nothing.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+        appraisals: Those of an earlier description of the same observations, to save the searches.
+    """
+    pairs = int(np.count_nonzero(masks))
+    found = Leavings(
+        np.empty(pairs, np.int64),
+        np.empty(pairs, np.int64),
+        np.empty((pairs, REST_COLUMNS), np.float32),
+        np.empty((pairs, APPRAISAL), np.int16) if appraisals is None else appraisals,
+    )
+    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_mind(), found)
+    return found
+
+
+def describe_prospects(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """The columns that tensor operations cannot make: prospects are found by a search through the hand.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+
+    Returns:
+        Prospects of the observers' hands, shape ``[n, PROSPECTS]``, and of those that the actions leave, shape
+        ``[n, 400, PROSPECTS]``, zeros where illegal; float32.
+    """
+    first = POLICY_INPUTS.at.prospects
+    own = describe_observations(observations, 0)[:, first : first + PROSPECTS]
+    leavings = describe_leavings(observations, masks)
+    rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
+    rests[leavings.rows, leavings.actions] = leavings.columns[:, _AT.prospects :]
+    return np.ascontiguousarray(own), rests
+
+
+@inline_kernel
+def leave(values: np.ndarray, action: int, rest: np.ndarray) -> None:
+    """Write the counts of the hand that an action leaves.
+
+    Args:
+        values: The observation, shape ``[OBSERVATION_SIZE]``, int8.
+        action: A legal action.
+        rest: Output, shape ``[15]``, int8.
+    """
+    size = 1 if values[KICKER_SIZE] == 2 else 0
+    for rank in range(NUM_RANKS):
+        taken = values[PENDING + rank] + values[KICKERS + rank] + SPENT[size, action, rank]
+        rest[rank] = values[HAND + rank] - taken
+
+
+@inline_kernel
+def put_leaving(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) -> None:
+    """Write the columns of a hand that is left: shape ``[REST_COLUMNS]``, float32."""
+    put_planes(rest, 0, columns, _AT.rest)
+    put_appraisal(sure, price, columns, _AT.prospects)
+
+
+@pure_kernel
+def describe_row(
+    index: int,
+    pair: int,
+    observations: np.ndarray,
+    masks: np.ndarray,
+    known: bool,
+    rules: np.ndarray,
+    mind: Mind,
+    rest: np.ndarray,
+    out: Leavings,
+) -> int:
+    """Describe what each legal action of one observation leaves.
+
+    Args:
+        index: The observation.
+        pair: Where its pairs begin in the output.
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+        known: Whether the appraisals are given.
+        rules: The rules array by which prospects are read.
+        mind: Memory.
+        rest: Memory, shape ``[15]``, int8.
+        out: Output.
+
+    Returns:
+        Where the pairs of the next observation begin.
+    """
+    values = observations[index]
+    if not known:
+        weigh_unseen(values, mind)
+    for action in range(NUM_ACTIONS):
+        if masks[index, action] == 0:
+            continue
+        out.rows[pair], out.actions[pair] = index, action
+        leave(values, action, rest)
+        if not known:
+            sure, price = appraise(hand_word(rest, 0), rules, mind)
+            out.appraisals[pair, 0], out.appraisals[pair, 1] = sure, price
+        put_leaving(rest, int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1]), out.columns[pair])
+        pair += 1
+    return pair
+
+
+@kernel
+def _describe_leavings(
+    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: Mind, out: Leavings
+) -> None:
+    pair = 0
+    rest = np.empty(NUM_RANKS, np.int8)
+    for index in range(observations.shape[0]):
+        pair = describe_row(index, pair, observations, masks, known, rules, mind, rest, out)

@@ -1,0 +1,52 @@
+"""How a learned policy comes from a file: the suffix says what computes it.
+
+Each reader imports what it needs when it is asked.  Weights of ours need nothing but this package; an ONNX policy needs
+ONNX Runtime, a model of Stable-Baselines3 needs that and PyTorch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ddz_agents.neural.errors import MissingTorchError
+from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.shipped import policy_path
+from ddz_env.core.errors import install_hint
+from ddz_env.envs.threads import usable_threads
+
+
+def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
+    """Read a policy.
+
+    Args:
+        path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);
+            everything else must be weights of ours (:mod:`ddz_agents.neural.stored_policy`).  ``points``,
+            ``douzero`` and None read shipped ones (:func:`~ddz_agents.neural.shipped.policy_path`).
+        threads: Threads of every evaluation; None for one a core.
+        trust_file: Whether a ``.zip`` may be read, which runs whatever code is in it.
+
+    Raises:
+        InvalidOptionError: If the number of threads is out of range.
+        UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
+        MissingSb3Error: If it is, and sb3-contrib is not installed.
+        MissingTorchError: If it is, and PyTorch is not installed.
+        MissingOnnxError: If an ONNX file is and ONNX Runtime is not installed.
+        TensorFileError: If the file is missing, truncated, corrupt or of another format.
+        TensorFileMismatchError: If it was written for other observations, actions or another architecture.
+    """
+    chosen, cores = policy_path(path), usable_threads(threads)
+    suffix = chosen.suffix.lower()
+    if suffix == ".onnx":
+        from ddz_agents.neural.onnx_policy import OnnxPolicy
+
+        return OnnxPolicy(chosen, cores)
+    if suffix == ".zip":
+        try:
+            from ddz_agents.neural.sb3_policy import load_sb3_policy
+        except ImportError as error:
+            raise MissingTorchError(f"a .zip policy needs PyTorch ({error}): {install_hint('train')}") from error
+        return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
+    from ddz_agents.neural.compiled_policy import CompiledPolicy
+    from ddz_agents.neural.stored_policy import read_policy
+
+    return CompiledPolicy(read_policy(chosen), cores)

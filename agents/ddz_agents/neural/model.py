@@ -1,0 +1,59 @@
+"""A learned policy, whatever computes it: what agents and searches ask of it."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.errors import InvalidPolicyInputError
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import OBSERVATION_SIZE
+
+Floats = npt.NDArray[np.float32]
+Bytes = npt.NDArray[np.int8]
+
+
+@runtime_checkable
+class PolicyModel(Protocol):
+    """A policy with a value, over batches; arrays in, arrays out."""
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Evaluate the decisions of ``n`` seats that are to act, at any stage of a move.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
+            masks: Shape ``[n, 400]``, int8, non-zero where legal; at least one action a row.
+
+        Returns:
+            Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the
+            observers, shape ``[n]``: -1 (lost) to 1 (won), or stakes where the model has an ``objective`` that is not
+            ``win``, or nothing that means anything where it has ``values_trained`` and that is False.
+        """
+        ...
+
+
+def check_batch(observations: Bytes, masks: Bytes) -> None:
+    """Check what :meth:`PolicyModel.evaluate` is given.
+
+    Raises:
+        InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+    """
+    for name, array, size in (("observations", observations, OBSERVATION_SIZE), ("masks", masks, NUM_ACTIONS)):
+        check_bytes(name, array, len(observations), size)
+    empty = np.flatnonzero(~masks.any(axis=1))
+    if len(empty):
+        raise InvalidPolicyInputError(f"row {empty[0]} has no legal action: is the game over?")
+
+
+def check_bytes(name: str, array: Bytes, count: int, size: int) -> None:
+    """Check an array of vectors.
+
+    Raises:
+        InvalidPolicyInputError: If it is not int8 of shape ``[count, size]``.
+    """
+    if array.dtype != np.int8 or array.shape != (count, size):
+        raise InvalidPolicyInputError(
+            f"{name} must be int8 of shape [{count}, {size}]; got {array.dtype} of shape {list(array.shape)}"
+        )

@@ -1,0 +1,242 @@
+"""The networks: a policy over the 400 actions for all three roles, and a critic that sees every hand.
+
+The policy reads the observation, in which role and seats are relative to the observer, so that one network plays
+landlord and peasants.  An action's logit is a row of weights, as usual, plus what the state makes of the hand that the
+action leaves: how well the rest can be played out is the same question after every action, so the part that looks at
+the rest is shared by all of them.  The critic reads the concealed cards, the table without its history, and whether the
+other side is known to be the rule agent's; it is used in training (and on determinizations, where nothing is
+concealed).  The policy never sees what is concealed.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ddz_agents.neural.architecture import Architecture
+from ddz_agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, observation_columns
+from ddz_agents.neural.descriptions import policy_input
+from ddz_agents.neural.errors import InvalidPolicyInputError
+from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import CONCEALED
+
+
+class Block(nn.Module):
+    """A residual block: normalize, multiply, rectify, add.
+
+    Args:
+        width: Units.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape ``[n, width]`` to the same."""
+        return x + torch.relu(self.linear(self.norm(x)))
+
+
+def new_trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
+    """The layers below the outputs."""
+    layers = [nn.Linear(columns, width), nn.ReLU(), *(Block(width) for _ in range(blocks))]
+    return nn.Sequential(*layers, nn.LayerNorm(width), nn.ReLU())
+
+
+def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
+    """The trunk's view of some columns, in the network's precision; what is made of it is computed in float32.
+
+    Several threads may evaluate a network at once, so none may keep what another has converted.
+    """
+    with torch.autocast(columns.device.type, torch.bfloat16, enabled=network.reduced, cache_enabled=False):
+        state: Tensor = network.trunk(columns)
+    return state.float()
+
+
+def _quiet(layer: nn.Linear, gain: float) -> nn.Linear:
+    """An output layer that begins near zero: an untrained policy is nearly uniform, an untrained value nearly 0."""
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class PolicyNetwork(nn.Module):
+    """Logits of the actions, and the value of an information set.
+
+    Args:
+        architecture: The sizes.
+        columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
+        rest_columns: Columns of the hand that an action leaves.
+
+    Attributes:
+        reduced: Whether the trunk multiplies in bfloat16 (weights stay float32): faster where a processor can.
+    """
+
+    reduced = False
+
+    def __init__(
+        self, architecture: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS
+    ) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.trunk = new_trunk(
+            columns or observation_columns(architecture.history), architecture.width, architecture.blocks
+        )
+        self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
+        self.value = _quiet(nn.Linear(architecture.width, 1), 0.01)
+        self.rest = nn.Sequential(
+            nn.Linear(rest_columns, architecture.rest_width),
+            nn.ReLU(),
+            nn.Linear(architecture.rest_width, architecture.rest_features),
+        )
+        self.weigh = nn.Linear(architecture.width, architecture.rest_features)
+        self.scale = float(architecture.rest_features) ** -0.5
+
+    def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
+        """Evaluate observations (:func:`policy_input` describes them).
+
+        Args:
+            columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
+            rows: The observation of each pair of observation and legal action, shape ``[pairs]``, int64.
+            actions: The action, shape ``[pairs]``, int64.
+            rests: Columns of the hand that it leaves, shape ``[pairs, REST_COLUMNS]``, float32.
+
+        Returns:
+            Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
+        """
+        return self.judge(self.describe(columns), rows, actions, rests)
+
+    def describe(self, columns: Tensor) -> Tensor:
+        """What the trunk makes of observations, shape ``[n, width]``, float32."""
+        return _described(self, columns)
+
+    def judge(self, state: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and values of what :meth:`describe` has made; otherwise as :meth:`forward`."""
+        scores = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
+        logits = self.logits(state).index_put((rows, actions), scores, accumulate=True)
+        return logits, self.value(state).squeeze(1)
+
+    def answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
+        """Describe and evaluate observations.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+
+        Returns:
+            Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; values, shape ``[n]``.
+        """
+        seen, _ = policy_input(observations, masks, self.architecture.history)
+        logits, values = self(*seen)
+        return masked_log_probabilities(logits, torch.from_numpy(masks)), values
+
+
+class Critic(nn.Module):
+    """The value of a game in which nothing is concealed.
+
+    Args:
+        architecture: The sizes.
+
+    Attributes:
+        reduced: As a policy's.
+    """
+
+    reduced = False
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.trunk = new_trunk(GAME_COLUMNS, architecture.critic_width, architecture.critic_blocks)
+        self.value = _quiet(nn.Linear(architecture.critic_width, 1), 0.01)
+
+    def forward(self, columns: Tensor) -> Tensor:
+        """Evaluate games.
+
+        Args:
+            columns: Of the games (:func:`ddz_agents.neural.columns.describe_games`), shape ``[n, GAME_COLUMNS]``,
+            float32.
+
+        Returns:
+            Values for the seats to act, shape ``[n]``.
+        """
+        value: Tensor = self.value(_described(self, columns))
+        return value.squeeze(1)
+
+
+def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
+    """The logarithm of the softmax over the legal actions.
+
+    Args:
+        logits: Shape ``[n, actions]``, float.
+        masks: Shape ``[n, actions]``, non-zero where legal.
+
+    Returns:
+        Shape ``[n, actions]``; minus infinity where illegal, so that ``exp`` is exactly zero.  A row without legal
+        actions is all NaN.
+
+    Example:
+        >>> masked_log_probabilities(torch.zeros(1, 3), torch.tensor([[1, 0, 1]])).exp().tolist()
+        [[0.5, 0.0, 0.5]]
+    """
+    return torch.log_softmax(logits.masked_fill(masks == 0, -torch.inf), 1)
+
+
+class NetworkPolicy:
+    """Our network as a :class:`~ddz_agents.neural.model.PolicyModel`.
+
+    Args:
+        network: The policy.
+        critic: The critic, for :meth:`value_of_games`.
+        threads: Threads of every operation, for the whole process: it is PyTorch's own setting.  One is best unless
+            batches are large and nobody else wants the cores.
+        objective: What the values mean: ``win`` or ``stake``.
+        values_trained: Whether the network's own value was taught.
+    """
+
+    def __init__(
+        self,
+        network: PolicyNetwork,
+        critic: Critic | None = None,
+        threads: int = 1,
+        objective: str = "win",
+        values_trained: bool = True,
+    ) -> None:
+        self.network = network.eval()
+        self.critic = critic.eval() if critic is not None else None
+        self.objective, self.values_trained = objective, values_trained
+        torch.set_num_threads(threads)
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+        """
+        check_batch(observations, masks)
+        with torch.inference_mode():
+            log_probabilities, values = self.network.answer(observations, masks)
+            return log_probabilities.numpy(), values.numpy()
+
+    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
+        """The critic's values of games whose hidden cards are known, as on a determinization.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+            concealed: Shape ``[n, CONCEALED.size]``, int8.
+
+        Returns:
+            Values for the observers, shape ``[n]``, float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong, or the weights came without a critic.
+        """
+        if self.critic is None:
+            raise InvalidPolicyInputError("these weights hold no critic")
+        check_batch(observations, masks)
+        check_bytes("concealed", concealed, len(observations), CONCEALED.size)
+        with torch.inference_mode():
+            values: Floats = self.critic(torch.from_numpy(describe_games(observations, concealed))).numpy()
+            return values

@@ -1,0 +1,223 @@
+"""A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
+
+There are two formats.  A full policy takes the bytes of observations and masks, and the prospects of hands that go with
+them (:func:`ddz_agents.neural.leavings.describe_prospects`: no tensor operation searches a hand); it gives logarithms
+of probabilities, and values.  A standalone policy, distilled from a full one, takes the bytes alone and gives logits.
+A file's metadata say what it is, which observation and action tables it was written for, and the
+digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
+policy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.features import PROSPECTS
+from ddz_agents.neural.heading import check_heading, check_purpose, plain_values
+from ddz_agents.neural.leavings import describe_prospects
+from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_env import State
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.errors import install_hint
+from ddz_env.core.observation import OBSERVATION_SIZE, action_mask, observe
+
+NO_DIGEST = "0" * 64
+"""What stands in the digest's place while it is computed."""
+
+
+class Format(NamedTuple):
+    """A kind of ONNX file.
+
+    Attributes:
+        kind: Its name.
+        version: Its version.
+        inputs: Types, and sizes behind the batch, in the order in which the network takes them.
+        outputs: Those of what it gives.
+    """
+
+    kind: str
+    version: int
+    inputs: dict[str, tuple[str, list[int]]]
+    outputs: dict[str, tuple[str, list[int]]]
+
+
+FULL = Format(
+    "ddz-policy-onnx",
+    1,
+    {
+        "observations": ("tensor(int8)", [OBSERVATION_SIZE]),
+        "masks": ("tensor(int8)", [NUM_ACTIONS]),
+        "prospects": ("tensor(float)", [PROSPECTS]),
+        "rest_prospects": ("tensor(float)", [NUM_ACTIONS, PROSPECTS]),
+    },
+    {"log_probabilities": ("tensor(float)", [NUM_ACTIONS]), "values": ("tensor(float)", [])},
+)
+"""A policy as it was trained: somebody has to compute the prospects."""
+
+STANDALONE = Format(
+    "ddz-standalone-onnx",
+    1,
+    {"observation": ("tensor(int8)", [OBSERVATION_SIZE]), "action_mask": ("tensor(int8)", [NUM_ACTIONS])},
+    {"logits": ("tensor(float)", [NUM_ACTIONS])},
+)
+"""A distilled policy, which needs nothing of this package."""
+
+
+def digest_of(data: bytes, digest: str) -> str:
+    """The digest of a file.
+
+    Args:
+        data: The file.
+        digest: What stands in the digest's place.
+    """
+    return hashlib.sha256(data.replace(digest.encode(), NO_DIGEST.encode())).hexdigest()
+
+
+class OnnxPolicy:
+    """An ONNX file as a :class:`~ddz_agents.neural.model.PolicyModel`.
+
+    Args:
+        path: The file.
+        threads: Threads of every evaluation.
+
+    Attributes:
+        rules: The preset that the policy was trained under.
+        objective: What its values mean: ``win`` or ``stake``.
+        notes: Plain values for people.
+        values_trained: Whether the policy's value was taught.
+
+    Raises:
+        MissingOnnxError: If ONNX Runtime is not installed.
+        TensorFileError: If the file is missing, truncated, corrupt or no ONNX file, or holds numbers that are not
+            finite.
+        TensorFileMismatchError: If it was not written by ``ddz export`` or stamped
+            (:func:`ddz_agents.neural.onnx_stamp.stamp_onnx`), or is for other observations or actions.
+    """
+
+    def __init__(self, path: str | Path, threads: int = 1) -> None:
+        data = read_bytes(Path(path))
+        self._session = session_of(path, data, threads)
+        metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
+        if "kind" not in metadata:
+            _refuse_unstamped(path, self._session)
+        self._form = STANDALONE if metadata.get("kind") == STANDALONE.kind else FULL
+        check_heading(path, metadata, self._form.kind, self._form.version)
+        digest = metadata.get("digest", "")
+        if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
+            raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
+        check_nodes(path, self._session, self._form)
+        self._path = path
+        self.rules: Any = metadata.get("rules")
+        self.objective: Any = metadata.get("objective")
+        self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
+        trained = metadata.get("values_trained", "true")  # earlier files do not say
+        self.values_trained: Any = {"true": True, "false": False}.get(trained)
+        check_purpose(path, self.rules, self.objective, self.notes, self.values_trained)
+        first = State.new(0)
+        self.evaluate(observe(first)[None], action_mask(first)[None])  # refuses weights that are not finite
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+
+        Raises:
+            InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
+            TensorFileError: If the answers are not finite, because a weight is not.
+        """
+        check_batch(observations, masks)
+        if self._form is STANDALONE:
+            (logits,) = self._run(observations, masks)
+            log_probabilities, values = _log_softmax(logits, masks), np.zeros(len(masks), np.float32)
+        else:
+            prospects = describe_prospects(observations, masks)
+            log_probabilities, values = self._run(observations, masks, *prospects)
+        if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
+            raise TensorFileError(f"{self._path} answers with numbers that are not finite")
+        return log_probabilities, values
+
+    def _run(self, *given: Bytes | Floats) -> Sequence[Floats]:
+        """The outputs of the graph."""
+        outputs: Sequence[Floats] = self._session.run(
+            list(self._form.outputs), dict(zip(self._form.inputs, given, strict=True))
+        )
+        return outputs
+
+
+def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
+    """Logarithms of the probabilities, minus infinity where illegal."""
+    legal = np.where(masks != 0, logits, np.float32(-np.inf))
+    legal -= legal.max(axis=1, keepdims=True)
+    result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
+    return result
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        TensorFileError: If it is missing or cannot be read.
+    """
+    if not path.is_file():
+        raise TensorFileError(f"{path}: there is no such file")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TensorFileError(f"cannot read {path}: {error}") from error
+
+
+def session_of(path: str | Path, data: bytes, threads: int) -> Any:
+    """ONNX Runtime's session for the content of a file.
+
+    Raises:
+        MissingOnnxError: If ONNX Runtime is not installed.
+        TensorFileError: If it is no ONNX file.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingOnnxError(f"ONNX policies need ONNX Runtime ({error}): {install_hint('onnx')}") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # errors are raised; they need not be printed too
+    try:
+        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its own classes, which derive from Exception and from nothing between
+        raise TensorFileError(f"{path} is no ONNX file that can be run, or was truncated: {error}") from error
+
+
+def check_nodes(path: str | Path, session: Any, form: Format) -> None:
+    """Compare the names, types and sizes behind the batch of a file's inputs and outputs with what a format has.
+
+    Raises:
+        TensorFileMismatchError: If they differ.
+    """
+    for what, nodes, wanted in (
+        ("inputs", session.get_inputs(), form.inputs),
+        ("outputs", session.get_outputs(), form.outputs),
+    ):
+        found = {node.name: (node.type, list(node.shape[1:])) for node in nodes}
+        if found != wanted:
+            raise TensorFileMismatchError(f"{path} has the {what} {found}; this package needs {dict(wanted)}")
+
+
+def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
+    """A file of another program: say how it is made playable, or what is wrong with it.
+
+    Raises:
+        TensorFileMismatchError: Always.
+    """
+    refused = f"{path} is no {FULL.kind} file but 'something else': it does not say what it is for"
+    try:
+        check_nodes(path, session, STANDALONE)
+    except TensorFileMismatchError as error:
+        raise TensorFileMismatchError(f"{refused}, and {error}") from error
+    raise TensorFileMismatchError(
+        f"{refused}; if it was trained for the observations and actions of this version, "
+        "ddz_agents.neural.onnx_stamp.stamp_onnx(path, out, rules=..., objective=...) writes that into it"
+    )

@@ -1,0 +1,164 @@
+"""Arrays and plain values in one file, read without running anything that the file says.
+
+The file is in the safetensors format (https://huggingface.co/docs/safetensors): the length of a header, the header in
+JSON, then bytes.  The header's metadata say what the file is, which observation and action tables it was written for,
+and a digest of everything, so that a flipped bit is an error and not a weaker policy.  Files are replaced atomically: a
+reader, or a kill, sees the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.errors import TensorFileError
+from ddz_agents.neural.heading import check_heading, heading, plain_values
+from ddz_env.core import whole_file
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+_DTYPES = {
+    name: np.dtype(code)
+    for name, code in (
+        ("F64", "<f8"), ("F32", "<f4"), ("F16", "<f2"), ("I64", "<i8"), ("I32", "<i4"), ("I16", "<i2"), ("I8", "i1"),
+        ("U64", "<u8"), ("U32", "<u4"), ("U16", "<u2"), ("U8", "u1"), ("BOOL", "?"),
+    )
+}  # fmt: skip
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_LENGTH = 8
+"""Bytes of the header's length, least significant first; the header is padded to a multiple of it."""
+
+
+def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
+    digest = hashlib.sha256(about.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file atomically (:func:`ddz_env.core.whole_file.replace_file`).
+
+    Args:
+        path: Where to; folders are made.
+        data: Its contents.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    try:
+        whole_file.replace_file(path, data)
+    except OSError as error:
+        raise TensorFileError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Arrays and metadata in the format; the widest numbers first, so that each array is aligned."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    pieces, end = list[bytes](), 0
+    for name in sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)):
+        array = arrays[name]
+        pieces.append(array.tobytes())
+        first, end = end, end + array.nbytes
+        header[name] = {"dtype": _NAMES[array.dtype], "shape": array.shape, "data_offsets": [first, end]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % _LENGTH)
+    return b"".join([len(text).to_bytes(_LENGTH, "little"), text, *pieces])
+
+
+def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    """The inverse: the arrays lie in the bytes one behind the other, and fill them.
+
+    Raises:
+        ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
+            format.
+    """
+    first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    if len(data) < first:
+        raise ValueError("the header is cut short")
+    header = json.loads(data[_LENGTH:first])
+    metadata = dict(header.pop("__metadata__", {}))
+    if not all(isinstance(value, str) for value in metadata.values()):
+        raise ValueError("the metadata are no text")
+    for text in (*header, *metadata.values()):
+        text.encode()  # half a surrogate pair is no text
+    arrays: Arrays = {}
+    end = first
+    for name, about in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        dtype, shape, (start, stop) = _DTYPES[about["dtype"]], about["shape"], about["data_offsets"]
+        if first + start != end or any(type(size) is not int or size < 0 for size in (*shape, start, stop)):
+            raise ValueError(f"{name} does not begin where the array before it ends, or has no shape")
+        end = first + stop
+        if end - first - start != math.prod(shape) * dtype.itemsize or end > len(data):
+            raise ValueError(f"{name} is cut short")
+        if dtype == np.bool_ and max(data[first + start : end], default=0) > 1:
+            raise ValueError(f"{name} holds bytes that are neither true nor false")
+        arrays[name] = np.frombuffer(data, dtype, math.prod(shape), first + start).reshape(shape).copy()
+    if end != len(data):
+        raise ValueError("there are bytes behind the last array")
+    return metadata, arrays
+
+
+def write_tensor_file(
+    path: str | Path, kind: str, version: int, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
+) -> None:
+    """Write arrays and plain values, replacing the file atomically.
+
+    Args:
+        path: Where to; folders are made.
+        kind: What the file is.
+        version: The version of that kind of file.
+        arrays: The arrays, by name.
+        about: Plain JSON values.
+
+    Raises:
+        TensorFileError: If the file cannot be written.
+    """
+    path = Path(path)
+    text = json.dumps(about, sort_keys=True)
+    metadata = {**heading(kind, version), "about": text, "digest": _digest(arrays, text)}
+    replace_file(path, _packed(arrays, metadata))
+
+
+def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays, dict[str, Any]]:
+    """Read what :func:`write_tensor_file` wrote.
+
+    Args:
+        path: The file.
+        kind: What it must be.
+        version: The version that it must have.
+
+    Returns:
+        The arrays by name, and the plain values.
+
+    Raises:
+        TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
+            finite.
+        TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise TensorFileError(f"{path}: there is no such file")
+    try:
+        metadata, arrays = _unpacked(path.read_bytes())
+    except OSError as error:
+        raise TensorFileError(f"cannot read {path}: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise TensorFileError(f"{path} is no {kind} file, or was truncated: {error}") from error
+    check_heading(path, metadata, kind, version)
+    text = metadata.get("about", "")
+    if metadata.get("digest") != _digest(arrays, text):
+        raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise TensorFileError(f"{path}: {name} holds numbers that are not finite")
+    return arrays, plain_values(path, text)

@@ -1,0 +1,327 @@
+"""The neural search agent: information-set PUCT whose prior and leaf values are learned.
+
+A decision passes through the files of this package in one direction: the agent shares its budget among the root's moves
+(:mod:`~ddz_agents.neural_search.halving`), several trees grow together (:mod:`~ddz_agents.neural_search.forest`),
+descents go down and back up (:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
+(:mod:`~ddz_agents.neural_search.leaves`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.belief.model import load_belief
+from ddz_agents.neural.agent import PolicyFile
+from ddz_agents.neural.model import Floats, PolicyModel
+from ddz_agents.neural.shipped import shipped_belief_path
+from ddz_agents.neural_search.evaluation_cache import CachedModel
+from ddz_agents.neural_search.forest import Forest
+from ddz_agents.neural_search.halving import Clock, halve
+from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
+from ddz_agents.neural_search.others import nobody, recognized
+from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
+from ddz_agents.open_cards.solver.endgame import endgame_solver
+from ddz_agents.tree_search.candidates import candidates_of
+from ddz_agents.tree_search.choice import choose, finishing_move, only_move
+from ddz_agents.tree_search.options import SIMULATIONS
+from ddz_agents.worlds.belief import belief_of
+from ddz_agents.worlds.consistency import check_turn, check_view
+from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
+from ddz_agents.worlds.learned_player import LearnedPlayer
+from ddz_agents.worlds.player_model import PlayerModel
+from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
+from ddz_env import Move, View
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.random import key
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.playing.agent import Decision
+from ddz_env.playing.thoughts import Belief, Candidate
+
+_ASK_NETWORK = ("belief", "weighed")
+"""Kinds of inference that draw worlds from a belief network."""
+_KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
+"""Where the policy and the rule agent stand among the kinds of `mixed` inference (:func:`believed_players`)."""
+_KINDS = 1 + len(RESPONSES)
+_ROUNDS = 2
+"""Of annealing: each asks the policy about every particle's decisions."""
+_TO_THE_END = 10**9
+"""Decisions of a rollout whose result nobody is asked for."""
+_FIRST_PRICE = 0.05
+"""Milliseconds that a move of the past costs a particle, before any has been timed."""
+
+
+@dataclass(frozen=True)
+class SearchOptions(Options):
+    """How a search with a learned policy spends its budget, and what it believes.
+
+    Larger sizes than these are refused before any memory is taken: a decision would take minutes, its trees some
+    hundred megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte.
+
+    Attributes:
+        iterations: Descents per decision, shared by the trees.
+        milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
+        trees: Trees, each with its own random numbers; their statistics are added up at the root.
+        batch: Descents in flight per tree.
+        root: How the root's moves share the descents: sequential halving, or PUCT as in the rest of the tree.
+            `rollouts` grows no tree: whole moves are played on by the policy in the same worlds, for `ahead` decisions,
+            and an auction is searched by halving.
+        candidates: How many root moves halving and rollouts compare: those that the policy likes best.
+        tau: How much the policy's preference counts in the final choice after rollouts: the move with the largest
+            probability times exp(chance / tau).
+        prior_weight: Weight of the policy's preference against the values found (halving only).
+        exploration: PUCT's constant, on rewards from 0 (loss) to 1 (win).
+        temperature: Temperature of the prior; above 1 it is flatter than the policy.
+        settled: A move to which the policy gives at least this probability is played without a search; 1 always
+            searches.
+        leaf: Who values a leaf: the critic, which sees every hand; the policy's own value; or a simulation alone.
+            `auto` takes the critic if there is one, else the policy's value; or a simulation, if the values are not
+            chances of winning.
+        ahead: Decisions that the policy plays from a leaf before the critic or its own value is asked.
+        simulation: Who plays a simulation.
+        inference: Whom the hidden seats are believed to be: players like the policy, like the rule agent, or either
+            (`mixed`). `belief` draws the worlds from a network that has learned from games of many kinds of players;
+            `weighed` draws them from it, too, and then weighs them as `mixed` does.
+        belief: The belief network: a file of `ddz train belief`; none for the shipped one.
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' moves, or drawn from the belief network; 0 draws uniform worlds. Weighing takes at most about
+            half of `milliseconds`, with fewer particles if necessary.
+        others: Whom the other seats are searched as: players like the policy; or, where their moves so far speak for
+            it, the rule agent, whose moves need no search (`mixed` and `weighed` inference).
+        final: Play the move with the most visits, or the one with the best mean among those with enough visits; after
+            halving, this decides only between kickers.
+        endgame: `solver`: with at most 20 cards in all hands, 30 worlds are solved to the end instead of searched, and
+            all that fit if they are fewer; `sure`: the same only where one move wins them all.
+    """
+
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "mate": ("policy", "a team mate reckoned to search gained nothing (ddz reproduce search-gains, 0.2.0)"),
+        "value_share": (1.0, "simulations beside learned values gained nothing; leaf=simulation asks for them alone"),
+    }
+    iterations: Annotated[int, Range(1, 1_000_000)] = 1000
+    _: KW_ONLY
+    milliseconds: Annotated[float, Range(0.1)] | None = None
+    trees: Annotated[int, Range(1, 64)] = 4
+    batch: Annotated[int, Range(1, 256)] = 16
+    root: Literal["halving", "puct", "rollouts"] = "halving"
+    candidates: Annotated[int, Range(2)] = 5
+    tau: Annotated[float, Range(0)] = 0.01
+    prior_weight: Annotated[float, Range(0)] = 0.3
+    exploration: Annotated[float, Range(0)] = 1.0
+    temperature: Annotated[float, Range(0.01)] = 1.0
+    settled: Annotated[float, Range(0.5, 1)] = 0.98
+    leaf: Literal["auto", "critic", "value", "simulation"] = "auto"
+    simulation: Literal["random", "planned", "rules"] = "random"
+    ahead: Annotated[int, Range(0, 1000)] = 4
+    inference: Literal["mixed", "policy", "rules", "belief", "weighed"] = "weighed"
+    belief: str | Path | None = None
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
+    others: Literal["policy", "recognized"] = "recognized"
+    final: Literal["visits", "value"] = "visits"
+    endgame: Literal["search", "solver", "sure"] = "search"
+
+    @property
+    def asks_network(self) -> bool:
+        """Whether worlds are drawn from a belief network."""
+        return self.particles > 0 and self.inference in _ASK_NETWORK
+
+
+@dataclass(frozen=True)
+class NeuralSearchOptions(SearchOptions, PolicyFile):
+    """The policy of ``neural-ismcts``, and how it is searched with."""
+
+    def files(self) -> tuple[Path, ...]:
+        """The policy's file, and the belief network's if one is named or asked."""
+        if self.belief is not None:
+            return (*super().files(), Path(self.belief))
+        return (*super().files(), shipped_belief_path()) if self.asks_network else super().files()
+
+
+def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, ...]:
+    """The kinds of players that a hidden seat may be, equally likely before it has moved.
+
+    Args:
+        model: The policy that searches.
+        inference: ``policy``: players like itself; ``rules``: the kinds fitted around the rule agent
+            (:data:`ddz_agents.worlds.rules_player.RESPONSES`); ``mixed``: any of them.
+    """
+    own = (LearnedPlayer(model),) if inference != "rules" else ()
+    rule_players = tuple(RulesPlayer(response) for response in RESPONSES) if inference != "policy" else ()
+    return (*own, *rule_players)
+
+
+class ModelSearchAgent:
+    """Searches with any :class:`~ddz_agents.neural.model.PolicyModel`.
+
+    Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
+
+    Args:
+        model: The policy, with a critic (:class:`~ddz_agents.neural_search.leaves.GameCritic`) or without.
+        *values: The :class:`SearchOptions`, as one object or value by value.
+        **named: The same by name.
+
+    Attributes:
+        options: The options.
+        model: The policy.
+        leaf: Who values the leaves (:func:`~ddz_agents.neural_search.leaves.leaf_kind`).
+
+    Raises:
+        InvalidAgentOptionError: If an option's value is not allowed, or the model cannot value leaves as asked.
+    """
+
+    cheats = False
+
+    def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
+        self.options: SearchOptions = SearchOptions.of(*values, **named)
+        options = self.options
+        self.model = model
+        self.leaf = leaf_kind(model, options.leaf)
+        self._network = load_belief(options.belief) if options.asks_network else None
+        self._asked = CachedModel(model)
+        self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
+        self._price = _FIRST_PRICE
+        self._endgame = endgame_solver(options.endgame, 0)
+        evaluator = Evaluator(self._asked, self.leaf, options.temperature, options.ahead)
+        to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
+        rolls = evaluator if evaluator.values_leaves else to_the_end
+        self._rollouts = Rollouts(rolls, options.trees * options.batch, options.tau)
+        self._rolled = False
+        self._forest = Forest(
+            options.trees,
+            options.batch,
+            evaluator,
+            exploration=options.exploration,
+            simulation=SIMULATIONS.index(options.simulation),
+        )
+
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        milliseconds = self.options.milliseconds
+        return f"{type(self).__name__}({f'{milliseconds:g}ms' if milliseconds else self.options.iterations})"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Search and return the chosen move."""
+        return self.decide(view, rng).move
+
+    def decide(self, view: View, rng: np.random.Generator) -> Decision:
+        """Search and return the move with the statistics of the search.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn, or the game is over.
+            InconsistentViewError: If the view contradicts itself.
+        """
+        root, seat, rules = view.row, int(view.seat), view.rule_words
+        check_view(root, seat, rules)
+        check_turn(root, seat)
+        move = only_move(root, rules) or finishing_move(root, seat, rules)
+        if move is not None:
+            return Decision(move, line=move.actions)
+        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
+        if solved is not None:
+            return solved
+        began = time.perf_counter()
+        self._asked.forget()
+        seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+        self._rolled = self.options.root == "rollouts" and view.landlord is not None
+        if self._rolled:
+            return self._roll_out(view, rng, seed, began)
+        trees = range(self.options.trees)
+        priors, own = self._forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in trees])
+        move = self._settled_move(own)
+        if move is not None:
+            return Decision(move, visits={move.main: 1}, line=move.actions)
+        pool, faithful = self._worlds(view, rng)
+        self._forest.recognize(faithful)
+        first = self._search(pool, priors, began)
+        return choose(self._forest.trees, root, rules, self.options.final == "value", first)
+
+    def candidates(self, view: View) -> list[Candidate]:
+        """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
+        if self._rolled:
+            return self._rollouts.candidates()
+        return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it searches have the hidden cards."""
+        self._asked.forget()  # a decision that was broken off leaves questions without answers
+        return belief_of(view, self._worlds(view, rng)[0])
+
+    def _roll_out(self, view: View, rng: np.random.Generator, seed: np.uint64, began: float) -> Decision:
+        """Let the policy play its likeliest whole moves on, unless it is all but sure of one."""
+        options, lines = self.options, likely_moves(self._asked, view, self.options.candidates)
+        if len(lines) == 1 or (options.settled < 1 and lines[0].log_prior >= math.log(options.settled)):
+            return self._rollouts.settle(lines[0])
+        clock = Clock(options.iterations, options.milliseconds, began)
+        pool, faithful = self._worlds(view, rng)
+        return self._rollouts.search(view, pool, lines, clock, seed, nobody()._replace(faithful=faithful))
+
+    def _settled_move(self, log_probabilities: Floats) -> Move | None:
+        """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
+        action, settled = int(log_probabilities.argmax()), self.options.settled
+        if settled == 1 or log_probabilities[action] < math.log(settled):
+            return None
+        has_kickers = action < KICKER_BASE and MAIN_GROUPS[action].kicker_count > 0
+        return None if has_kickers else Move(action)
+
+    def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
+        """Inferred worlds, and which seats are the rule agent (:class:`~ddz_agents.neural_search.others.Others`).
+
+        Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price
+        falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
+        pays for nothing it falls as well, lest one slow moment ends inference for good.
+        """
+        moves, particles, strangers = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
+        if self._network is not None and not self._believed:
+            return self._network.worlds(view, rng, particles), strangers
+        if self.options.milliseconds is not None:
+            particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
+        if not particles:
+            self._price /= 2
+            return uniform(), strangers
+        began = time.perf_counter()
+        proposal = self._network.proposal(view, rng, particles) if self._network is not None else None
+        known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
+        spent = (time.perf_counter() - began) * 1000
+        self._price = max(spent / (particles * moves), self._price / 2)
+        if known is None:
+            return uniform(), strangers
+        pool = WorldPool(known.hands, known.cumulative)
+        if self.options.others == "policy" or len(self._believed) < _KINDS:
+            return pool, strangers
+        return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
+
+    def _search(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
+        """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
+        options, forest = self.options, self._forest
+        clock = Clock(options.iterations, options.milliseconds, began)
+        if options.root == "halving":
+            return halve(forest, pool, log_priors, clock, options.candidates, options.prior_weight)
+        while not clock.over(1.0):
+            share = clock.share(options.batch, options.trees)
+            forest.wave(pool, np.full(share, -1, np.int16))
+            clock.spend(share * options.trees)
+        return None
+
+
+@takes(NeuralSearchOptions)
+class NeuralSearchAgent(ModelSearchAgent):
+    """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
+
+    Raises:
+        InvalidAgentOptionError: If an option's value is not allowed, or the policy cannot value leaves as asked.
+        UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
+        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
+        TensorFileError: If the file cannot be read or does not fit this package.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        options = NeuralSearchOptions.of(*values, **named)
+        super().__init__(options.load(), options)

@@ -1,0 +1,399 @@
+"""The two halves of an iteration, around the evaluation of leaves by networks: down the tree, and back up.
+
+Selection is PUCT (Silver et al. 2017) on one tree of information sets, each descent restricted to a determinization,
+as in :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both
+stages.  A visit counts on the way down, as if it were lost for whoever chose it (the *virtual loss* of Chaslot, Winands
+and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
+
+What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
+again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
+evaluations in which it was legal, each in units of a uniform choice: hands with few and with many moves weigh alike.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural_search.others import Others, known_action
+from ddz_agents.tree_search.options import TreeSettings
+from ddz_agents.tree_search.search import MAX_DEPTH, simulate
+from ddz_agents.tree_search.select import take_tried
+from ddz_agents.tree_search.simulate import reward_of
+from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices
+from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, has_room
+from ddz_agents.worlds.determinize import WorldPool, draw_world
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.layout import (
+    HISTORY_MOVES,
+    HISTORY_WORDS,
+    LANDLORD,
+    NO_SEAT,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_OVER,
+)
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0, U1
+from ddz_env.core.observation import (
+    CONCEALED_WORDS,
+    MASK_BYTE_WORDS,
+    OBSERVATION_WORDS,
+    expand_mask,
+    write_concealed,
+    write_observation,
+)
+
+_NO_SEAT = np.uint64(NO_SEAT)
+_PRIOR_STEPS = np.float32(4096.0)
+"""Priors are rounded to such a fraction, so that equal ones tie."""
+
+
+class Searcher(NamedTuple):
+    """Who goes down a tree: what the seat knows and believes, and how it selects.
+
+    Attributes:
+        row: The searcher's view row, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        seat: The searcher's seat, uint64.
+        rules: The rules array.
+        pool: Weighted determinizations to draw from; empty for uniform ones.
+        exploration: PUCT's constant, on rewards 0 to 1.
+        skip: Whether to pass through leaves with a single legal action without asking the networks.
+        others: What is known of the other seats.
+    """
+
+    row: npt.NDArray[np.uint64]
+    ring: npt.NDArray[np.uint64]
+    seat: np.uint64
+    rules: npt.NDArray[np.uint64]
+    pool: WorldPool
+    exploration: np.float64
+    skip: np.bool_
+    others: Others
+
+
+class Descents(NamedTuple):
+    """Descents in flight: games at leaves that wait for the networks, and the paths that led there.
+
+    Attributes:
+        rows: The games at the leaves, shape ``[n, 32]``, uint64.
+        rings: The moves before them, shape ``[n, 16, 2]``, uint64.
+        path: Actions from the root down, shape ``[n, MAX_DEPTH]``, int16.  (Records move when their siblings grow in
+            number, which other descents bring about.)
+        movers: Who chose each of them, shape ``[n, MAX_DEPTH]``, int8.
+        depth: How long each path is, shape ``[n]``, int64.
+        waits: 1 where a leaf waits for the networks, 0 where the game was over, shape ``[n]``, int8.
+        observations: What the seat to act at the leaf sees, as words, shape ``[n, OBSERVATION_WORDS]``, uint64.
+        masks: Its legal actions, as words, shape ``[n, MASK_BYTE_WORDS]``, uint64.
+        concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
+    """
+
+    rows: npt.NDArray[np.uint64]
+    rings: npt.NDArray[np.uint64]
+    path: npt.NDArray[np.int16]
+    movers: npt.NDArray[np.int8]
+    depth: npt.NDArray[np.int64]
+    waits: npt.NDArray[np.int8]
+    observations: npt.NDArray[np.uint64]
+    masks: npt.NDArray[np.uint64]
+    concealed: npt.NDArray[np.uint64]
+
+    def part(self, chosen: slice) -> Descents:
+        """Some of them, sharing memory."""
+        return Descents._make(array[chosen] for array in self)
+
+    def copied(self, chosen: npt.NDArray[np.intp]) -> Descents:
+        """Copies of some of them, without the paths that led there."""
+        bare = self._replace(path=self.path[:, :0], movers=self.movers[:, :0])
+        return Descents._make(array[chosen] for array in bare)
+
+
+def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
+    """Room for so many descents, with paths of at most that depth: 0 for games that no tree leads to."""
+    return Descents(
+        np.zeros((count, ROW_WORDS), np.uint64),
+        np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+        np.zeros((count, depth), np.int16),
+        np.zeros((count, depth), np.int8),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int8),
+        np.zeros((count, OBSERVATION_WORDS), np.uint64),
+        np.zeros((count, MASK_BYTE_WORDS), np.uint64),
+        np.zeros((count, CONCEALED_WORDS), np.uint64),
+    )
+
+
+class Answers(NamedTuple):
+    """What the networks say of leaves.
+
+    Attributes:
+        log_probabilities: Logarithms of the priors, shape ``[n, 400]``, float32, minus infinity where illegal.
+        values: Values for the seats to act, -1 to 1, shape ``[n]``, float32.
+    """
+
+    log_probabilities: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]
+
+    def part(self, chosen: slice) -> Answers:
+        """Those on some of the leaves."""
+        return Answers(self.log_probabilities[chosen], self.values[chosen])
+
+
+@inline_kernel
+def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
+    """The child that PUCT selects; unvisited ones have the mean reward of all, ties among them are drawn."""
+    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(0.0)
+    dearest, ties = np.float32(-1.0), U0
+    for index in range(found):
+        record = np.int64(usable[index])
+        visits += tree.visits[record]
+        reward += tree.reward[record]
+        weight += tree.prior[record]
+        if tree.visits[record] == 0:
+            if tree.prior[record] > dearest:
+                dearest, ties = tree.prior[record], U0
+            if tree.prior[record] == dearest:
+                ties += U1
+    best, best_value = np.int64(-1), np.float32(-1.0)
+    if visits > 0:
+        scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+        if ties > U0:
+            best_value = reward / np.float32(visits) + scale * dearest
+        for index in range(found):
+            record = np.int64(usable[index])
+            count = np.float32(tree.visits[record])
+            if count == np.float32(0.0):
+                continue
+            value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+            if value > best_value:
+                best, best_value = record, value
+    if best >= 0:
+        return best, state
+    state = advance(state)
+    chosen = below(mix(state), ties)
+    for index in range(found):
+        record = np.int64(usable[index])
+        if tree.visits[record] == 0 and tree.prior[record] == dearest:
+            if chosen == U0:
+                return record, state
+            chosen -= U1
+    return np.int64(usable[0]), state
+
+
+@inline_kernel
+def _child(tree: Tree, node: int, action: int) -> int:
+    """The record of a child, -1 if there is none."""
+    first = np.int64(tree.first[node])
+    for record in range(first, first + np.int64(tree.used[node])):
+        if tree.action[record] == action:
+            return np.int64(record)
+    return np.int64(-1)
+
+
+@inline_kernel
+def _take_known(tree: Tree, node: int, action: np.uint64) -> int:
+    """The record of an action that nobody has to choose, made if there is none yet."""
+    record = _child(tree, node, np.int64(action))
+    if record < 0:
+        record = np.int64(add_child(tree, node, action))
+        tree.available[record] = 1
+    return record
+
+
+@inline_kernel
+def _back_up(
+    tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
+) -> int:
+    """Add a landlord's chance to the rewards along a path; the node at its end."""
+    node = np.int64(ROOT)
+    for level in range(depth):
+        node = _child(tree, node, path[level])
+        tree.reward[node] += chance if np.uint64(movers[level]) == landlord else np.float32(1.0) - chance
+    return node
+
+
+@inline_kernel
+def describe_leaf(
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, descents: Descents, index: int
+) -> None:
+    """Write what the networks read of a leaf, whose legal actions stand in the mask."""
+    expand_mask(mask, descents.masks[index])
+    write_observation(row, ring, rules, row[SEAT], descents.observations[index])
+    write_concealed(row, rules, row[SEAT], descents.concealed[index])
+
+
+@inline_kernel
+def _first(
+    tree: Tree, searcher: Searcher, wanted: int, mask: np.ndarray, usable: np.ndarray, state: np.uint64
+) -> tuple[int, np.uint64]:
+    """The root's child to go to, which no hidden card decides."""
+    if wanted >= 0:
+        return _child(tree, np.int64(ROOT), wanted), state
+    legal_mask(searcher.row, searcher.rules, mask)
+    found = take_tried(tree, np.int64(ROOT), mask, usable)
+    return _select(tree, usable, found, searcher.exploration, state)
+
+
+@kernel
+def descend(
+    tree: Tree, searcher: Searcher, descents: Descents, firsts: np.ndarray, deal: np.uint64, state: np.uint64
+) -> tuple[int, np.uint64]:
+    """Go down the tree, each time in another determinization, and stop at leaves.
+
+    The luck of the hidden cards is the same for all moves of the root that are compared: the n-th visit of each is in
+    the n-th determinization of a sequence.
+
+    Args:
+        tree: The tree; visits are counted, and games that end on the way are backed up at once.
+        searcher: Who goes down.
+        descents: Output.
+        firsts: The root's action of each descent, -1 where PUCT selects it, shape ``[descents]``, int16.
+        deal: Seed of the sequence of determinizations; 0 for fresh ones from the generator.
+        state: The generator's state.
+
+    Returns:
+        How many descents were made (fewer only when the tree is full), and the generator's new state.
+    """
+    root, seat, rules, pool = searcher.row, searcher.seat, searcher.rules, searcher.pool
+    mask = np.empty(MASK_WORDS, np.uint64)
+    usable = np.empty(MOST_CHILDREN, np.int32)
+    moves = np.empty_like(searcher.ring)
+    for index in range(firsts.size):
+        row, path, movers = descents.rows[index], descents.path[index], descents.movers[index]
+        if not has_room(tree):
+            return index, state
+        first = np.int64(-1)
+        if deal == U0:
+            state = draw_world(root, seat, rules, pool, state, row)
+        else:
+            first, state = _first(tree, searcher, firsts[index], mask, usable, state)
+            visit = np.uint64(tree.visits[first])
+            draw_world(root, seat, rules, pool, np.uint64(key(deal, visit)), row)
+        moves[:] = searcher.ring
+        node, depth = np.int64(ROOT), 0
+        tree.visits[ROOT] += 1
+        while row[STAGE] != STAGE_OVER:
+            legal_mask(row, rules, mask)
+            legal = count_legal(mask)
+            only = nth_legal(mask, U0)
+            if depth > 0 and legal > U1 and searcher.others.faithful[row[SEAT]] and has_room(tree):
+                record = _take_known(tree, node, known_action(row, rules, mask, searcher.others))
+            else:
+                found = take_tried(tree, node, mask, usable)
+                if depth == 0 and first >= 0:
+                    record = first
+                elif count_legal(mask) > U0:
+                    if not (searcher.skip and legal == U1 and has_room(tree)):
+                        break
+                    record = add_child(tree, node, only)
+                    tree.available[record] = 1
+                else:
+                    record, state = _select(tree, usable, found, searcher.exploration, state)
+            tree.visits[record] += 1
+            path[depth], movers[depth] = tree.action[record], row[SEAT]
+            depth += 1
+            apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
+            node = np.int64(record)
+        descents.depth[index] = depth
+        descents.waits[index] = row[STAGE] != STAGE_OVER
+        if descents.waits[index]:
+            descents.rings[index] = moves
+            legal_mask(row, rules, mask)
+            describe_leaf(row, moves, rules, mask, descents, index)
+        else:
+            _back_up(tree, path, movers, depth, row[LANDLORD], reward_of(row, row[LANDLORD]))
+    return firsts.size, state
+
+
+@inline_kernel
+def _learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
+    """Enter the prior of one evaluation, as the mean over those in which an action was legal; false if full."""
+    legal = np.float32(0.0)
+    for action in range(NUM_ACTIONS):
+        legal += np.float32(log_probabilities[action] > -np.inf)
+    for action in range(NUM_ACTIONS):
+        if log_probabilities[action] == -np.inf:
+            continue
+        weight = np.float32(np.round(math.exp(log_probabilities[action]) * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
+        record = _child(tree, node, action)
+        if record >= 0:
+            tree.available[record] += 1
+            tree.prior[record] += (weight - tree.prior[record]) / np.float32(tree.available[record])
+            continue
+        record = add_child(tree, node, np.uint64(action))
+        if record == FULL:
+            return False
+        tree.prior[record], tree.available[record] = weight, 1
+    return True
+
+
+@kernel
+def plant(tree: Tree, log_probabilities: np.ndarray) -> bool:
+    """Give the root its children; nothing is counted.
+
+    Args:
+        tree: A bare root.
+        log_probabilities: Of the root, shape ``[400]``, float32.
+
+    Returns:
+        Whether there was room.
+    """
+    return _learn_prior(tree, np.int64(ROOT), log_probabilities)
+
+
+@kernel
+def absorb(
+    tree: Tree,
+    rules: np.ndarray,
+    descents: Descents,
+    answers: Answers,
+    learned: bool,
+    settings: TreeSettings,
+    plan: Plan | None,
+    state: np.uint64,
+) -> tuple[bool, np.uint64]:
+    """Expand the leaves that waited, and back their values up.
+
+    Args:
+        tree: The tree.
+        rules: The rules array.
+        descents: The descents.
+        answers: On the leaves that waited, in order.
+        learned: Whether the networks value leaves; otherwise, and while nobody is landlord, a simulation does.
+        settings: The simulation.
+        plan: Memory of planned and rules simulations; None for random ones.
+        state: The generator's state.
+
+    Returns:
+        Whether there was room for all children (a leaf left out is expanded when it is met again), and the
+        generator's new state.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    place, room = 0, True
+    for index in range(descents.waits.size):
+        if not descents.waits[index]:
+            continue
+        row = descents.rows[index]
+        landlord, observer = row[LANDLORD], row[SEAT]
+        if learned and landlord != _NO_SEAT:
+            value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
+            chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
+        else:  # before there is a landlord, nobody's value says which side a seat will be on
+            if plan is not None:
+                set_plan_prices(row, rules, plan)
+            state = simulate(row, rules, mask, state, settings, plan, None)
+            landlord = row[LANDLORD]
+            chance = np.float32(reward_of(row, landlord))
+        leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)
+        room = room and has_room(tree) and _learn_prior(tree, leaf, answers.log_probabilities[place])
+        place += 1
+    return room, state

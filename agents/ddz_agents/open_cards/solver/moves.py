@@ -1,0 +1,319 @@
+"""Whole moves of a hand, written straight into arrays: what the solver's search generates at every node.
+
+A *target code* says what a reply must beat, in one number: ``(segment + 1) << 4 | key``, with the segment of the main
+group on the table and the rank (or DouZero's highest trio) that a reply must exceed.  ``LEAD`` is no target,
+``BOMBS`` one that only bombs and the rocket beat, ``NOTHING`` one that nothing beats.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
+from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
+from ddz_env.core.engine.step import play_lightly
+from ddz_env.core.engine.tables import (
+    BOMB_ID,
+    CATEGORY_FIRST,
+    CATEGORY_STOP,
+    COPIES_STOP,
+    MAIN_SEGMENT,
+    ROCKET_ID,
+    SEG_BOMB,
+    SEG_ROCKET,
+    SEGMENT_BASE,
+    SEGMENT_COPIES,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+)
+from ddz_env.core.engine.words import (
+    CHAIN_PLANE,
+    JOKERS,
+    PLANE,
+    U0,
+    U1,
+    U4,
+    U15,
+    U16,
+    add,
+    body_mask,
+    lowest,
+    remove,
+    remove_hand,
+    run,
+)
+from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_TRIO_KICKERS
+
+LEAD = np.uint64(0)
+BOMBS = np.uint64(0x3F0)
+NOTHING = np.uint64(0x3F1)
+_BOMB_TOP = np.uint64(((int(SEG_BOMB) + 1) << 4) | 12)
+
+_LEADING = np.bool_(True)
+FOLLOWING = np.bool_(False)
+
+
+# Words of a frame of ``Moves.work``.
+W_HAND, W_NEXT, W_END, W_BEST = range(4)
+W_SEGMENT, W_DELTA, W_WEAK, W_SHORT = range(3, 7)
+RUN_FRAMES = 32
+"""Frames from here on belong to the check for quick wins, those below to the fewest moves."""
+
+
+class Moves(NamedTuple):
+    """Moves on one stack, and scratch for writing them.
+
+    Attributes:
+        mains: Main groups, 0 for pass, shape ``[capacity]``, uint64.
+        kickers: Their kickers as hands, uint64.
+        rests: The mover's hand after the move, uint64.
+        scores: How promising each is, int64.
+        options: Scratch of the walk through kicker sets, shape ``[16]``, uint64.
+        chosen: The same.
+        row: A row of the engine, for DouZero's readings.
+        work: Frames of the walks over one hand's moves, shape ``[64, 8]``, int64.
+        tally: Scratch of the check for quick wins, one number a segment.
+    """
+
+    mains: npt.NDArray[np.uint64]
+    kickers: npt.NDArray[np.uint64]
+    rests: npt.NDArray[np.uint64]
+    scores: npt.NDArray[np.int64]
+    options: npt.NDArray[np.uint64]
+    chosen: npt.NDArray[np.uint64]
+    row: npt.NDArray[np.uint64]
+    work: npt.NDArray[np.int64]
+    tally: npt.NDArray[np.int64]
+
+
+def new_moves(capacity: int) -> Moves:
+    """An empty stack of moves; what does not fit is not written, and the count says so."""
+    words = [np.zeros(capacity, np.uint64) for _ in range(3)]
+    scratch = [np.zeros(16, np.uint64) for _ in range(2)]
+    row, work = np.zeros(at.ROW_WORDS, np.uint64), np.zeros((64, 8), np.int64)
+    return Moves(*words, np.zeros(capacity, np.int64), *scratch, row, work, np.zeros(64, np.int64))
+
+
+@inline_kernel
+def _put(moves: Moves, found: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
+    """Append a move; beyond the capacity it is only counted."""
+    if found < moves.mains.size:
+        moves.mains[found] = main
+        moves.kickers[found] = kickers
+        moves.rests[found] = rest
+    return found + 1
+
+
+@pure_kernel
+def _kicker_options(
+    hand: np.uint64,
+    segment: np.uint64,
+    start: np.uint64,
+    leading: bool,
+    key: np.uint64,
+    left: np.uint64,
+    chosen: np.uint64,
+    floor: np.uint64,
+    rules: np.ndarray,
+) -> np.uint64:
+    """The engine's kicker options, compiled once."""
+    return kicker_options(body_at(hand, segment, start, leading, key, rules), left, chosen, floor, rules)
+
+
+@pure_kernel
+def put_group(
+    moves: Moves,
+    found: int,
+    hand: np.uint64,
+    segment: np.uint64,
+    starts: np.uint64,
+    leading: bool,
+    key: np.uint64,
+    rules: np.ndarray,
+) -> int:
+    """Append every move of a segment that starts at one of the ranks, with all its kicker sets."""
+    length, copies = SEGMENT_LENGTH[segment], SEGMENT_COPIES[segment]
+    count, size = SEGMENT_KICKER_COUNT[segment], SEGMENT_KICKER_SIZE[segment]
+    while starts != U0:
+        start = lowest(starts)
+        starts &= starts - U1
+        main = SEGMENT_BASE[segment] + start
+        rest = remove(hand, body_mask(start, length), copies)
+        if count == U0:
+            found = _put(moves, found, main, U0, rest)
+            continue
+        options = _kicker_options(hand, segment, start, leading, key, count, U0, U0, rules)
+        if count == U1:
+            while options != U0:
+                rank = options & (~options + U1)
+                options ^= rank
+                found = _put(moves, found, main, add(U0, rank, size), remove(rest, rank, size))
+            continue
+        depth = np.int64(0)
+        moves.options[0] = options
+        moves.chosen[0] = U0
+        while depth >= 0:
+            options = moves.options[depth]
+            if options == U0:
+                depth -= 1
+                continue
+            rank = lowest(options)
+            moves.options[depth] = options & (options - U1)
+            kickers = add(moves.chosen[depth], U1 << rank, size)
+            left = count - np.uint64(depth) - U1
+            if left == U0:
+                found = _put(moves, found, main, kickers, remove_hand(rest, kickers))
+            else:
+                depth += 1
+                moves.chosen[depth] = kickers
+                moves.options[depth] = _kicker_options(hand, segment, start, leading, key, left, kickers, rank, rules)
+    return found
+
+
+@pure_kernel
+def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
+    """Append what a hand can lead of a category, all chain lengths."""
+    segment = CATEGORY_FIRST[category]
+    length = SEGMENT_LENGTH[segment]
+    blocked = U0
+    if length > U1:
+        plane &= CHAIN_PLANE
+        if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_KICKER_COUNT[segment] == U0 and SEGMENT_COPIES[segment] < U4:
+            blocked = hand >> np.uint64(48)
+    starts = run(plane, length)
+    while starts != U0 and segment < CATEGORY_STOP[category]:
+        if allowed(segment, rules):
+            found = put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
+        starts &= plane >> length
+        length += U1
+        segment += 1
+    return found
+
+
+@pure_kernel
+def lead_moves(moves: Moves, found: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """Append every move that a hand can lead; how many moves there are then (more than the capacity: not all)."""
+    if holds_rocket(hand, rules):
+        found = _put(moves, found, ROCKET_ID, U0, hand & ~JOKERS)
+    for copies in range(4):
+        plane = (hand >> (U16 * np.uint64(copies))) & PLANE
+        if plane == U0:
+            return found
+        for category in range(COPIES_STOP[copies], COPIES_STOP[copies + 1]):
+            found = _put_category(moves, found, hand, plane, category, rules)
+    return found
+
+
+@inline_kernel
+def segment_of(code: np.uint64) -> np.uint64:
+    """The segment of an ordinary target code."""
+    return (code >> U4) - U1
+
+
+@pure_kernel
+def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Mask of the lowest ranks at which a hand beats a target within its own category."""
+    if code in (BOMBS, NOTHING):
+        return U0
+    return follow_starts(hand, segment_of(code), code & U15, rules)
+
+
+@pure_kernel
+def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
+    """Whether a hand beats a target by a bomb of another category, or by the rocket."""
+    if code == NOTHING:
+        return False
+    if code != BOMBS and segment_of(code) == np.uint64(SEG_BOMB):
+        return holds_rocket(hand, rules)
+    return bombs_in(hand, rules) != U0 or holds_rocket(hand, rules)
+
+
+@inline_kernel
+def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
+    """Whether a hand has a reply to a target, besides passing."""
+    return can_trump(hand, code, rules) or reply_starts(hand, code, rules) != U0
+
+
+@pure_kernel
+def follow_moves(moves: Moves, found: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
+    """Append pass and every reply of a hand to a target."""
+    found = _put(moves, found, U0, U0, hand)
+    if code == NOTHING:
+        return found
+    trumps = bombs_in(hand, rules)
+    if code != BOMBS:
+        segment = segment_of(code)
+        starts = reply_starts(hand, code, rules)
+        if starts != U0:
+            found = put_group(moves, found, hand, segment, starts, FOLLOWING, code & U15, rules)
+        if segment == np.uint64(SEG_BOMB):
+            trumps = U0
+    while trumps != U0:
+        rank = lowest(trumps)
+        trumps &= trumps - U1
+        found = _put(moves, found, BOMB_ID + rank, U0, remove(hand, U1 << rank, U4))
+    if holds_rocket(hand, rules):
+        found = _put(moves, found, ROCKET_ID, U0, hand & ~JOKERS)
+    return found
+
+
+@inline_kernel
+def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The code of the words ``TARGET`` and ``KEY`` of a row of the engine."""
+    if target == U0:
+        return LEAD
+    if target == at.BOMBS_ONLY:
+        return BOMBS
+    segment = MAIN_SEGMENT[target]
+    if segment == np.uint64(SEG_ROCKET):
+        return BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else NOTHING
+    return ((segment + U1) << U4) | key
+
+
+@pure_kernel
+def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The target code of a move of which the engine itself must say how DouZero reads it."""
+    row[at.SEAT] = U0
+    row[at.HANDS] = ~U0
+    play_lightly(row, main, kickers, rules)
+    return code_of_target(row[at.TARGET], row[at.KEY], rules)
+
+
+@inline_kernel
+def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The target code once a move, not a pass, lies on the table."""
+    segment = MAIN_SEGMENT[main]
+    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+        return _read_by_engine(moves.row, main, kickers, rules)
+    return code_of_target(main, main - SEGMENT_BASE[segment], rules)
+
+
+@inline_kernel
+def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The highest target that lets the same replies through: positions that differ in nothing else are one.
+
+    Args:
+        code: A target that somebody can beat.
+        starts: Where those who still may answer could reply within the category, all of them together.
+        rules: The rules array.
+    """
+    if code in (BOMBS, NOTHING):
+        return code
+    segment = segment_of(code)
+    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+        return code
+    if starts == U0:
+        return _BOMB_TOP if segment == np.uint64(SEG_BOMB) else BOMBS
+    return ((segment + U1) << U4) | (lowest(starts) - U1)
+
+
+@inline_kernel
+def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
+    """Whether a target is of the category that DouZero compares by the highest trio of any kind."""
+    return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))

@@ -1,0 +1,194 @@
+"""Open-card positions from text: hands, who is to move, what it must beat, and the moves played since.
+
+``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
+landlord's.  Behind a colon stand moves that have been played: ``KK5543 / 225543: 3, 4, pass``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.cards import MAX_HAND, RANK_NAMES
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.step import play_move
+from ddz_env.core.errors import DouDizhuError, shown
+
+_MOST_HANDS = 3
+
+
+class InvalidPositionError(DouDizhuError):
+    """A text is no position of open cards, or no game could have come to it; the message says why."""
+
+
+def open_position(
+    text: str,
+    rules: str | Rules = "standard",
+    *,
+    turn: int = 1,
+    to_beat: str | Move | None = None,
+    passed: int = 0,
+    landlord: int = 1,
+    played: int | None = None,
+) -> State:
+    """A position of open cards.
+
+    Args:
+        text: Two or three hands separated by ``/``; behind ``:`` the moves played from there, separated by commas.
+        rules: A preset's name or a :class:`Rules`; with two hands it is played by two.
+        turn: The hand that moves, from 1.
+        to_beat: The move on the table; None where it leads.
+        passed: How many hands have passed on that move, 0 or (of three hands) 1.
+        landlord: The landlord's hand, from 1; the others are one side.
+        played: How many of the moves to play; all by default.
+
+    Raises:
+        InvalidPositionError: If the text is no position, or no game could have come to it.
+        InvalidHandError: If a hand cannot be read.
+        InvalidMoveError: If a move cannot be read.
+        IllegalMoveError: If a move is not legal where it stands.
+        InvalidRulesError: If the preset is unknown.
+
+    Example:
+        >>> state = open_position("KK5543 / 225543", turn=2, to_beat="4")
+        >>> state.seat, [str(move) for move in state.legal_moves()]
+        (1, ['pass', '5', '2'])
+    """
+    if not isinstance(text, str):
+        raise InvalidPositionError(f"a position is text, as 'KK5543 / 225543', not {shown(text)}")
+    cards, colon, moves = text.partition(":")
+    hands = [_hand(number, part) for number, part in enumerate(cards.split("/"), 1)]
+    rules = _rules_for(Rules.preset(rules), len(hands))
+    for name, number in (("turn", turn), ("landlord", landlord)):
+        if not 1 <= number <= len(hands):
+            raise InvalidPositionError(f"{name} {number} is no hand: there are {len(hands)}, counted from 1")
+    target = None if to_beat is None else _target(to_beat, rules)
+    _check_deck(hands, target, rules)
+    state = State.from_hands(hands, rules=rules, check_sizes=False)
+    row = state.row
+    row[at.STAGE], row[at.LANDLORD], row[at.SEAT], row[at.OWNER] = at.STAGE_PLAY, landlord - 1, turn - 1, turn - 1
+    if target is not None:
+        _put_down(state, target, turn - 1, passed)
+    elif passed:
+        raise InvalidPositionError("nobody passes where there is nothing to beat: give the move to beat, or no passes")
+    _check_sizes(state, target)
+    _play(state, [part.strip() for part in moves.split(",")] if colon and moves.strip() else [], played)
+    return state
+
+
+def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> State:
+    """Hands of given sizes, dealt uniformly from the whole deck; the first hand is the landlord's and leads.
+
+    Args:
+        sizes: Cards of each hand.
+        rng: The only source of randomness.
+        rules: A preset's name or a :class:`Rules`.
+
+    Raises:
+        InvalidPositionError: If the rules do not deal so many hands or cards.
+    """
+    rules = _rules_for(Rules.preset(rules), len(sizes))
+    deck = np.repeat(np.arange(len(RANK_NAMES)), rules.deck)
+    if min(sizes) < 1 or max(sizes) > MAX_HAND or sum(sizes) > len(deck):
+        raise InvalidPositionError(f"hands of {shown(tuple(sizes))} cannot be dealt from {len(deck)} cards")
+    cards = rng.permutation(deck)
+    ends = np.cumsum(sizes).tolist()
+    hands = [cards[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    text = " / ".join(str(Hand(tuple(np.bincount(hand, minlength=len(RANK_NAMES)).tolist()))) for hand in hands)
+    return open_position(text, rules)
+
+
+def hand_sizes(text: str) -> list[int]:
+    """Sizes of hands to deal, as they are typed.
+
+    Args:
+        text: Two or three numbers separated by ``+``.
+
+    Raises:
+        InvalidPositionError: If the text is something else.
+
+    Example:
+        >>> hand_sizes("12+13")
+        [12, 13]
+    """
+    sizes = text.split("+")
+    if not 2 <= len(sizes) <= _MOST_HANDS or not all(size.strip().isdecimal() for size in sizes):
+        raise InvalidPositionError(f"{shown(text)} are no sizes of two or three hands separated by '+', as 12+13")
+    return [int(size) for size in sizes]
+
+
+def _hand(number: int, text: str) -> Hand:
+    hand = Hand.parse(text.strip())
+    if not len(hand):
+        raise InvalidPositionError(f"hand {number} has no cards: that game is over, or a '/' is too many")
+    return hand
+
+
+def _rules_for(rules: Rules, hands: int) -> Rules:
+    """The rules for so many hands."""
+    if not 2 <= hands <= _MOST_HANDS:
+        raise InvalidPositionError(f"a position has two or three hands separated by '/', not {hands}")
+    if hands == rules.players:
+        return rules
+    if hands > rules.players:
+        raise InvalidPositionError(f"the {rules.name} rules are for two players, but there are three hands")
+    return rules.replace(players=hands, bidding="fixed")
+
+
+def _target(to_beat: str | Move, rules: Rules) -> Move:
+    move = to_beat if isinstance(to_beat, Move) else Move.parse(to_beat, rules)
+    if move.is_pass or move.group is None:
+        raise InvalidPositionError(f"{move} is nothing to beat: leave it out for a lead")
+    return move
+
+
+def _check_deck(hands: Sequence[Hand], target: Move | None, rules: Rules) -> None:
+    on_table = (0,) * len(RANK_NAMES) if target is None else target.cards.counts
+    for rank, name in enumerate(RANK_NAMES):
+        held = sum(hand.counts[rank] for hand in hands)
+        if held + on_table[rank] > rules.deck[rank]:
+            where = f", {on_table[rank]} of them on the table" if on_table[rank] else ""
+            raise InvalidPositionError(
+                f"there are {held + on_table[rank]} cards of rank {name}{where}; the deck has {rules.deck[rank]}"
+            )
+
+
+def _put_down(state: State, target: Move, seat: int, passed: int) -> None:
+    """Lay the move to beat on the table: the seats after its owner, up to the one to move, have passed."""
+    players, row = state.rules.players, state.row
+    if not 0 <= passed <= players - 2:
+        raise InvalidPositionError(
+            f"{passed} hands cannot have passed on a move that a game of {players} still answers"
+        )
+    owner = (seat - 1 - passed) % players
+    left = row[at.HANDS + owner].copy()
+    whole = Hand(tuple(a + b for a, b in zip(state.hand(owner).counts, target.cards.counts, strict=True)))
+    row[at.HANDS + owner], row[at.SEAT] = whole.word, owner
+    if target not in state.legal_moves():
+        raise InvalidPositionError(f"hand {owner + 1} could not have played {target}: the rules have no such move")
+    kickers = Hand(target.kicker_counts).word
+    play_move(row, np.uint64(target.main), np.uint64(kickers), state.rule_words)
+    row[at.HANDS + owner], row[at.SEAT], row[at.PASSES] = left, seat, passed
+
+
+def _check_sizes(state: State, target: Move | None) -> None:
+    """No hand may hold more cards than it was dealt."""
+    rules, row = state.rules, state.row
+    for seat in range(rules.players):
+        most = rules.hand_size + (rules.bottom if seat == int(row[at.LANDLORD]) or rules.players == 2 else 0)
+        owns = target is not None and seat == int(row[at.OWNER])
+        held = len(state.hand(seat)) + (len(target.cards) if target is not None and owns else 0)
+        if held > min(most, MAX_HAND):
+            beside = ", the move to beat included" if owns else ""
+            raise InvalidPositionError(f"hand {seat + 1} has {held} cards{beside}; it is dealt at most {most}")
+
+
+def _play(state: State, moves: Sequence[str], played: int | None) -> None:
+    if played is not None and not 0 <= played <= len(moves):
+        raise InvalidPositionError(f"move {played} is none of the game's {len(moves)}")
+    for number, text in enumerate(moves[:played], 1):
+        if state.is_over:
+            raise InvalidPositionError(f"the game is over before move {number}, {shown(text)}")
+        state.step(text)

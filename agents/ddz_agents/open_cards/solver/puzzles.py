@@ -1,0 +1,130 @@
+"""Endgame puzzles (残局): open hands in which exactly one first move wins.
+
+A puzzle is graded by how many losing moves look right: those after which the hand needs no more moves than after the
+winning one.  ``puzzles.txt`` ships some, one a line: the hands, the winning move and the grade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
+from ddz_agents.open_cards.solver.solver import OpenSolver
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.engine.step import play_move
+from ddz_env.table.session import Deal
+
+SHIPPED = Path(__file__).with_name("puzzles.txt")
+OPEN = "standard,players=2,open_hands=true"
+"""The rules of a puzzle that is played."""
+_LEAST_MOVES = 6
+"""Legal first moves of a puzzle at least."""
+_MOST_IN_VAIN = 10_000
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A position of two hands, the first of which leads and wins by one move only.
+
+    Attributes:
+        hands: The position as :func:`ddz_agents.open_cards.solver.position.open_position` reads it.
+        move: The winning move.
+        grade: How many losing moves look right.
+    """
+
+    hands: str
+    move: str
+    grade: int
+
+    def __str__(self) -> str:
+        return f"{self.hands} | {self.move} | {self.grade}"
+
+    def deal(self) -> Deal:
+        """The cards of a game that begins here: with open hands, so that the solver may play and give hints."""
+        hands = tuple(Hand.parse(part) for part in self.hands.split("/"))
+        return Deal(Rules.preset(OPEN), hands=hands, bottom=Hand.parse(""), endgame=True)
+
+    @classmethod
+    def parse(cls, line: str) -> Puzzle:
+        """Read a line of a file of puzzles.
+
+        Raises:
+            InvalidPositionError: If it is none.
+        """
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) != 3 or not parts[2].isdecimal():
+            raise InvalidPositionError(f"a puzzle is 'hands | move | grade', not {line!r}")
+        return cls(parts[0], parts[1], int(parts[2]))
+
+
+def shipped_puzzles() -> list[Puzzle]:
+    """The puzzles that come with the package."""
+    return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
+
+
+def make_puzzles(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> Iterator[Puzzle]:
+    """Deal hands until exactly one first move wins, for ever.
+
+    Args:
+        sizes: Cards of each hand.
+        rng: The only source of randomness.
+        rules: A preset's name or a :class:`Rules`.
+
+    Raises:
+        InvalidPositionError: If the rules do not deal such hands, or 10,000 deals in a row are no puzzle.
+    """
+    solver: OpenSolver | None = None
+    in_vain = 0
+    while in_vain < _MOST_IN_VAIN:
+        state = dealt_position(sizes, rng, rules)
+        if solver is None:
+            solver = OpenSolver(state.rules, megabytes=8)
+        puzzle = _as_puzzle(state, solver)
+        in_vain = in_vain + 1 if puzzle is None else 0
+        if puzzle is not None:
+            yield puzzle
+    hands = "+".join(map(str, sizes))
+    raise InvalidPositionError(f"{_MOST_IN_VAIN:,} deals of {hands} cards and no puzzle among them: deal more cards")
+
+
+def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
+    """The puzzle of a position; None unless exactly one of its moves wins."""
+    moves = state.legal_moves()
+    if len(moves) < _LEAST_MOVES or not solver.solve(state).landlord_wins:
+        return None
+    winning: Move | None = None
+    needed: dict[Move, int] = {}
+    for move in moves:
+        row = state.row.copy()
+        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), state.rule_words)
+        needed[move] = solver.fewest_moves(Hand.from_word(int(row[HANDS + state.seat])))
+        if solver.solve_row(row).landlord_wins:
+            if winning is not None:
+                return None
+            winning = move
+    if winning is None or not needed[winning]:
+        return None
+    grade = sum(count <= needed[winning] for count in needed.values()) - 1
+    hands = " / ".join(str(state.hand(seat)) for seat in range(state.rules.players))
+    return Puzzle(hands, str(winning), grade)
+
+
+def brute_force_agrees(puzzle: Puzzle, brute: MinimaxSolver, rules: str | Rules = "standard") -> bool:
+    """Whether plain minimax finds the same single winning move.
+
+    Args:
+        puzzle: The puzzle.
+        brute: A solver with ε = 0 for the position's rules.
+        rules: A preset's name or a :class:`Rules`.
+
+    Raises:
+        SearchLimitError: If the position is too large for it.
+    """
+    moves, values = brute.move_values(open_position(puzzle.hands, rules).row)
+    return [str(move) for move, value in zip(moves, values.tolist(), strict=True) if value > 0] == [puzzle.move]

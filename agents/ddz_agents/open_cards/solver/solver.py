@@ -1,0 +1,273 @@
+"""The open-card solver as an object: verdicts, the value of every move, the stake, and the line to the end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.solver.memory import (
+    ANY_WIN,
+    CONTROL_WORDS,
+    DONE,
+    FRAME_WORDS,
+    MAX_PLIES,
+    NO_ROOM,
+    NODES,
+    TRUMPS,
+    VALUE,
+    Search,
+)
+from ddz_agents.open_cards.solver.moves import new_moves
+from ddz_agents.open_cards.solver.options import SolverOptions
+from ddz_agents.open_cards.solver.search import run, set_root
+from ddz_agents.open_cards.solver.table import new_table
+from ddz_agents.open_cards.solver.turns import new_turns, turns
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.engine import layout as at
+from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.view import whole_moves
+
+MOVE_CAPACITY = 1 << 16
+"""Moves on one line of play, all its positions together."""
+_SLICE = 20_000
+"""Nodes between two looks at the clock and at Ctrl-C."""
+
+
+class UnsolvablePositionError(DouDizhuError):
+    """The solver was given something that is no position between two moves; the message says what it takes."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a search found out.
+
+    Attributes:
+        landlord_wins: Whether the landlord reaches the goal; None if a limit came first.
+        reason: Why it is not known: ``nodes``, ``seconds``, ``memory`` or ``interrupted``; empty if it is.
+        nodes: Positions opened.
+        seconds: Time taken.
+    """
+
+    landlord_wins: bool | None
+    reason: str
+    nodes: int
+    seconds: float
+
+
+class OpenSolver(OwnsArrays):
+    """Solves positions of one set of rules with all hands known; what it finds stays in its table.
+
+    Args:
+        rules: The rules of the positions.
+        *values: One :class:`SolverOptions`, or options in their order.
+        **named: Options by name.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        MemoryError: If the table does not fit into memory.
+
+    Example:
+        >>> from ddz_agents.open_cards.solver.position import open_position
+        >>> state = open_position("KK5543 / 225543")
+        >>> OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins
+        True
+    """
+
+    def __init__(self, rules: Rules, *values: Any, **named: Any) -> None:
+        self.options = SolverOptions.of(*values, **named)
+        self.rules = rules
+        self._words = rules.words()
+        self._search = Search(
+            control=np.zeros(CONTROL_WORDS, np.int64),
+            hands=np.zeros((MAX_PLIES, 3), np.uint64),
+            frames=np.zeros((MAX_PLIES, FRAME_WORDS), np.int64),
+            codes=np.zeros((MAX_PLIES, 3), np.uint64),
+            moves=new_moves(MOVE_CAPACITY),
+            table=new_table(self.options.megabytes),
+            turns=new_turns(),
+            threats=np.zeros((TRUMPS + 1, 2), np.int64),
+        )
+
+    def clear(self) -> None:
+        """Forget every position, so that a search takes as long as the first."""
+        self._search.table[...] = 0
+
+    def solve(self, state: State, *, goal: int = int(ANY_WIN), seconds: float | None = None) -> Solution:
+        """Who wins.
+
+        Args:
+            state: A position between two moves, of the solver's rules.
+            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.tricks.reached`): to win, or a
+                stake.
+            seconds: A limit of this call, besides the options'.
+
+        Raises:
+            UnsolvablePositionError: If it is no such position.
+        """
+        self._check(state)
+        return self.solve_row(state.row, goal, seconds)
+
+    def solve_row(
+        self,
+        row: npt.NDArray[np.uint64],
+        goal: int = int(ANY_WIN),
+        seconds: float | None = None,
+        halted: threading.Event | None = None,
+    ) -> Solution:
+        """The same for a row of the engine, unchecked; a finished game takes no search.  ``halted`` interrupts it."""
+        if int(row[at.STAGE]) == at.STAGE_OVER:
+            return Solution(int(row[at.WINNER]) == int(row[at.LANDLORD]) + 1, "", 0, 0.0)
+        technique = self.options.technique(int(row[at.LANDLORD]), goal, spring=self.rules.spring)
+        search, control = self._search, self._search.control
+        limits = [limit for limit in (self.options.seconds, seconds) if limit is not None]
+        start, nodes = time.perf_counter(), self.options.nodes
+        set_root(search, row, technique, self._words)
+        while True:
+            budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control[NODES]))
+            try:
+                status = run(search, technique, self._words, np.int64(budget))
+                taken = time.perf_counter() - start
+            except KeyboardInterrupt:
+                return Solution(None, "interrupted", int(control[NODES]), time.perf_counter() - start)
+            if status == DONE:
+                return Solution(bool(control[VALUE]), "", int(control[NODES]), taken)
+            reason = ""
+            if status == NO_ROOM:
+                reason = "memory"
+            elif halted is not None and halted.is_set():
+                reason = "interrupted"
+            elif nodes is not None and int(control[NODES]) >= nodes:
+                reason = "nodes"
+            elif limits and taken >= min(limits):
+                reason = "seconds"
+            if reason:
+                return Solution(None, reason, int(control[NODES]), taken)
+
+    def move_values(
+        self, state: State, seconds: float | None = None, threads: int = 1
+    ) -> list[tuple[Move, bool | None]]:
+        """Every legal move and whether it wins for its mover; None where a limit or Ctrl-C came first.
+
+        Args:
+            state: A position between two moves.
+            seconds: Time for all of them together.
+            threads: Moves that are searched at the same time, each with a table of its own.
+
+        Raises:
+            UnsolvablePositionError: If it is no such position.
+        """
+        self._check(state)
+        landlord = state.seat == int(state.row[at.LANDLORD])
+        stop = None if seconds is None else time.perf_counter() + seconds
+        solvers = [self, *(OpenSolver(self.rules, self.options) for _ in range(threads - 1))]
+        free, halted = list(solvers), threading.Event()
+
+        def value(move: Move) -> bool | None:
+            if halted.is_set():
+                return None
+            after, solver = state.copy(), free.pop()
+            after.step(move)
+            left = None if stop is None else max(1e-6, stop - time.perf_counter())
+            found = solver.solve_row(after.row, seconds=left, halted=halted)
+            free.append(solver)
+            if found.reason == "interrupted":
+                halted.set()
+            return None if found.landlord_wins is None else found.landlord_wins == landlord
+
+        moves = whole_moves(state.row, self._words)
+        if threads == 1:
+            return [(move, value(move)) for move in moves]
+        with ThreadPoolExecutor(threads) as pool:
+            values = [pool.submit(value, move) for move in moves]
+            try:
+                wait(values)
+            except KeyboardInterrupt:  # comes to the main thread alone
+                halted.set()
+        return [(move, found.result()) for move, found in zip(moves, values, strict=True)]
+
+    def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
+        """Moves to the end of the game: the winner's that win, and the first of the loser's that are no pass.
+
+        Args:
+            state: A position between two moves.
+            seconds: Time for all searches together.
+
+        Returns:
+            ``(seat, move)`` for each; they stop short of the end where a limit came first.
+        """
+        stop = None if seconds is None else time.perf_counter() + seconds
+        self._check(state)
+        game, line = state.copy(), list[tuple[int, Move]]()
+        won = self.solve(game, seconds=seconds).landlord_wins
+        while won is not None and not game.is_over:
+            move = self._move_for(game, won, stop)
+            if move is None:
+                break
+            line.append((game.seat, move))
+            game.step(move)
+        return line
+
+    def _move_for(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
+        """A move that keeps a known verdict; None if a limit came before it was found."""
+        moves = sorted(whole_moves(game.row, self._words), key=lambda move: -len(move.cards))
+        if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
+            return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
+        for move in moves:
+            after = game.copy()
+            after.step(move)
+            left = None if stop is None else max(1e-6, stop - time.perf_counter())
+            found = self.solve_row(after.row, seconds=left)
+            if found.landlord_wins == landlord_wins:
+                return move
+            if found.reason == "interrupted":
+                return None
+        return None
+
+    def fewest_moves(self, hand: Hand) -> int:
+        """The fewest moves that play a hand out if nobody interferes; 0 for an empty one."""
+        search = self._search
+        return int(turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
+
+    def stake(self, state: State, seconds: float | None = None) -> int | None:
+        """What the landlord wins from each peasant with best play, in base stakes: the goal is moved until it fits.
+
+        Every bomb and rocket doubles it, those that were played included, and so does spring; bids and answers to
+        doubling are left out, because they multiply every result alike.
+
+        Args:
+            state: A position between two moves.
+            seconds: Time for all searches together.
+
+        Returns:
+            A power of two, negative if the landlord loses; None if a limit came first.
+        """
+        self._check(state)
+        start = time.perf_counter()
+        low, high = -_MOST_DOUBLINGS, _MOST_DOUBLINGS + 1  # goals: `low` is always reached
+        while low < high:
+            middle = (low + high + 1) // 2
+            left = None if seconds is None else max(1e-6, seconds - (time.perf_counter() - start))
+            reached = self.solve(state, goal=middle, seconds=left).landlord_wins
+            if reached is None:
+                return None
+            low, high = (middle, high) if reached else (low, middle - 1)
+        return int(2 ** (low - 1)) if low >= 1 else -int(2**-low)
+
+    def _check(self, state: State) -> None:
+        if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):
+            raise UnsolvablePositionError(
+                f"the solver takes a State between two moves of the play, with all hands, not {shown(state)}"
+            )
+        if state.rules != self.rules:
+            raise UnsolvablePositionError(f"this solver is for {self.rules.name} rules, not {state.rules.name}")
+
+
+_MOST_DOUBLINGS = 15
+"""Thirteen bombs, the rocket and spring."""

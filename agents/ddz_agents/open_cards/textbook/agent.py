@@ -1,0 +1,278 @@
+"""The textbook agents: expectiminimax over sampled deals, and alpha-beta on the true game.
+
+Hidden cards are a chance node above everything else: every move gets, in each of some sampled deals, the value of a
+depth-limited search with all hands open, and the mean over the deals decides.  As the textbook warns, this *averages
+over clairvoyance*: in each of its deals a player knows where all cards are, so it neither looks for information nor
+hides any.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.textbook.search import value_moves
+from ddz_agents.open_cards.textbook.space import (
+    BOMBS,
+    LIMIT,
+    NODES,
+    NOTHING,
+    STOPPED,
+    WHOLE_TRICK,
+    Settings,
+    Space,
+    log_odds,
+    new_space,
+    probabilities,
+)
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.position import POSITION
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.tree_search.agent import SearchAgent, Sight
+from ddz_agents.tree_search.options import Milliseconds
+from ddz_agents.tree_search.rollout import list_candidates
+from ddz_agents.tree_search.search import Position
+from ddz_agents.worlds.determinize import draw_world
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.playing.agent import Decision
+
+QUIESCENCE = {"off": NOTHING, "bombs": BOMBS, "trick": WHOLE_TRICK}
+MOST_DEPTH = 40
+"""The deepest search that may be asked for."""
+
+
+@dataclass(frozen=True)
+class AlphaBetaOptions(Options):
+    """How one game with open hands is searched.
+
+    Attributes:
+        depth: Plies searched, the move itself included; a pass is a ply.
+        milliseconds: Thinking time per decision, instead of a depth: the search is repeated ply by ply deeper, and the
+            deepest one that was completed decides; results then depend on the machine.
+        pruning: Alpha-beta; without it plain minimax, which plays the same moves.
+        quiescence: At the depth limit, search on until the ``trick`` is closed, only where somebody can still bomb into
+            it (``bombs``), or not at all (``off``).
+        singular: How much better than all others, in win rate, a move must look to be searched a ply deeper; where a
+            seat has no choice its move is searched deeper, too. 0 for neither.
+        table: Keep what has been searched in a transposition table.
+        moves: ``candidates`` (leads of the cheapest splits, replies with their cheapest kickers), or ``all`` legal
+            moves with every set of kickers.
+        candidates: Moves of the decision itself that are compared, always including the rule agent's; of ``all`` none
+            is left out.
+        values: What evaluations are: ``win-rate``, or ``log-odds``, the same order on another scale.
+    """
+
+    depth: Annotated[int, Range(1, MOST_DEPTH)] = 4
+    milliseconds: Milliseconds = None
+    pruning: bool = True
+    quiescence: Literal["trick", "bombs", "off"] = "trick"
+    singular: Annotated[float, Range(0, 1)] = 0.0
+    table: bool = True
+    moves: Literal["candidates", "all"] = "candidates"
+    candidates: Annotated[int, Range(2)] = 12
+    values: Literal["win-rate", "log-odds"] = "win-rate"
+
+    def settings(self) -> Settings:
+        """The same for the kernels."""
+        return Settings(
+            pruning=np.bool_(self.pruning),
+            quiescence=QUIESCENCE[self.quiescence],
+            singular=np.float64(self.singular),
+            table=np.bool_(self.table),
+            whole=np.bool_(self.moves == "all"),
+        )
+
+
+@dataclass(frozen=True)
+class ExpectiminimaxOptions(AlphaBetaOptions):
+    """How the game is searched in every deal, and in which deals.
+
+    Attributes:
+        worlds: Deals sampled for a decision, the same for all its moves.
+        particles: Number of determinizations from which deals are drawn, weighted by how plausible they make the hidden
+            seats' past moves; 0 draws uniform ones.
+    """
+
+    worlds: Annotated[int, Range(1)] = 20
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
+
+
+class DepthLimitedAgent(SearchAgent[Sight]):
+    """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
+
+    options: AlphaBetaOptions
+    weights = POSITION
+    prices = WEIGHTS
+
+    def __init__(self, options: AlphaBetaOptions) -> None:
+        self.options = options
+        self.settings = options.settings()
+        self._mind = new_mind()
+        self._space: Space | None = None
+        self._sure = False  # whether every value of the last search was that of a finished game
+        self.depth = 0
+        """Plies of the last search that was completed."""
+
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        chosen = self.options
+        budget = f"{chosen.milliseconds:g}ms" if chosen.milliseconds else f"depth {chosen.depth}"
+        return f"{type(self).__name__}({budget})"
+
+    @property
+    def nodes(self) -> int:
+        """Positions visited in the last decision."""
+        return int(self._space.counters[NODES]) if self._space is not None else 0
+
+    @abstractmethod
+    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        """The deals that are searched, shape ``[n, 32]``."""
+
+    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
+        """Value the moves; in the auction and at doubling the rule agent decides."""
+        if int(position.row[STAGE]) != STAGE_PLAY:
+            main, rest = rules_move(position.row, position.rules, self._mind, self.prices)
+            return Decision(Move.from_words(int(main), int(rest)))
+        mains, kickers = self._moves(position)
+        if len(mains) == 1:
+            return _decision(mains, kickers, np.zeros(1))
+        values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
+        unit: Literal["chance", "score"] = "chance" if self.options.values == "win-rate" else "score"
+        return replace(_decision(mains, kickers, values), unit=unit)
+
+    def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        if self.settings.whole:
+            return all_moves(position.row, position.rules)
+        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
+        scores = np.zeros(self.options.candidates, np.int64)
+        row = position.row.view()
+        row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
+        count = list_candidates(row, position.rules, self._mind, mains, kickers, scores)
+        return mains[:count], kickers[:count]
+
+    def _memory(self, position: Position) -> Space:
+        """The search's memory, made for the rules that are played."""
+        if self._space is None or not np.array_equal(self._space.rules, position.rules):
+            self._space = new_space(position.rules.copy(), self.weights, self._scale())
+        self._space.counters[:] = 0, 1 << 60, 0
+        return self._space
+
+    def _scale(self) -> npt.NDArray[np.float64]:
+        """The value of every evaluation."""
+        return probabilities() if self.options.values == "win-rate" else log_odds()
+
+    def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
+        """The mean values at the depth, or at the deepest one that there is time for."""
+        space, milliseconds = self._memory(position), self.options.milliseconds
+        if milliseconds is None:
+            self.depth = self.options.depth
+            return self._mean_values(space, deals, mains, kickers, self.depth)
+        clock = _Clock(milliseconds / 1000)
+        means, before, visited = np.zeros(len(mains)), 0, -1
+        for depth in range(1, MOST_DEPTH + 1):
+            deeper = self._mean_values(space, deals, mains, kickers, depth, clock if depth > 1 else None)
+            if space.counters[STOPPED]:
+                break
+            means, self.depth = deeper, depth
+            before, spent = self.nodes, self.nodes - before
+            if spent == visited and self._sure:  # nothing lies deeper
+                break
+            visited = spent
+        return means
+
+    def _mean_values(
+        self, space: Space, deals: Any, mains: Any, kickers: Any, depth: int, clock: _Clock | None = None
+    ) -> npt.NDArray[np.float64]:
+        """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
+        values = np.zeros((len(deals), len(mains)))
+        for world, row in zip(deals, values, strict=True):
+            if clock is not None:
+                space.counters[LIMIT] = clock.affordable(self.nodes)
+            value_moves(space, world, self.prices, mains, kickers, depth, self.settings, row)
+            if space.counters[STOPPED]:
+                break
+        if deals[0, SEAT] != deals[0, LANDLORD]:
+            values += space.scale[0] + space.scale[-1]  # what the landlord does not get
+        self._sure = bool(np.isin(values, (space.scale[0], space.scale[-1])).all())
+        return np.asarray(values.mean(axis=0))
+
+
+class _Clock:
+    """A thinking time, and how many positions fit into what is left of it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._start = time.perf_counter()
+        self._seconds = seconds
+
+    def affordable(self, visited: int) -> int:
+        """How many positions may be visited in all, at the speed of those visited so far."""
+        elapsed = max(time.perf_counter() - self._start, 1e-6)
+        return int(visited * self._seconds / elapsed)
+
+
+@takes(ExpectiminimaxOptions)
+class ExpectiminimaxAgent(DepthLimitedAgent[View]):
+    """Expectiminimax over sampled deals, each searched to a limited depth with all hands open.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+
+    Example:
+        >>> state = State.new(seed=1)
+        >>> agent = ExpectiminimaxAgent(depth=2, worlds=3, particles=0)
+        >>> agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    options: ExpectiminimaxOptions
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(ExpectiminimaxOptions.of(*values, **named))
+
+    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        pool = inferred_pool(view, rng, self.options.particles)
+        deals = np.empty((self.options.worlds, ROW_WORDS), np.uint64)
+        state, seat = np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(position.seat)
+        for deal in deals:
+            state = np.uint64(draw_world(position.row, seat, position.rules, pool, state, deal))
+        return deals
+
+
+@takes(AlphaBetaOptions)
+class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
+    """Depth-limited alpha-beta on the true game; it declares that it cheats.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+    """
+
+    cheats = True
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(AlphaBetaOptions.of(*values, **named))
+
+    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        return position.row[None].copy()
+
+
+def _decision(
+    mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64], values: npt.NDArray[np.float64]
+) -> Decision:
+    """The best move (of equals the first), and the value of the best move of each main group."""
+    best = int(np.argmax(values))
+    move = Move.from_words(int(mains[best]), int(kickers[best]))
+    groups: dict[int, float] = {}
+    for main, value in zip(mains.tolist(), values.tolist(), strict=True):
+        groups[main] = max(value, groups.get(main, value))
+    return Decision(move, {}, groups, move.actions)

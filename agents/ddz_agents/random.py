@@ -1,0 +1,80 @@
+"""Uniform play: over whole legal moves, and over each stage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env import Move, View
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.playout import random_action, random_kickers
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0
+from ddz_env.core.errors import IllegalMoveError
+
+
+@kernel
+def staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Draw a move stage by stage, each stage uniformly.
+
+    Args:
+        row: The game at the start of a decision, shape ``[32]``, uint64; unchanged.
+        rules: The rules array.
+        state: A generator's state (:mod:`ddz_env.core.engine.random`).
+
+    Returns:
+        The first stage's action id and the kickers as a hand.
+    """
+    main, state = random_action(row, rules, np.empty(MASK_WORDS, np.uint64), state)
+    if row[STAGE] != STAGE_PLAY:
+        return main, U0
+    kickers, _ = random_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, state)
+    return main, kickers
+
+
+def _check_turn(view: View) -> None:
+    if view.acting_seat != view.seat or view.stage == "over":
+        raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+
+
+class RandomAgent:
+    """Uniform over whole legal moves, as in RLCard and DouZero: the yardstick for win rates.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1)
+        >>> RandomAgent().act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    name = "random"
+    cheats = False
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Draw a legal move.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+        """
+        _check_turn(view)
+        mains, kickers = all_moves(view.row, view.rule_words)
+        choice = int(rng.integers(mains.size))
+        return Move.from_words(int(mains[choice]), int(kickers[choice]))
+
+
+class RandomStagedAgent:
+    """Uniform over each stage: weaker and faster than ``random``, for speed comparisons only."""
+
+    name = "random-staged"
+    cheats = False
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        """Draw a legal move.
+
+        Raises:
+            IllegalMoveError: If it is not the seat's turn.
+        """
+        _check_turn(view)
+        main, kickers = staged_move(view.row, view.rule_words, rng.integers(0, 2**64, dtype=np.uint64))
+        return Move.from_words(int(main), int(kickers))

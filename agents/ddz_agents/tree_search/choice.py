@@ -1,0 +1,125 @@
+"""From a search to a move: the moves that need no search, and the choice from the statistics of the root."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
+from ddz_env import Move
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
+from ddz_env.core.engine.step import apply_action, main_cards
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import remove_hand
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.playing.agent import Decision
+
+ENOUGH = 0.1
+"""Share of the most visited action's visits that an action needs to be chosen by its value."""
+
+
+def only_move(root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Move | None:
+    """The legal move if there is no other.
+
+    Raises:
+        IllegalMoveError: If there is none.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(root, rules, mask)
+    total = sum(int(word).bit_count() for word in mask)
+    if total == 0:
+        raise IllegalMoveError("there is no legal move: the game is over")
+    first = int(nth_legal(mask, np.uint64(0)))
+    if total > 1 or (first < KICKER_BASE and MAIN_GROUPS[first].kicker_count):
+        return None
+    return Move(first)
+
+
+def finishing_move(root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> Move | None:
+    """A legal move that empties the hand: no search can find a better one."""
+    if int(root[STAGE]) != STAGE_PLAY:
+        return None
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(root, rules, mask)
+    hand = root[HANDS + seat]
+    main = np.uint64(finishing_action(hand, mask))
+    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+
+
+class Totals(NamedTuple):
+    """Statistics of the children of one node, added up over the trees, by action."""
+
+    visits: dict[int, int]
+    rewards: dict[int, float]
+    priors: dict[int, float]
+
+
+def totals(trees: Sequence[Tree], nodes: Sequence[int]) -> Totals:
+    """Statistics of the children of one node in every tree, the actions ascending."""
+    visits: dict[int, int] = {}
+    rewards: dict[int, float] = {}
+    priors: dict[int, float] = {}
+    for tree, node in zip(trees, nodes, strict=True):
+        if node < 0:
+            continue
+        block = children(tree, node)
+        parts = (array[block].tolist() for array in (tree.action, tree.visits, tree.reward, tree.prior))
+        for action, count, reward, prior in zip(*parts, strict=True):
+            visits[action] = visits.get(action, 0) + count
+            rewards[action] = rewards.get(action, 0.0) + reward
+            priors[action] = priors.get(action, 0.0) + prior
+    return Totals(dict(sorted(visits.items())), rewards, priors)
+
+
+def choose(
+    trees: Sequence[Tree],
+    root: npt.NDArray[np.uint64],
+    rules: npt.NDArray[np.uint64],
+    by_value: bool = False,
+    decided: int | None = None,
+) -> Decision:
+    """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
+
+    Args:
+        trees: The trees, whose root statistics are added up.
+        root: The row that was searched.
+        rules: The rules array.
+        by_value: Choose by mean reward among the actions with enough visits, instead of by visits.
+        decided: The first stage's action, where the search has chosen it already.
+    """
+    nodes: Sequence[int] = [ROOT] * len(trees)
+    first = totals(trees, nodes)
+    row = root.copy()
+    line: list[int] = []
+    action = _next_action(first, row, rules, by_value) if decided is None else decided
+    while True:
+        line.append(action)
+        apply_action(row, np.uint64(action), rules)
+        if int(row[STAGE]) != STAGE_KICKER:
+            break
+        nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
+        action = _next_action(totals(trees, nodes), row, rules, by_value)
+    values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
+    main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
+    return Decision(Move(main, kickers), first.visits, values, tuple(line))
+
+
+def _next_action(totals: Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool) -> int:
+    """The best action of one stage; the lowest legal one where the search never came."""
+    visits, rewards, priors = totals
+    if not visits:
+        mask = np.empty(MASK_WORDS, np.uint64)
+        legal_mask(row, rules, mask)
+        return int(nth_legal(mask, np.uint64(0)))
+    most = max(visits.values())
+    if by_value and most:
+        enough = max(1.0, ENOUGH * most)
+        return max(
+            (action for action in visits if visits[action] >= enough), key=lambda a: (rewards[a] / visits[a], -a)
+        )
+    return max(visits, key=lambda action: (visits[action], priors[action], -action))

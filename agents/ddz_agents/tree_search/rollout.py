@@ -1,0 +1,333 @@
+"""Duplicate rollouts: the candidates of a good player, compared in the same worlds, played out by a good player.
+
+A search that simulates every legal move spreads its budget over dozens that no player would look at.  The *candidates*
+are the legal main groups, each with its cheapest kickers, ranked by the rule agent's price of the hand before the move
+less the price of the hand after it.
+
+Every candidate is played out in the same worlds, and the worse half is dropped, again and again.  The luck of the
+hidden cards is the same for all candidates of a world, so it cancels out of their comparison, as duplicate deals cancel
+it between agents.  The budget is shared out by sequential halving (Karnin, Koren and Somekh 2013): as many rounds as
+halvings, each with an equal share of the rollouts, after each of which the worse half of the candidates is dropped.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.solver.endgame import endgame_solver
+from ddz_agents.rules.evaluation import price_of_hand
+from ddz_agents.rules.kickers import choose_kickers
+from ddz_agents.rules.mind import A_HAND, Mind, look_around
+from ddz_agents.rules.prices import beatable, set_prices
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.weights import W_FOLLOW_HOLD, WEIGHTS
+from ddz_agents.tree_search.agent import SearchAgent
+from ddz_agents.tree_search.options import Milliseconds, Simulation, TreeOptions, TreeSettings
+from ddz_agents.tree_search.search import Position, simulate
+from ddz_agents.tree_search.simulate import landlord_won
+from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
+from ddz_agents.tree_search.simulate_rules import play_whole_move
+from ddz_agents.worlds.belief import belief_of
+from ddz_agents.worlds.determinize import WorldPool, draw_world
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_env import Move, View
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.random import key
+from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.core.options import Options, Range, takes
+from ddz_env.playing.agent import Decision
+from ddz_env.playing.thoughts import Belief, Candidate
+
+_FIRST = np.int64(1 << 40)
+_U64 = np.uint64(64)
+
+
+@pure_kernel
+def _insert(
+    mains: np.ndarray,
+    kickers: np.ndarray,
+    scores: np.ndarray,
+    found: int,
+    main: np.uint64,
+    riders: np.uint64,
+    score: int,
+) -> int:
+    """Put a move where its score belongs, if it is among the best; how many there are now."""
+    place = found
+    while place > 0 and scores[place - 1] < score:
+        place -= 1
+    if place == mains.size:
+        return found
+    stop = min(found, mains.size - 1)
+    while stop > place:
+        mains[stop], kickers[stop], scores[stop] = mains[stop - 1], kickers[stop - 1], scores[stop - 1]
+        stop -= 1
+    mains[place], kickers[place], scores[place] = main, riders, score
+    return min(found + 1, mains.size)
+
+
+@pure_kernel
+def list_candidates(
+    row: np.ndarray, rules: np.ndarray, mind: Mind, mains: np.ndarray, kickers: np.ndarray, scores: np.ndarray
+) -> int:
+    """The best candidates for the acting seat in the play stage, the rule agent's move first, pass second if legal.
+
+    Args:
+        row: A view's row or a full row, at the start of a move.
+        rules: The rules array.
+        mind: The rule agent's memory.
+        mains: Output, uint64; its size is the most candidates listed.
+        kickers: Output, uint64, the kickers as hands.
+        scores: Output, int64, gain in hundredths of a trick.
+
+    Returns:
+        How many were written.
+    """
+    main, riders = rules_move(row, rules, mind, WEIGHTS)
+    found = _insert(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
+    look_around(row, rules, mind)
+    set_prices(mind, WEIGHTS)
+    hand = mind.about[A_HAND]
+    before = price_of_hand(hand, rules, mind)
+    legal_mask(row, rules, mind.mask)
+    for word in range(MASK_WORDS):
+        bits = mind.mask[word]
+        while bits != U0:
+            candidate = np.uint64(word) * _U64 + lowest(bits)
+            bits &= bits - U1
+            if candidate == U0:
+                if main != U0:
+                    found = _insert(mains, kickers, scores, found, U0, U0, _FIRST - 1)
+                continue
+            chosen = choose_kickers(row, hand, candidate, rules, mind)
+            if candidate == main and chosen == riders:
+                continue
+            rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
+            after = price_of_hand(rest, rules, mind)
+            score = before - after + WEIGHTS[W_FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
+            found = _insert(mains, kickers, scores, found, candidate, chosen, score)
+    return found
+
+
+class Arms(NamedTuple):
+    """The candidates and what has been counted.
+
+    Attributes:
+        mains: Main groups, 0 for pass, shape ``[n]``, uint64.
+        kickers: Their kickers as hands, shape ``[n]``, uint64.
+        runs: Rollouts, shape ``[n]``, int64.
+        wins: Rollouts that the side of the searcher won, shape ``[n]``, int64.
+        order: The candidates, the best first, shape ``[n]``, int64.
+        caution: Bonus of the first candidate, in square roots of its rollouts: others must win by more than luck.
+    """
+
+    mains: npt.NDArray[np.uint64]
+    kickers: npt.NDArray[np.uint64]
+    runs: npt.NDArray[np.int64]
+    wins: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+    caution: float
+
+
+def new_arms(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64], caution: float = 0.0) -> Arms:
+    """Candidates without rollouts, in the order given."""
+    runs, wins = np.zeros((2, len(mains)), np.int64)
+    return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), caution)
+
+
+@inline_kernel
+def _score(arms: Arms, arm: int) -> float:
+    """Wins; the first candidate's with a bonus that chance alone could give another."""
+    bonus = arms.caution * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
+    return float(arms.wins[arm]) + bonus
+
+
+@inline_kernel
+def _sort(arms: Arms, alive: int) -> None:
+    """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
+    for place in range(1, alive):
+        arm, back = arms.order[place], place
+        score = _score(arms, arm)
+        while back > 0 and _score(arms, arms.order[back - 1]) < score:
+            arms.order[back] = arms.order[back - 1]
+            back -= 1
+        arms.order[back] = arm
+
+
+@kernel
+def play_worlds(
+    position: Position,
+    arms: Arms,
+    alive: int,
+    worlds: int,
+    settings: TreeSettings,
+    pool: WorldPool,
+    plan: Plan | None,
+    state: np.uint64,
+) -> np.uint64:
+    """Roll the best ``alive`` candidates out in so many worlds, then sort them.
+
+    Args:
+        position: Where the searcher stands, in the play stage.
+        arms: The candidates, changed in place.
+        alive: How many of them, in their order.
+        worlds: Determinizations, the same for all.
+        settings: The simulation.
+        pool: Weighted determinizations to draw from; empty for uniform ones.
+        plan: Memory of the planned and rules simulations; None for random ones.
+        state: The generator's state.
+
+    Returns:
+        The generator's new state.
+    """
+    world, row = np.empty(ROW_WORDS, np.uint64), np.empty(ROW_WORDS, np.uint64)
+    mask = np.empty(MASK_WORDS, np.uint64)
+    view, rules, seat = position.row, position.rules, np.uint64(position.seat)
+    landlord = view[LANDLORD] == seat
+    if plan is not None:
+        set_plan_prices(view, rules, plan)
+    for _ in range(worlds):
+        state = draw_world(view, seat, rules, pool, state, world)
+        for place in range(alive):
+            arm = arms.order[place]
+            row[:] = world
+            play_whole_move(row, arms.mains[arm], arms.kickers[arm], rules)
+            state = simulate(row, rules, mask, state, settings, plan, None)
+            arms.runs[arm] += 1
+            arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
+    _sort(arms, alive)
+    return state
+
+
+@dataclass(frozen=True)
+class RolloutOptions(Options):
+    """How rollouts compare the candidates.
+
+    Attributes:
+        iterations: Rollouts per decision.
+        milliseconds: Thinking time per decision, instead of rollouts; results then depend on the machine.
+        simulation: Who plays a game to its end: ``random`` moves, the ``planned`` split of each hand into moves, or the
+            rule agent (``rules``).
+        candidates: Moves compared, always including the rule agent's.
+        particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
+            hidden seats' past moves; 0 draws uniform worlds.
+        caution: How far another candidate must beat the rule agent's move: this many times the square root of its
+            number of rollouts is added to the rule agent's wins.
+        endgame: ``solver``: with at most 20 cards in all hands, 30 worlds are solved to the end instead of played out,
+            and all that fit if they are fewer; ``sure``: the same only where one move wins them all.
+    """
+
+    iterations: Annotated[int, Range(1)] = 1000
+    milliseconds: Milliseconds = None
+    simulation: Simulation = "rules"
+    candidates: Annotated[int, Range(2)] = 12
+    particles: Annotated[int, Range(0, MOST_PARTICLES)] = 300
+    caution: Annotated[float, Range(0)] = 0.5
+    endgame: Literal["search", "solver", "sure"] = "search"
+
+
+@takes(RolloutOptions)
+class RolloutAgent(SearchAgent[View]):
+    """Duplicate rollouts with sequential halving.  In the auction and at doubling it follows the rule agent.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1)
+        >>> RolloutAgent(iterations=60).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.options = RolloutOptions.of(*values, **named)
+        self.settings = TreeOptions(simulation=self.options.simulation).settings()
+        self._plan = new_plan()
+        self._compared: Arms | None = None
+        self._endgame = endgame_solver(self.options.endgame, self.options.particles)
+
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        budget = f"{self.options.milliseconds:g}ms" if self.options.milliseconds else str(self.options.iterations)
+        return f"{type(self).__name__}({budget})"
+
+    def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
+        """Compare the candidates; visits and values are those of the best candidate of each main group."""
+        if int(position.row[STAGE]) != STAGE_PLAY:
+            main, kickers = rules_move(position.row, position.rules, self._plan.mind, WEIGHTS)
+            return Decision(Move.from_words(int(main), int(kickers)))
+        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
+        if solved is not None:
+            return solved
+        arms = self._compared = self._arms(position)
+        if len(arms.order) > 1:
+            pool = inferred_pool(view, rng, self.options.particles)
+            self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+        return _decision(arms)
+
+    def candidates(self, view: View) -> list[Candidate]:
+        """The whole moves that the last search has compared, the best first."""
+        return [] if self._compared is None else _candidates(self._compared)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it plays out have the hidden cards."""
+        return belief_of(view, inferred_pool(view, rng, self.options.particles))
+
+    def _arms(self, position: Position) -> Arms:
+        mains, kickers = np.zeros((2, self.options.candidates), np.uint64)
+        scores = np.zeros(self.options.candidates, np.int64)
+        count = list_candidates(position.row, position.rules, self._plan.mind, mains, kickers, scores)
+        return new_arms(mains[:count], kickers[:count], self.options.caution)
+
+    def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
+        """Sequential halving over a budget of rollouts, or of time."""
+        alive, milliseconds, settings = len(arms.order), self.options.milliseconds, self.settings
+        plan = self._plan if settings.simulation else None
+        rounds = (alive - 1).bit_length()
+        start, state = time.perf_counter(), np.uint64(key(seed, np.uint64(0)))
+        for number in range(1, rounds + 1):
+            worlds = max(1, self.options.iterations // (rounds * alive)) if milliseconds is None else 1
+            stop = start + (milliseconds or 0.0) / 1000 * number / rounds
+            while True:
+                state = np.uint64(play_worlds(position, arms, alive, worlds, settings, pool, plan, state))
+                if milliseconds is None or time.perf_counter() >= stop:
+                    break
+            alive = (alive + 1) // 2
+
+
+def _candidates(arms: Arms) -> list[Candidate]:
+    """Every candidate that was played out, the best first."""
+    return [
+        Candidate(_move(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
+        for arm in arms.order.tolist()
+        if arms.runs[arm]
+    ]
+
+
+def _move(arms: Arms, arm: int) -> Move:
+    return Move.from_words(int(arms.mains[arm]), int(arms.kickers[arm]))
+
+
+def _decision(arms: Arms) -> Decision:
+    """The best candidate, with the statistics by main group."""
+    move = _move(arms, int(arms.order[0]))
+    visits: dict[int, int] = {}
+    values: dict[int, float] = {}
+    for arm in arms.order.tolist():
+        main = int(arms.mains[arm])
+        if main not in visits and arms.runs[arm]:
+            visits[main] = int(arms.runs[arm])
+            values[main] = float(arms.wins[arm] / arms.runs[arm])
+    return Decision(move, visits, values, move.actions)

@@ -1,0 +1,142 @@
+"""Determinization: a full game drawn from everything a seat cannot see, uniformly or from a pool of weighted deals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.deal import share_out
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, RNG, ROW_WORDS, SIZES
+from ddz_env.core.engine.random import advance, mix
+from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
+from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
+
+_NO_SEAT = np.uint64(NO_SEAT)
+_BYTE = np.uint64(0xFF)
+_ELEVEN = np.uint64(11)
+_UNIT = 2.0**-53
+
+
+@inline_kernel
+def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
+    """Draw a game that is consistent with a view, uniformly over deals of cards.
+
+    The face-up landlord cards that the landlord has not played stay with the landlord; cards that nobody holds stay
+    undealt; before the auction has ended three of them are the bottom.
+
+    Args:
+        view: The observer's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+        state: The generator's state.
+        row: Output, shape ``[32]``.
+
+    Returns:
+        The generator's new state.
+    """
+    for word in range(ROW_WORDS):
+        row[word] = view[word]
+    row[RNG] = state
+    row[SIZES] = U0
+    if rules[R_OPEN_HANDS] == U1:
+        return state
+    landlord = view[LANDLORD]
+    slots = U0
+    for other in range(3):
+        index = np.uint64(other)
+        size = (view[SIZES] >> (U8 * index)) & _BYTE
+        if index == seat:
+            size = U0
+        elif index == landlord:
+            size -= popcount(view[KNOWN])
+        slots |= size << (U16 * index)
+    unplaced = popcount(view[HIDDEN]) - (slots & np.uint64(0xFFFF))
+    unplaced -= ((slots >> U16) & np.uint64(0xFFFF)) + ((slots >> U32) & np.uint64(0xFFFF))
+    slots |= unplaced << U48
+    hand0, hand1, hand2, rest, state = share_out(view[HIDDEN], slots, state)
+    row[HIDDEN] = rest
+    if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
+        row[BOTTOM] = rest
+        row[HIDDEN] = U0
+    if seat != U0:
+        row[HANDS] = hand0
+    if seat != U1:
+        row[HANDS + 1] = hand1
+    if seat != U2:
+        row[HANDS + 2] = hand2
+    if landlord != _NO_SEAT and landlord != seat:
+        word = HANDS + np.int64(landlord)
+        row[word] = add_hand(row[word], view[KNOWN])
+    return state
+
+
+@kernel
+def draw_game(view: np.ndarray, seat: int, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
+    """:func:`determinize` as an entry point from Python."""
+    return determinize(view, np.uint64(seat), rules, state, row)
+
+
+class WorldPool(NamedTuple):
+    """Weighted determinizations of one view; empty for uniform ones.
+
+    Attributes:
+        hands: The three hands and the cards nobody holds, shape ``[n, 4]``, uint64.
+        cumulative: Running sums of the weights, the last 1, shape ``[n]``, float64.
+    """
+
+    hands: npt.NDArray[np.uint64]
+    cumulative: npt.NDArray[np.float64]
+
+
+def uniform() -> WorldPool:
+    """No pool: every world is drawn afresh, uniformly over deals of cards."""
+    return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
+
+
+@inline_kernel
+def _pick(cumulative: np.ndarray, point: float) -> int:
+    """The first entry above a point of the unit interval."""
+    low, high = 0, cumulative.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > point:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inline_kernel
+def draw_world(
+    view: np.ndarray, seat: np.uint64, rules: np.ndarray, pool: WorldPool, state: np.uint64, row: np.ndarray
+) -> np.uint64:
+    """Draw a full game that is consistent with a view.
+
+    Args:
+        view: The observer's row.
+        seat: The observer.
+        rules: The rules array.
+        pool: Determinizations to draw from; uniform ones if it is empty.
+        state: The generator's state.
+        row: Output, shape ``[32]``.
+
+    Returns:
+        The generator's new state.
+    """
+    if pool.cumulative.size == 0:
+        return determinize(view, seat, rules, state, row)
+    state = advance(state)
+    index = _pick(pool.cumulative, np.float64(mix(state) >> _ELEVEN) * _UNIT)
+    for word in range(ROW_WORDS):
+        row[word] = view[word]
+    for other in range(3):
+        row[HANDS + other] = pool.hands[index, other]
+    row[BOTTOM if view[LANDLORD] == _NO_SEAT else HIDDEN] = pool.hands[index, 3]
+    if view[LANDLORD] == _NO_SEAT:
+        row[HIDDEN] = U0
+    row[RNG] = state
+    row[SIZES] = U0
+    return state

@@ -1,0 +1,271 @@
+"""Hand inference: draw determinizations, weigh them by what the hidden seats have played."""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.worlds.determinize import WorldPool, determinize, uniform
+from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
+from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
+from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
+from ddz_agents.worlds.story import S_SEAT, InconsistentHistoryError, Story, check_story, read_story
+from ddz_env import View
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, LANDLORD, NO_SEAT, ROW_WORDS
+from ddz_env.core.options import Options, Range
+from ddz_env.core.rules import Rules
+
+DEFAULT_PARTICLES = 1000
+DEFAULT_ROUNDS = 4
+MOST_PARTICLES = 100_000
+"""The most that an agent may ask for: with so many a decision begins with about half a second of inference, with
+minutes of it where a learned policy is asked."""
+
+_LEAST_PROPOSED = 0.1
+"""Floor under the effective number of different deals among proposed ones: they are few."""
+_NO_SEAT = np.uint64(NO_SEAT)
+
+
+class Proposal(NamedTuple):
+    """Deals that something else has drawn, to be weighed.
+
+    Attributes:
+        hands: The three hands now and the cards that nobody holds, shape ``[n, 4]``, uint64.
+        logs: By how much likelier plain dealing gives each deal than whoever drew it, in nats up to a constant, shape
+            ``[n]``, float64.
+    """
+
+    hands: npt.NDArray[np.uint64]
+    logs: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _InferenceOptions(Options):
+    """What :func:`infer` may be told."""
+
+    error = InvalidInferenceOptionError
+    particles: Annotated[int, Range(1)]
+    rounds: Annotated[int, Range(0)]
+    temper: Annotated[float, Range(0)]
+    window: Annotated[int, Range(0)] | None
+    least_ess: Annotated[float, Range(0, 1)]
+
+
+@kernel
+def _draw_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, hands: np.ndarray) -> np.uint64:
+    """Draw determinizations one after the other; the generator's new state."""
+    row = np.empty(ROW_WORDS, np.uint64)
+    rest = BOTTOM if view[LANDLORD] == _NO_SEAT else HIDDEN
+    for index in range(hands.shape[0]):
+        state = determinize(view, seat, rules, state, row)
+        for other in range(3):
+            hands[index, other] = row[HANDS + other]
+        hands[index, 3] = row[rest]
+    return state
+
+
+def draw_hands(view: View, rng: np.random.Generator, particles: int) -> npt.NDArray[np.uint64]:
+    """Deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
+
+    Args:
+        view: What the observer knows.
+        rng: The only source of randomness.
+        particles: How many.
+
+    Returns:
+        The three hands now and the cards that nobody holds, shape ``[particles, 4]``, uint64.
+    """
+    hands = np.empty((particles, 4), np.uint64)
+    state = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+    _draw_hands(view.row, np.uint64(view.seat), view.rule_words, state, hands)
+    return hands
+
+
+def weighed_decisions(story: Story, seat: int, window: int | None, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Which decisions of a story tell an observer something: the last ``window`` of the hidden seats.
+
+    Args:
+        story: The story.
+        seat: The observer, whose own decisions tell it nothing.
+        window: How many; None for all.
+        rules: The rules; with open hands nothing is hidden.
+
+    Returns:
+        Bool, shape ``[moves]``.
+    """
+    weighed = np.asarray(story.moves[:, S_SEAT] != np.uint64(seat))
+    if rules.open_hands:
+        weighed[:] = False
+    if window is not None:
+        hidden = np.flatnonzero(weighed)
+        weighed[hidden[: max(0, len(hidden) - window)]] = False
+    return weighed
+
+
+def infer(
+    view: View,
+    rng: np.random.Generator,
+    particles: int = DEFAULT_PARTICLES,
+    models: PlayerModel | Sequence[PlayerModel] | None = None,
+    *,
+    rounds: int = DEFAULT_ROUNDS,
+    temper: float = 1.0,
+    window: int | None = None,
+    least_ess: float = 0.02,
+    proposal: Proposal | None = None,
+) -> Particles:
+    """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
+
+    Where deals are proposed, these are weighed and stay where they are: importance sampling, in which a deal that was
+    proposed too often counts the less.
+
+    A particle's likelihood is the product over the hidden seats of the mean over the models (each is a kind of player
+    that the seat may be, equally likely before it moved) of the likelihood of the seat's decisions in the positions
+    that the particle implies.  The observer's own decisions, bids and answers to doubling do not weigh.
+
+    Args:
+        view: What the observer knows; its history must be complete.
+        rng: The only source of randomness.
+        particles: How many determinizations.
+        models: Player model(s) of the hidden seats; None for the fitted rule models.
+        rounds: At most so many times the particles are drawn anew by weight and may swap cards
+            (:mod:`ddz_agents.worlds.annealing`); with 0 they stay as drawn, and the weights say everything.
+        temper: Exponent on each seat's likelihood under each model: 0 ignores the moves, 1 is Bayes' rule.
+        window: Weigh the last so many decisions of hidden seats only; None for all.
+        least_ess: Floor under the effective number of different deals, as a share of those drawn: the weights are
+            flattened until it is reached.
+        proposal: Deals to weigh in place of ``particles`` drawn here; with it ``rounds`` does not count.
+
+    Raises:
+        InvalidInferenceOptionError: If an option is out of range, or a model answers with something else than was
+            asked.
+        InconsistentHistoryError: If the history is missing or does not lead to the position on the table.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1)
+        >>> state.step("3")
+        >>> known = infer(state.view(), np.random.default_rng(0), particles=100)
+        >>> known.hands.shape, round(float(known.weights.sum()), 9)
+        ((100, 4), 1.0)
+    """
+    options = _InferenceOptions(particles, rounds, temper, window, least_ess)
+    chosen = _as_models(models)
+    story = read_story(view)
+    hands = draw_hands(view, rng, options.particles) if proposal is None else proposal.hands
+    check_story(story, view, hands[0])
+    weighed = weighed_decisions(story, view.seat, window, view.rules)
+
+    asked: list[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]] = []
+
+    def evaluate(held: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+        deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
+        asked.append((deals, temper * _log_likelihoods(chosen, story, deals, weighed, view.rules)))
+        return _mixed(asked[-1][1])[deal]
+
+    if proposal is not None:
+        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
+    else:
+        hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
+        found = tempered(hands, logs, least_ess, exponent)
+    return replace(found, kinds=_kinds(found, asked))
+
+
+def _kinds(
+    particles: Particles, asked: Sequence[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]]
+) -> npt.NDArray[np.float64]:
+    """How likely each seat is each kind of player, shape ``[kinds, 3]``: the mean over the weighed particles.
+
+    Args:
+        particles: The particles.
+        asked: Deals, among them all of theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
+    """
+    deals, logs = (np.concatenate(part) for part in zip(*asked, strict=True))
+    _, first, same = np.unique(np.concatenate([deals, particles.hands]), axis=0, return_index=True, return_inverse=True)
+    own = logs[first[same.ravel()[len(deals) :]]]
+    shares = np.exp(own - own.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return np.asarray(np.tensordot(particles.weights, shares, 1))
+
+
+def _log_likelihoods(
+    models: Sequence[PlayerModel],
+    story: Story,
+    deals: npt.NDArray[np.uint64],
+    weighed: npt.NDArray[np.bool_],
+    rules: Rules,
+) -> npt.NDArray[np.float64]:
+    """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
+    logs = np.empty((len(deals), len(models), 3))
+    ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
+    others = {number: model for number, model in enumerate(models) if number not in ruled}
+    if ruled:
+        logs[:, list(ruled)] = rules_story_log_likelihoods(list(ruled.values()), story, deals, weighed, rules)
+    if others:
+        logs[:, list(others)] = story_log_likelihoods(list(others.values()), story, deals, weighed, rules)
+    return logs
+
+
+def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sum over seats of the log of the mean over models: ``[n, models, 3]`` to ``[n]``."""
+    highest = logs.max(axis=1, keepdims=True)
+    mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
+    return np.asarray(mean.sum(axis=1))
+
+
+def _as_models(models: PlayerModel | Sequence[PlayerModel] | None) -> tuple[PlayerModel, ...]:
+    if models is None:
+        return tuple(RulesPlayer(response) for response in RESPONSES)
+    listed = (models,) if isinstance(models, PlayerModel) else tuple(models)
+    if not listed or not all(isinstance(model, PlayerModel) for model in listed):
+        raise InvalidInferenceOptionError(f"models={models!r} must be one or more player models with log_likelihood()")
+    return listed
+
+
+def inferred_pool(
+    view: View,
+    rng: np.random.Generator,
+    particles: int,
+    models: Sequence[PlayerModel] | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+    proposal: Proposal | None = None,
+) -> WorldPool:
+    """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
+
+    Args:
+        view: What the searcher knows.
+        rng: The generator.
+        particles: How many; 0 for uniform determinizations, drawn afresh each time.
+        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
+        rounds: Of annealing (:func:`infer`).
+        proposal: Deals to weigh in place of plain ones.
+    """
+    known = inferred(view, rng, particles, models, rounds, proposal)
+    return uniform() if known is None else WorldPool(known.hands, known.cumulative)
+
+
+def inferred(
+    view: View,
+    rng: np.random.Generator,
+    particles: int,
+    models: Sequence[PlayerModel] | None = None,
+    rounds: int = DEFAULT_ROUNDS,
+    proposal: Proposal | None = None,
+) -> Particles | None:
+    """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing."""
+    if not particles:
+        return None
+    try:
+        if proposal is not None:
+            return infer(view, rng, particles, models, least_ess=_LEAST_PROPOSED, proposal=proposal)
+        return infer(view, rng, particles, models, rounds=rounds)
+    except InconsistentHistoryError:  # a bare row: there is nothing to infer from
+        return None

@@ -1,0 +1,105 @@
+"""A learned policy as a player model: what its probabilities say about the hands behind past moves.
+
+A network costs some twenty microseconds a position, the rule agent's table a fifth of that: weigh few particles so.
+Where a particle leaves the seat no choice its move says nothing, and the network is not asked.
+"""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.model import Bytes, PolicyModel
+from ddz_agents.worlds.player_model import InvalidInferenceOptionError
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.layout import HISTORY_MOVES
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.notation import Move
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.core.rules import Rules
+
+_MOST_AT_ONCE = 4096
+"""Positions of one question to the policy: it describes every legal action of each."""
+
+
+@kernel
+def _see(
+    rows: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, observations: np.ndarray, masks: np.ndarray
+) -> None:
+    """Write what a seat sees in every row, and its legal actions."""
+    mask = np.empty(MASK_WORDS, np.uint64)
+    for index in range(rows.shape[0]):
+        write_observation(rows[index], ring, rules, seat, observations[index])
+        write_mask(rows[index], rules, mask, masks[index])
+
+
+@kernel
+def _play(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None:
+    for index in range(rows.shape[0]):
+        apply_action(rows[index], action, rules)
+
+
+class LearnedPlayer:
+    """Believes that a seat plays by a learned policy, or now and then anything.
+
+    Args:
+        policy: The policy.
+        uniform: The share of decisions in which it plays any legal action; the floor under every likelihood.
+
+    Raises:
+        InvalidInferenceOptionError: If the share is not above 0 and at most 1.
+    """
+
+    def __init__(self, policy: PolicyModel, uniform: float = 0.02) -> None:
+        if not 0 < uniform <= 1:
+            raise InvalidInferenceOptionError(f"uniform={uniform!r} must be above 0 and at most 1")
+        self.policy = policy
+        self.uniform = float(uniform)
+
+    def log_likelihood(
+        self,
+        rows: npt.NDArray[np.uint64],
+        rules: Rules,
+        seat: int,
+        move: Move,
+        ring: npt.NDArray[np.uint64] | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.player_model.PlayerModel`.
+
+        Args:
+            rows: Full rows, shape ``[n, 32]``, uint64.
+            rules: The rules.
+            seat: The seat to act.
+            move: What it played.
+            ring: The moves before it, shape ``[16, 2]``, uint64; none if not given.
+
+        Returns:
+            Shape ``[n]``, float64.
+        """
+        words = rules.words()
+        recent = np.zeros((HISTORY_MOVES, 2), np.uint64) if ring is None else ring
+        games = rows.copy()
+        total = np.zeros(len(rows))
+        for action in move.actions:
+            observations = np.zeros((len(games), OBSERVATION_WORDS), np.uint64)
+            masks = np.zeros((len(games), MASK_BYTE_WORDS), np.uint64)
+            _see(games, recent, words, np.uint64(seat), observations, masks)
+            total += self._logarithms(observations.view(np.int8), mask_bytes(masks), action)
+            _play(games, words, np.uint64(action))
+        return total
+
+    def _logarithms(self, observations: Bytes, masks: Bytes, action: int) -> npt.NDArray[np.float64]:
+        """The log-probability of an action in each position, shape ``[n]``."""
+        legal = masks.sum(axis=1, dtype=np.int64)
+        logs = np.zeros(len(masks))
+        asked = np.flatnonzero((legal > 1) | (masks[:, action] == 0))
+        for first in range(0, len(asked), _MOST_AT_ONCE):
+            rows = asked[first : first + _MOST_AT_ONCE]
+            answers, _ = self.policy.evaluate(observations[rows], masks[rows])
+            chances = np.exp(answers[:, action].astype(np.float64))
+            logs[rows] = np.log((1 - self.uniform) * chances + self.uniform / legal[rows])
+        return logs

@@ -1,0 +1,241 @@
+"""Weighted determinizations, and how they move to where the moves point: annealing by resampling and swaps of cards.
+
+Where the hidden seats' moves say much, hardly any deal drawn blindly is plausible, and weights alone leave a handful of
+particles alive.  The likelihood is therefore brought in by steps (a sequential Monte Carlo sampler with adaptive
+tempering: Del Moral, Doucet and Jasra 2006, "Sequential Monte Carlo samplers", JRSS B 68).  At each step the exponent
+grows until half of the effective sample is left, particles are drawn anew by weight, and each may swap cards between
+two holders, accepted by Metropolis' rule.  A swap takes a card from either holder uniformly, so that its reverse is as
+likely, and uniformity over deals of *cards* is kept.
+"""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import View
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.layout import HANDS, KNOWN
+from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select
+
+Evaluate = Callable[[npt.NDArray[np.uint64]], npt.NDArray[np.float64]]
+"""Particles, shape ``[n, 4]``, to their log-likelihoods, shape ``[n]``."""
+
+_KEPT = 0.5
+"""Share of the effective sample that one step leaves."""
+_U15 = np.uint64(15)
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """What a seat believes about the hidden cards.
+
+    Attributes:
+        hands: The hand of each of three seats now (the observer's own in every particle) and the cards that nobody
+            holds (the face-down landlord cards before there is a landlord), shape ``[n, 4]``, uint64.
+        weights: Adding up to one, shape ``[n]``, float64.
+        ess: The effective sample size, ``1 / sum(weights ** 2)``.
+        exponent: The power to which the likelihoods were tempered to keep enough deals in play; 1 where they were
+            not.
+        kinds: How likely each seat is each of the kinds of players asked about, shape ``[kinds, 3]``; no rows where
+            nobody asked.
+    """
+
+    hands: npt.NDArray[np.uint64]
+    weights: npt.NDArray[np.float64]
+    ess: float
+    exponent: float
+    kinds: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def cumulative(self) -> npt.NDArray[np.float64]:
+        """Running sums of the weights, the last exactly 1, shape ``[n]``: draw the first that exceeds a uniform."""
+        sums = np.cumsum(self.weights)
+        sums /= sums[-1]
+        return sums
+
+
+def effective_size(weights: npt.NDArray[np.float64]) -> float:
+    """The effective sample size of weights that add up to one (Kong, Liu and Wong 1994)."""
+    return float(1.0 / np.square(weights).sum())
+
+
+def normalised(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Weights that add up to one from log-weights; shape as ``logs``."""
+    weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())
+
+
+def distinct(hands: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The deals among particles, shape ``[deals, 4]``, and the deal of each particle, shape ``[n]``."""
+    deals, deal = np.unique(hands, axis=0, return_inverse=True)
+    return deals, deal.ravel()
+
+
+def tempered(
+    hands: npt.NDArray[np.uint64], logs: npt.NDArray[np.float64], least: float, exponent: float = 0.0
+) -> Particles:
+    """Weigh particles, with the largest exponent up to 1 that leaves enough deals in play.
+
+    Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
+    is gained by keeping deals alive that the moves speak against.  So deals are counted, not draws.
+
+    Args:
+        hands: The particles, shape ``[n, 4]``.
+        logs: Their log-likelihoods, shape ``[n]``; the same for the same deal.
+        least: Share of the deals that must remain, as an effective number (that of the plain draws where even they
+            have fewer).
+        exponent: The exponent that is already in the particles' distribution.
+    """
+    _, first, deal = np.unique(hands, axis=0, return_index=True, return_inverse=True)
+    drawn = np.log(np.bincount(deal.ravel()))
+    floor = min(least * len(first), effective_size(normalised(drawn)))
+    step = largest_step(logs[first], 1.0 - exponent, floor, drawn)
+    weights = normalised(step * logs)
+    return Particles(hands, weights, effective_size(weights), exponent + step)
+
+
+def largest_step(
+    logs: npt.NDArray[np.float64], most: float, floor: float, drawn: npt.NDArray[np.float64] | float = 0.0
+) -> float:
+    """The largest power of the likelihoods, up to ``most``, that leaves an effective size of at least a floor.
+
+    Args:
+        logs: Log-likelihoods, shape ``[n]``.
+        most: The largest power wanted.
+        floor: The effective size.
+        drawn: Log-weights before, shape ``[n]``.
+    """
+
+    def enough(step: float) -> bool:
+        return effective_size(normalised(drawn + step * logs)) >= floor
+
+    if enough(most):
+        return most
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        step = (low + high) / 2
+        if enough(step):
+            low = step
+        else:
+            high = step
+    return low
+
+
+@inline_kernel
+def _card(cards: np.uint64, state: np.uint64) -> np.uint64:
+    """A card of a hand, uniform over cards, as a hand."""
+    return U1 << (select(cards, below(mix(state), popcount(cards))) & _U15)
+
+
+@kernel
+def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.uint64:
+    """Swap one to three cards between two holders in every particle, in place; the generator's new state.
+
+    Args:
+        hands: The particles, shape ``[n, 4]``.
+        fixed: Cards of each holder that stay where they are, shape ``[4]``.
+        state: The generator's state.
+    """
+    holders = np.empty(4, np.int64)
+    for index in range(hands.shape[0]):
+        found = 0
+        for holder in range(4):
+            if hands[index, holder] != fixed[holder]:
+                holders[found] = holder
+                found += 1
+        if found < 2:
+            return state
+        state = advance(state)
+        skipped = np.int64(below(mix(state), U3)) if found == 3 else 2
+        one, two = holders[0 if skipped != 0 else 1], holders[1 if skipped == 2 else 2]
+        state = advance(state)
+        swaps = U1 + below(mix(state), U3)
+        while swaps > U0:
+            swaps -= U1
+            state = advance(state)
+            given = _card(remove_hand(hands[index, one], fixed[one]), state)
+            state = advance(state)
+            taken = _card(remove_hand(hands[index, two], fixed[two]), state)
+            hands[index, one] = add_hand(remove_hand(hands[index, one], given), taken)
+            hands[index, two] = add_hand(remove_hand(hands[index, two], taken), given)
+    return state
+
+
+def fixed_cards(view: View) -> npt.NDArray[np.uint64]:
+    """What each holder is known to hold: the observer its hand, the landlord its face-up cards; shape ``[4]``."""
+    fixed = np.zeros(4, np.uint64)
+    if view.landlord is not None:
+        fixed[view.landlord] = view.row[KNOWN]
+    fixed[view.seat] = view.row[HANDS + view.seat]
+    return fixed
+
+
+def swapped(
+    hands: npt.NDArray[np.uint64], fixed: npt.NDArray[np.uint64], rng: np.random.Generator
+) -> npt.NDArray[np.uint64]:
+    """The particles after swaps of one to three cards between two holders, shape ``[n, 4]``.
+
+    Args:
+        hands: The particles.
+        fixed: What stays where it is (:func:`fixed_cards`).
+        rng: The only source of randomness.
+    """
+    moved = hands.copy()
+    _swap_cards(moved, fixed, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+    return moved
+
+
+def anneal(
+    hands: npt.NDArray[np.uint64],
+    logs: npt.NDArray[np.float64],
+    fixed: npt.NDArray[np.uint64],
+    evaluate: Evaluate,
+    rounds: int,
+    rng: np.random.Generator,
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], float]:
+    """Bring the likelihood in step by step, for at most so many rounds of resampling and swaps.
+
+    Args:
+        hands: Particles drawn uniformly, shape ``[n, 4]``.
+        logs: Their log-likelihoods, shape ``[n]``.
+        fixed: What each holder is known to hold (:func:`fixed_cards`).
+        evaluate: The log-likelihood of other particles.
+        rounds: At most how many; each evaluates ``n`` particles.
+        rng: The only source of randomness.
+
+    Returns:
+        The particles, their log-likelihoods, and the exponent that is already in their distribution: the rest of it
+        (to 1) is for their weights.
+    """
+    exponent = 0.0
+    for _ in range(rounds):
+        step = largest_step(logs, 1.0 - exponent, _KEPT * len(logs))
+        if exponent + step >= 1.0:
+            break
+        exponent += step
+        drawn = _resampled(normalised(step * logs), rng)
+        hands, logs = hands[drawn], logs[drawn]
+        moved = swapped(hands, fixed, rng)
+        answers = evaluate(moved)
+        accepted = np.log(rng.random(len(hands))) < exponent * (answers - logs)
+        hands = np.where(accepted[:, None], moved, hands)
+        logs = np.where(accepted, answers, logs)
+    return hands, logs, exponent
+
+
+def _resampled(weights: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Systematic resampling: each particle as often as its weight says, up to one; indexes of shape ``[n]``."""
+    places = (rng.random() + np.arange(len(weights))) / len(weights)
+    return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)

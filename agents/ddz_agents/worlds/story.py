@@ -1,0 +1,175 @@
+"""The public history of a view as words, and the game before its first play decision.
+
+A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
+particle's hands and the cards played since: the kernels replay the story from its first lead.
+"""
+
+# mypy: disable-error-code="arg-type"
+# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import View
+from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.layout import (
+    BIDS,
+    BOMBS,
+    BOTTOM,
+    DOUBLES,
+    HANDS,
+    HIDDEN,
+    KEY,
+    KNOWN,
+    LANDLORD,
+    MOVES,
+    OWNER,
+    PASSES,
+    PLAYED,
+    PLAYS,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_BID,
+    STAGE_DOUBLE,
+    STAGE_OVER,
+    STAGE_PLAY,
+    STAGE_SHOW,
+    TARGET,
+)
+from ddz_env.core.engine.score import is_shown
+from ddz_env.core.engine.step import play_move
+from ddz_env.core.engine.tables import BID_ID
+from ddz_env.core.engine.words import add_hand
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.notation import counts_to_word
+
+S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
+_PUBLIC = (SEAT, TARGET, KEY, OWNER, PASSES, BOMBS, PLAYS, MOVES, KNOWN, PLAYED, PLAYED + 1, PLAYED + 2)
+"""What a replay must arrive at."""
+
+
+class InconsistentHistoryError(DouDizhuError):
+    """A view whose history is missing, or does not lead to the position on the table."""
+
+
+class Story(NamedTuple):
+    """What happened, without anybody's hidden cards.
+
+    Attributes:
+        moves: Seat, main group and kickers (as a hand) of every play decision, oldest first; shape ``[moves, 3]``,
+            uint64.
+        start: The row before the first of them, hands empty; shape ``[32]``, uint64.
+        played: What each seat has played, shape ``[3]``, uint64.
+    """
+
+    moves: npt.NDArray[np.uint64]
+    start: npt.NDArray[np.uint64]
+    played: npt.NDArray[np.uint64]
+
+
+def read_story(view: View) -> Story:
+    """Take a view's history apart.  Bids and answers are left out: they are not replayed.
+
+    Raises:
+        InconsistentHistoryError: If the history does not account for the cards played.
+    """
+    plays = [(seat, move) for seat, move in view.history if move.main < BID_ID]
+    moves = np.zeros((len(plays), 3), np.uint64)
+    for index, (seat, move) in enumerate(plays):
+        moves[index] = seat, move.main, counts_to_word(move.kicker_counts)
+    row = view.row
+    for seat in range(view.rules.players):
+        counted = [0] * 15
+        for mover, move in plays:
+            if mover == seat:
+                counted = [a + b for a, b in zip(counted, move.cards.counts, strict=True)]
+        if tuple(counted) != view.played(seat).counts:
+            raise InconsistentHistoryError(
+                f"the history of {len(view.history)} moves does not account for the cards that seat {seat} has played "
+                f"({view.played(seat)}); hand inference needs every move of the deal"
+            )
+    start = np.zeros(ROW_WORDS, np.uint64)
+    for word in (BOTTOM, LANDLORD, BIDS, DOUBLES):
+        start[word] = row[word]
+    start[KNOWN] = row[BOTTOM]
+    if is_shown(row):
+        start[KNOWN] = add_hand(row[KNOWN], row[PLAYED + int(row[LANDLORD])])
+    start[SEAT] = start[OWNER] = moves[0, S_SEAT] if plays else row[SEAT]
+    start[STAGE] = STAGE_PLAY
+    start[MOVES] = len(view.history) - len(plays)
+    return Story(moves, start, row[PLAYED : PLAYED + 3].copy())
+
+
+@inline_kernel
+def set_back(story: Story, hands: np.ndarray, row: np.ndarray) -> None:
+    """Write the game before the first play decision, as a particle has it.
+
+    Args:
+        story: The public history.
+        hands: The particle: the hands now and the cards that nobody holds, shape ``[4]``.
+        row: Output, shape ``[32]``.
+    """
+    for word in range(ROW_WORDS):
+        row[word] = story.start[word]
+    for seat in range(3):
+        row[HANDS + seat] = add_hand(hands[seat], story.played[seat])
+    row[HIDDEN] = hands[3]
+
+
+@kernel
+def first_rows(story: Story, hands: np.ndarray) -> np.ndarray:
+    """:func:`set_back` for every particle: rows of shape ``[n, 32]``."""
+    rows = np.empty((hands.shape[0], ROW_WORDS), np.uint64)
+    for index in range(hands.shape[0]):
+        set_back(story, hands[index], rows[index])
+    return rows
+
+
+@kernel
+def play_all(rows: np.ndarray, move: np.ndarray, rules: np.ndarray) -> None:
+    """Play one move of a story in every row, in place."""
+    for index in range(rows.shape[0]):
+        play_move(rows[index], move[S_MAIN], move[S_KICKERS], rules)
+
+
+@kernel
+def _replay(story: Story, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
+    """Replay a story in one particle; the index of the first move that is not its seat's turn, -1 if there is none."""
+    set_back(story, hands, row)
+    for index in range(story.moves.shape[0]):
+        move = story.moves[index]
+        if row[SEAT] != move[S_SEAT] or row[STAGE] == np.uint64(STAGE_OVER):
+            return index
+        if move[S_MAIN] == np.uint64(0) and row[TARGET] == np.uint64(0):
+            return index
+        play_move(row, move[S_MAIN], move[S_KICKERS], rules)
+    return -1
+
+
+def check_story(story: Story, view: View, hands: npt.NDArray[np.uint64]) -> None:
+    """Raise unless a story leads to the position on the table.
+
+    Args:
+        story: The view's story.
+        view: The view.
+        hands: Any particle of it, shape ``[4]``.
+
+    Raises:
+        InconsistentHistoryError: If it does not.
+    """
+    if int(view.row[STAGE]) in (STAGE_BID, STAGE_DOUBLE, STAGE_SHOW):
+        return
+    row = np.empty(ROW_WORDS, np.uint64)
+    wrong = int(_replay(story, hands, view.rule_words, row))
+    if wrong >= 0:
+        seat, main = int(story.moves[wrong, S_SEAT]), int(story.moves[wrong, S_MAIN])
+        raise InconsistentHistoryError(
+            f"play decision {wrong} of the history (seat {seat}, action {main}) cannot have happened there"
+        )
+    if any(row[word] != view.row[word] for word in _PUBLIC):
+        raise InconsistentHistoryError("the history leads to another position than the one on the table")

@@ -1,0 +1,134 @@
+"""Values are checked where they enter: whole numbers, seeds, names, flags and arrays, each in one place.
+
+Whatever a caller passes (None, a float, an array, a dict ...), these functions return a plain value or raise the named
+error that they were given; the message says what would be right.  Sets of options are checked by their annotations
+(:mod:`ddz_env.core.options`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidOptionError, shown, unknown
+
+LARGEST_WORD = 2**64 - 1
+"""Seeds and numbers of games are 64-bit words."""
+
+
+def as_integer(value: object) -> int | None:
+    """The whole number that a value is: of Python, of NumPy, or in an array without dimensions; None for others.
+
+    Bools are no numbers here: ``True`` as an action or a seed is a mistake.
+
+    Example:
+        >>> as_integer(np.int8(5)), as_integer(np.array(5)), as_integer(True), as_integer(5.0), as_integer(None)
+        (5, 5, None, None, None)
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        if getattr(value, "ndim", 0):  # an array of one number is no number, whichever library's it is
+            return None
+        return operator.index(cast(SupportsIndex, value))
+    except Exception:  # a foreign __index__ raises what it likes
+        return None
+
+
+def check_integer(
+    name: str, value: object, least: int, most: int, error: type[DouDizhuError] = InvalidOptionError
+) -> int:
+    """A whole number within bounds.
+
+    Args:
+        name: What the message calls it.
+        value: Anything.
+        least: The smallest allowed.
+        most: The largest.
+        error: What to raise.
+
+    Raises:
+        DouDizhuError: ``error``, if it is none.
+    """
+    number = as_integer(value)
+    if number is None or not least <= number <= most:
+        bounds = "0..2**64-1" if (least, most) == (0, LARGEST_WORD) else f"{least}..{most}"
+        raise error(f"{name}={shown(value)} must be an integer in {bounds}")
+    return number
+
+
+def check_seed(value: object, name: str = "seed") -> int:
+    """A seed, or the number of a game under it.
+
+    Raises:
+        InvalidDealError: If it is no integer in 0..2**64-1.
+    """
+    return check_integer(name, value, 0, LARGEST_WORD, InvalidDealError)
+
+
+def check_number(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> float:
+    """A finite number as a float.
+
+    Raises:
+        DouDizhuError: ``error``, if it is none.
+    """
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise error(f"{name}={shown(value)} must be a finite number")
+
+
+def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> bool:
+    """True or False, and nothing that merely counts as one of them.
+
+    Raises:
+        DouDizhuError: ``error``, if it is neither.
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise error(f"{name}={shown(value)} must be True or False")
+
+
+def check_choice(
+    what: str, value: object, choices: Iterable[str], error: type[DouDizhuError] = InvalidOptionError
+) -> str:
+    """One of several texts.
+
+    Args:
+        what: What the message calls it.
+        value: Anything.
+        choices: The texts.
+        error: What to raise.
+
+    Raises:
+        DouDizhuError: ``error``, if it is none of them; the message has the nearest.
+    """
+    known = list(choices)
+    if not isinstance(value, str) or value not in known:
+        raise error(unknown(what, value, known))
+    return str(value)
+
+
+def as_array(value: object) -> npt.NDArray[Any] | None:
+    """What NumPy makes of a value; None where it makes nothing (lists of different lengths ...)."""
+    try:
+        return np.asarray(value)
+    except Exception:  # a foreign __array__ raises what it likes
+        return None
+
+
+def described(value: object) -> str:
+    """Type and shape of what was to be an array, for messages."""
+    array = as_array(value)
+    return shown(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"

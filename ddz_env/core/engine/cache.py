@@ -1,0 +1,370 @@
+"""Where compiled kernels are kept between processes: they cannot go stale, and their files cannot do harm.
+
+Numba's own on-disk cache sees edits in a function's own file only, and compiled code freezes global tables, so
+an edited action table would run with yesterday's rules.  A file's kernels therefore cache under a directory named by a
+hash of its source and of everything that it imports.  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
+
+Cache files are pickles of machine code: whoever writes one decides what runs.  They are read from a folder only that
+nobody else may write (:func:`why_not_private`), and only when their digest is right, so that a damaged file is
+compiled anew instead of failing or crashing.  A cache that cannot be used costs time, never a game: what is wrong is
+said once, as a :class:`CompileCacheWarning`.  Numba replaces files atomically, so parallel workers may share them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import multiprocessing
+import os
+import pickle
+import re
+import stat
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numba
+from numba.core import caching
+
+from ddz_env.core.engine.called import packed, unpacked
+from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
+
+_DIGEST_BYTES = 32
+
+FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+"""How every kernel is compiled; a part of the cache's stamp."""
+
+
+class CompileCacheWarning(UserWarning):
+    """Compiled kernels cannot be kept or read; everything works, but compiling is repeated."""
+
+
+# --- when a cached kernel is stale ------------------------------------------------------------------------------------
+
+
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+(?P<source>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n]*)"
+    r"|^[ \t]*import[ \t]+(?P<modules>[^\n]*)",
+    re.MULTILINE,
+)
+
+
+def import_base(file: Path) -> Path:
+    """The folder from which a Python file is imported: the one that holds its outermost package."""
+    folder = file.parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    return folder
+
+
+def _module_file(place: Path) -> Path | None:
+    """The source of a module, from its path without a suffix."""
+    for file in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
+
+
+def _places(file: Path, module: str) -> list[Path]:
+    """Where a module that a file imports may lie: beside the file, in its packages, or in those of the engine."""
+    dots = len(module) - len(module.lstrip("."))
+    if dots:
+        return [file.parents[dots - 1].joinpath(*module.lstrip(".").split("."))]
+    top, base = module.partition(".")[0], import_base(file)
+    if top in PACKAGES:
+        bases = {base, package_folder(top).parent}
+    elif base.name in ("site-packages", "dist-packages") and top != file.relative_to(base).parts[0]:
+        return []  # others' packages are not followed
+    else:
+        bases = {base}
+    return [place.joinpath(*module.split(".")) for place in bases]
+
+
+@functools.cache
+def _imports(file: Path) -> frozenset[Path]:
+    """The sources that a file imports, wherever the statement stands; Python's and other libraries are left out."""
+    found: set[Path | None] = set()
+    for statement in _IMPORT.finditer(file.read_text(encoding="utf-8")):
+        if statement["modules"] is not None:
+            modules = [part.split()[0] for part in statement["modules"].split(",") if part.split()]
+        else:
+            names = re.findall(r"\w+", statement["names"])
+            modules = [statement["source"], *(f"{statement['source'].rstrip('.')}.{name}" for name in names)]
+            if not statement["source"].strip("."):
+                modules = [f"{statement['source']}{name}" for name in names]
+        found |= {_module_file(place) for module in modules for place in _places(file, module)}
+    return frozenset(source for source in found if source is not None)
+
+
+@functools.cache
+def _file_hash(file: Path) -> str:
+    return f"{file.relative_to(import_base(file))} {hashlib.sha256(file.read_bytes()).hexdigest()}"
+
+
+@functools.cache
+def source_stamp(file: str) -> str:
+    """Hash the source of a file, of all that it imports, directly or through others, and the compiler's flags.
+
+    Compiled code holds what it calls and the constants that it reads, and both come from there.
+
+    Args:
+        file: Path of the Python file that defines the kernel.
+
+    Returns:
+        Sixteen hexadecimal digits.
+    """
+    sources, waiting = set(), [Path(file).resolve()]
+    while waiting:
+        source = waiting.pop()
+        if source not in sources:
+            sources.add(source)
+            waiting += _imports(source)
+    parts = sorted(map(_file_hash, sources))
+    parts += [repr(sorted(FLAGS.items())), numba.__version__, sys.version.split()[0]]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+# --- which folder is safe ---------------------------------------------------------------------------------------------
+
+
+def why_not_private(folder: Path) -> str | None:
+    """Say why another user could have put files into a folder, or ``None`` when nobody else could.
+
+    The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
+    write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
+
+    Args:
+        folder: An existing directory.
+
+    Returns:
+        What is wrong, as the end of a sentence about the folder.
+
+    Raises:
+        OSError: The folder cannot be looked at.
+    """
+    if not hasattr(os, "getuid"):
+        return None
+    target = folder.stat()
+    if not {folder.lstat().st_uid, target.st_uid} <= {0, os.getuid()}:
+        return f"belongs to another user (number {target.st_uid})"
+    if target.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by other users (`chmod go-w` makes it private)"
+    return None
+
+
+@functools.cache
+def _why_unusable(folder: Path) -> str | None:
+    """Create a folder for this user alone; say what is wrong with it if it cannot be used."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return why_not_private(folder)
+    except OSError as fault:
+        return f"cannot be used ({fault.strerror or fault})"
+
+
+def _why_not_writable(folder: Path) -> str | None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return None
+    except OSError as fault:
+        return f"cannot be written ({fault.strerror or fault})"
+
+
+@functools.cache
+def cache_root() -> Path | None:
+    """The folder of compiled kernels: ``DDZ_CACHE_DIR``, or the user's cache directory, or a temporary one.
+
+    A named folder is used alone, and may be read-only, as in an image with kernels compiled in advance.
+
+    Returns:
+        A private folder, or ``None`` if there is none; a warning says why.
+    """
+    named = os.environ.get("DDZ_CACHE_DIR")
+    if named:
+        faults = [(Path(named), _why_unusable(Path(named)))]
+    else:
+        folders = dict.fromkeys((user_folder("XDG_CACHE_HOME", ".cache"), temporary_folder()))
+        faults = [(folder, _why_unusable(folder) or _why_not_writable(folder)) for folder in folders]
+    for folder, fault in faults:
+        if fault is None:
+            return folder
+    _warn("; ".join(f"{folder} {fault}" for folder, fault in faults) + "; DDZ_CACHE_DIR names another folder")
+    return None
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+_told: set[str] = set()
+"""What this process has said: the word ``fault``, and the packages of which it is compiling kernels."""
+
+
+def _is_news(subject: str, *, by_workers: bool = False) -> bool:
+    """Whether something is to be said: once a process; by no worker, who would repeat it, or by the first one."""
+    process = multiprocessing.current_process()
+    number = getattr(process, "_identity", ())  # (3,): the third child of the main process
+    speaks = multiprocessing.parent_process() is None or (by_workers and set(number) == {1})
+    news = subject not in _told and speaks
+    _told.add(subject)
+    return news
+
+
+def _warn(fault: str) -> None:
+    if _is_news("fault"):
+        text = f"compiled kernels are not kept, so every process compiles anew: {fault}"
+        warnings.warn(text, CompileCacheWarning, stacklevel=4)
+
+
+def _announce(package: str) -> None:
+    """Say why nothing happens for a while, unless ``DDZ_QUIET`` is set; where only workers play, the first says it."""
+    if _is_news(package, by_workers=True) and not os.environ.get("DDZ_QUIET"):
+        print(f"Compiling {package} for this machine: up to a minute, the first time only ...", file=sys.stderr)
+
+
+# --- Numba's cache, with these folders and checks ---------------------------------------------------------------------
+
+
+class _StampedLocator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
+    """Tells Numba where a kernel's cache lies and when it is stale."""
+
+    def __init__(self, py_func: Callable[..., Any], root: Path, stamp: str) -> None:
+        self._line = py_func.__code__.co_firstlineno
+        self._folder, self._stamp = root / stamp, stamp
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        _why_unusable(self._folder)  # once a process; a save into a folder that has gone since then fails and is told
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _StampedLocator | None:
+        root = cache_root()
+        if root is None:
+            return None
+        locator = cls(py_func, root, source_stamp(py_file))
+        fault = _why_unusable(locator._folder)
+        if fault:
+            _warn(f"{locator._folder} {fault}")
+        return None if fault else locator
+
+
+class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]  # Numba ships no types
+    """Index and data files that start with the SHA-256 digest of the rest, checked before anything is unpickled."""
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            stamp, overloads = _read_checked(self._index_path)
+        except FileNotFoundError:
+            return {}
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return _read_checked(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _write(self, path: str, content: Any) -> None:
+        body = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(body).digest() + body)
+
+
+def _read_checked(path: str) -> Any:
+    content = Path(path).read_bytes()
+    digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    if hashlib.sha256(body).digest() != digest:
+        raise ValueError(f"{path} is damaged")
+    return pickle.loads(body)
+
+
+class _StampedCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
+    _locator_classes: ClassVar[list[type]] = [_StampedLocator]
+
+
+class _CalledCacheImpl(_StampedCacheImpl):
+    """Keeps what kernels call."""
+
+    def reduce(self, found: Any) -> tuple[Any, ...]:
+        return packed(found)
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
+        return unpacked(target_context, *payload)
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
+    """Numba's cache of a function, which only ever costs time: no fault of a file reaches the caller."""
+
+    _impl_class = _StampedCacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        found = None
+        try:
+            found = super().load_overload(signature, target_context)
+        except Exception:  # whatever a damaged file makes of unpickling: it is replaced by what is compiled now
+            with contextlib.suppress(OSError):
+                os.unlink(self._cache_file._index_path)
+        if found is None:
+            _announce(self._py_func.__module__.partition(".")[0])
+        return found
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except Exception as fault:  # a full disk, a folder that has gone, a read-only one
+            self.disable()
+            _warn(f"{self._cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
+
+
+class _CalledCache(_KernelCache):
+    """The cache of a function as kernels call it, in the same files under keys of its own."""
+
+    _impl_class = _CalledCacheImpl
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        return (*super()._index_key(sig, codegen), "called")
+
+
+class _NoCache(caching.NullCache):  # type: ignore[misc]  # Numba ships no types
+    """No folder is safe: compile in each process, and say so."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._package = function.__module__.partition(".")[0]
+
+    def load_overload(self, signature: Any, target_context: Any) -> None:
+        _announce(self._package)
+
+
+def kernel_cache(function: Callable[..., Any], *, called: bool = False) -> Any:
+    """The cache of a kernel.
+
+    Args:
+        function: The Python function that is compiled.
+        called: Whether for other kernels to call it (:mod:`ddz_env.core.engine.called`).
+
+    Returns:
+        What Numba's dispatcher expects as its cache; one that keeps nothing where no folder is safe.
+    """
+    try:
+        return _CalledCache(function) if called else _KernelCache(function)
+    except RuntimeError:  # Numba found no locator
+        return _NoCache(function)

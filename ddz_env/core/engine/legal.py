@@ -1,0 +1,324 @@
+"""Legal moves by run bitmasks.
+
+A chain of length L starts where L shifted copies of a plane all hold, so one 15-bit mask says which lowest ranks
+of a segment can be played.  Ids ascend with the lowest rank inside a segment and segments ascend in the action
+table: legal actions are always emitted in ascending order of their ids (seeds depend on it).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import inline_kernel
+from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
+from ddz_env.core.engine.tables import (
+    BID_ID,
+    BOMB_ID,
+    CATEGORY_FIRST,
+    CATEGORY_STOP,
+    DOUBLE_ID,
+    FINISHING,
+    KICKER_ID,
+    MAIN_SEGMENT,
+    MAIN_WORDS,
+    MASK_WORDS,
+    ROCKET_ID,
+    SEG_BOMB,
+    SEG_ROCKET,
+    SEGMENT_BASE,
+    SEGMENT_COPIES,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+    SHAPE_COPIES,
+    SHAPE_LENGTH,
+    SHAPE_LENGTHS,
+    SHAPE_STOP,
+)
+from ddz_env.core.engine.words import (
+    CHAIN_PLANE,
+    JOKERS,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U6,
+    U12,
+    U15,
+    U16,
+    U48,
+    U63,
+    lowest,
+    popcount,
+    run,
+    select,
+)
+from ddz_env.core.rules import (
+    BIDDING_ROBBING,
+    KICKER_TRIOS_MERGE,
+    R_BIDDING,
+    R_BOMBS,
+    R_BOMBS_BEAT_ROCKET,
+    R_CHAIN_FROM_QUAD,
+    R_KICKER_REPEAT,
+    R_SEGMENTS,
+    R_TRIO_KICKERS,
+)
+
+_ON_LEAD = np.bool_(True)
+_ON_FOLLOW = np.bool_(False)
+_U64 = np.uint64(64)
+_CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
+
+
+@inline_kernel
+def allowed(segment: int, rules: np.ndarray) -> bool:
+    """Whether the rules have the segment's category at all."""
+    return ((rules[R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
+
+
+@inline_kernel
+def _with_kickers(
+    hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
+) -> np.uint64:
+    """Keep the starts from which the segment's kickers can be completed."""
+    size, count = SEGMENT_KICKER_SIZE[segment], SEGMENT_KICKER_COUNT[segment]
+    if size > U1 or rules[R_KICKER_REPEAT] == U1:
+        enough = distinct_kickers(hand, size, rules) >= SEGMENT_LENGTH[segment] + count
+        return starts if enough else U0
+    kept = U0
+    rest = starts
+    while rest != U0:
+        start = lowest(rest)
+        rest &= rest - U1
+        if kicker_options(body_at(hand, segment, start, on_lead, key, rules), count, U0, U0, rules) != U0:
+            kept |= U1 << start
+    return kept
+
+
+@inline_kernel
+def _chains(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Keep the starts at which a chain without kickers may begin."""
+    if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_COPIES[segment] < U4:
+        starts &= ~(hand >> U48)
+    return starts
+
+
+@inline_kernel
+def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Mask of the lowest ranks at which the hand can play a segment, whatever it must beat.
+
+    Args:
+        hand: The hand.
+        segment: Index of a segment other than pass and the rocket.
+        on_lead: Whether the move leads (matters only where readings merge).
+        key: What a reply must exceed (likewise).
+        rules: The rules array.
+    """
+    copies, length = SEGMENT_COPIES[segment], SEGMENT_LENGTH[segment]
+    plane = (hand >> (U16 * (copies - U1))) & PLANE
+    if length > U1:
+        plane = run(plane & CHAIN_PLANE, length)
+        if SEGMENT_KICKER_COUNT[segment] == U0:
+            plane = _chains(hand, plane, segment, rules)
+    if plane != U0 and SEGMENT_KICKER_COUNT[segment] > U0:
+        plane = _with_kickers(hand, plane, segment, on_lead, key, rules)
+    return plane
+
+
+@inline_kernel
+def holds_rocket(hand: np.uint64, rules: np.ndarray) -> bool:
+    """Whether the hand can play the rocket."""
+    return (hand & JOKERS) == JOKERS and allowed(SEG_ROCKET, rules)
+
+
+@inline_kernel
+def bombs_in(hand: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Mask of the ranks of which the hand holds a bomb that beats everything else."""
+    return (hand >> U48) if rules[R_BOMBS] == U1 else U0
+
+
+@inline_kernel
+def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
+    """Or up to 16 bits into a mask of 64-bit words at a bit offset."""
+    word, shift = base >> U6, base & U63
+    mask[word] |= bits << shift
+    if shift > U48:
+        mask[word + U1] |= (bits >> (U63 - shift)) >> U1
+
+
+@inline_kernel
+def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
+    """Put what a hand can lead of the categories whose bodies have a shape: all chain lengths, if they have them.
+
+    Each start mask follows from the one of the next shorter chains, until none is left.
+    """
+    length = SHAPE_LENGTH[shape]
+    if length > U1:
+        plane &= CHAIN_PLANE
+    starts = run(plane, length)
+    longer = 0
+    while starts != U0 and longer < SHAPE_LENGTHS[shape]:
+        for category in range(SHAPE_STOP[shape], SHAPE_STOP[shape + 1]):
+            segment = CATEGORY_FIRST[category] + longer
+            if segment < CATEGORY_STOP[category] and allowed(segment, rules):
+                bits = starts
+                if SEGMENT_KICKER_COUNT[segment] > U0:
+                    bits = _with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
+                elif length > U1:
+                    bits = _chains(hand, bits, np.uint64(segment), rules)
+                put(mask, SEGMENT_BASE[segment], bits)
+        starts &= plane >> length
+        length += U1
+        longer += 1
+
+
+@inline_kernel
+def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
+    """Or every main group that the hand can lead into a zeroed mask of shape ``[MASK_WORDS]``."""
+    if holds_rocket(hand, rules):
+        put(mask, ROCKET_ID, U1)
+    for shape in range(SHAPE_COPIES.size):
+        plane = (hand >> (U16 * (SHAPE_COPIES[shape] - U1))) & PLANE
+        if plane == U0:
+            return
+        _put_shape(mask, hand, plane, shape, rules)
+
+
+@inline_kernel
+def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Mask of the lowest ranks at which the hand beats a target of the segment within its category."""
+    starts = segment_starts(hand, segment, _ON_FOLLOW, key, rules)
+    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+        return starts  # compared by the highest trio, kickers included: see body_at
+    return starts & ~((U2 << key) - U1)
+
+
+@inline_kernel
+def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
+    """Mask of the ranks that a row in the kicker stage may choose."""
+    body = body_of(row, row[at.HANDS + np.int64(row[at.SEAT])], row[at.PENDING], rules)
+    return kicker_options(body, row[at.LEFT], row[at.CHOSEN], row[at.FLOOR], rules)
+
+
+@inline_kernel
+def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
+    """Four bits: no bid, and every bid above the highest so far; when robbing bid 1 is a call and bid 2 robs."""
+    highest = (row[at.BIDS] >> U12) & U15
+    if rules[R_BIDDING] == BIDDING_ROBBING:
+        return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
+    return (U15 & ~((U2 << highest) - U1)) | U1
+
+
+@inline_kernel
+def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
+    """Write the legal actions of the seat to act as bits.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+        mask: Output, shape ``[MASK_WORDS]``, uint64: bit ``id & 63`` of word ``id >> 6``; all zero
+            when the game is over.
+    """
+    for word in range(MASK_WORDS):
+        mask[word] = U0
+    stage = row[at.STAGE]
+    if stage == at.STAGE_PLAY:
+        hand = row[at.HANDS + np.int64(row[at.SEAT])]
+        if row[at.TARGET] == U0:
+            lead_mask(hand, rules, mask)
+        else:
+            _follow_mask(row, hand, rules, mask)
+    elif stage == at.STAGE_KICKER:
+        put(mask, KICKER_ID, pending_options(row, rules))
+    elif stage == at.STAGE_BID:
+        put(mask, BID_ID, bid_options(row, rules))
+    elif stage == at.STAGE_DOUBLE or stage == at.STAGE_SHOW:
+        put(mask, DOUBLE_ID, U3)
+
+
+@inline_kernel
+def replies(
+    hand: np.uint64, target: np.uint64, key: np.uint64, rules: np.ndarray
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """What beats a target, besides passing.
+
+    Args:
+        hand: The hand.
+        target: The main group to beat, or ``BOMBS_ONLY``.
+        key: What a reply in the same category must exceed.
+        rules: The rules array.
+
+    Returns:
+        The first id and the start mask of the replies in the target's own category, the mask of the bombs beside
+        them, and 1 if the rocket may be played.
+    """
+    base, starts, bombs, rocket = U0, U0, U0, U0
+    if target != ROCKET_ID:
+        bombs = bombs_in(hand, rules)
+        rocket = U1 if holds_rocket(hand, rules) else U0
+        if target != at.BOMBS_ONLY:
+            segment = MAIN_SEGMENT[target]
+            base = SEGMENT_BASE[segment]
+            starts = follow_starts(hand, segment, key, rules)
+            if segment == SEG_BOMB:
+                bombs = U0
+    elif rules[R_BOMBS_BEAT_ROCKET] == U1:
+        bombs = bombs_in(hand, rules)
+    return base, starts, bombs, rocket
+
+
+@inline_kernel
+def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
+    base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
+    mask[0] |= U1  # pass
+    put(mask, base, starts)
+    put(mask, BOMB_ID, bombs)
+    put(mask, ROCKET_ID, rocket)
+
+
+@inline_kernel
+def count_legal(mask: np.ndarray) -> np.uint64:
+    """Number of set bits of a mask."""
+    total = U0
+    for word in range(MASK_WORDS):
+        total += popcount(mask[word])
+    return total
+
+
+@inline_kernel
+def is_legal(row: np.ndarray, rules: np.ndarray, action: np.uint64, mask: np.ndarray) -> bool:
+    """Whether an action id is legal; ``mask`` is scratch of shape ``[MASK_WORDS]``."""
+    legal_mask(row, rules, mask)
+    return ((mask[action >> U6] >> (action & U63)) & U1) == U1
+
+
+@inline_kernel
+def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
+    """The ``k``-th legal action id in ascending order."""
+    for word in range(MASK_WORDS):
+        bits = mask[word]
+        here = popcount(bits)
+        if k < here:
+            return np.uint64(word) * _U64 + select(bits, k)
+        k -= here
+    return U0
+
+
+@inline_kernel
+def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
+    """The lowest legal main group that empties the hand, 0 if none.
+
+    Args:
+        hand: The acting seat's hand.
+        mask: Its legal actions in the play stage, shape ``[MASK_WORDS]``.
+    """
+    cards = popcount(hand)
+    for word in range(MAIN_WORDS):
+        bits = mask[word] & FINISHING[cards, word]
+        if bits != U0:
+            return np.uint64(word) * _U64 + lowest(bits)
+    return U0

@@ -1,0 +1,104 @@
+"""Whole moves: the two stages expanded, in a defined order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.actions import MAX_KICKERS
+from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.engine.kickers import body_of, kicker_options
+from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT
+from ddz_env.core.engine.words import U0, U1, add, lowest
+
+_COMMON_MOVES = 512
+
+
+@kernel
+def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: np.ndarray) -> int:
+    """List the whole legal moves of a row at the start of a decision (not in the middle of a move).
+
+    The order is ascending by action id, then by the kicker ranks as a sequence.  Bids and doubling answers are
+    moves without kickers.
+
+    Args:
+        row: The game.
+        rules: The rules array.
+        mains: Output, shape ``[capacity]``, uint64: action ids.
+        kickers: Output, shape ``[capacity]``, uint64: the kickers as a hand.
+
+    Returns:
+        The number of legal moves; only the first ``capacity`` are written.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(row, rules, mask)
+    found = 0
+    for word in range(MASK_WORDS):
+        bits = mask[word]
+        while bits != U0:
+            action = np.uint64(word) * np.uint64(64) + lowest(bits)
+            bits &= bits - U1
+            if row[STAGE] != STAGE_PLAY or SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] == U0:
+                if found < mains.size:
+                    mains[found] = action
+                    kickers[found] = U0
+                found += 1
+            else:
+                found = list_kickers(row, rules, action, mains, kickers, found)
+    return found
+
+
+@kernel
+def all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whole legal moves of a row, as :func:`list_moves` lists them: action ids and kickers."""
+    capacity = _COMMON_MOVES
+    mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
+    found = list_moves(row, rules, mains, kickers)
+    if found > capacity:
+        mains, kickers = np.empty(found, np.uint64), np.empty(found, np.uint64)
+        list_moves(row, rules, mains, kickers)
+    return mains[:found], kickers[:found]
+
+
+@kernel
+def list_kickers(
+    row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int
+) -> int:
+    """Append every kicker set of one main group: a depth-first walk with its own stack.
+
+    Args:
+        row: The game.
+        rules: The rules array.
+        main: A legal main group that takes kickers.
+        mains: Output, shape ``[capacity]``, uint64: the main group, once for each kicker set.
+        kickers: Output, shape ``[capacity]``, uint64: the kickers as a hand.
+        found: Moves that both hold already.
+
+    Returns:
+        The number of moves with these; only the first ``capacity`` are written.
+    """
+    body = body_of(row, row[HANDS + np.int64(row[SEAT])], main, rules)
+    options = np.empty(MAX_KICKERS, np.uint64)
+    chosen = np.empty(MAX_KICKERS + 1, np.uint64)
+    chosen[0] = U0
+    depth = 0
+    options[0] = kicker_options(body, body.kickers, U0, U0, rules)
+    while depth >= 0:
+        if options[depth] == U0:
+            depth -= 1
+            continue
+        rank = lowest(options[depth])
+        options[depth] &= options[depth] - U1
+        kicker_set = add(chosen[depth], U1 << rank, body.size)
+        left = body.kickers - np.uint64(depth) - U1
+        if left == U0:
+            if found < mains.size:
+                mains[found] = main
+                kickers[found] = kicker_set
+            found += 1
+        else:
+            depth += 1
+            chosen[depth] = kicker_set
+            options[depth] = kicker_options(body, left, kicker_set, rank, rules)
+    return found

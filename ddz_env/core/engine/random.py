@@ -1,0 +1,44 @@
+"""SplitMix64: one word of state, the same stream on every platform.
+
+Reference: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine.compiling import inline_kernel
+from ddz_env.core.engine.words import U32
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_U27 = np.uint64(27)
+_U30 = np.uint64(30)
+_U31 = np.uint64(31)
+
+
+@inline_kernel
+def advance(state: np.uint64) -> np.uint64:
+    """The generator's next state."""
+    return state + _GAMMA
+
+
+@inline_kernel
+def mix(state: np.uint64) -> np.uint64:
+    """The 64 random bits that belong to a state."""
+    state = (state ^ (state >> _U30)) * _MIX1
+    state = (state ^ (state >> _U27)) * _MIX2
+    return state ^ (state >> _U31)
+
+
+@inline_kernel
+def below(bits: np.uint64, n: np.uint64) -> np.uint64:
+    """Map 64 random bits to 0..n-1 by multiplication (bias below n / 2**32)."""
+    return ((bits >> U32) * n) >> U32
+
+
+@inline_kernel
+def key(seed: np.uint64, stream: np.uint64) -> np.uint64:
+    """An independent generator state for a numbered stream (game, tree, thread) of a seed."""
+    return mix(mix(seed + _GAMMA) ^ (stream * _MIX1 + _GAMMA))

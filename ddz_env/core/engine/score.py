@@ -1,0 +1,86 @@
+"""Returns of a finished game."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.layout import BIDS, BOMBS, DOUBLES, LANDLORD, NO_GAME, PLAYS, WEIGHTS, WINNER
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U8, U12, U15, U16, U20, U24
+from ddz_env.core.rules import R_PLAYERS, R_SPRING
+
+SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
+_WORD = np.uint64(65535)
+
+
+@pure_kernel
+def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
+    """Whether the losers never played (spring), or the landlord played only the first move (anti-spring).
+
+    Under rules without spring it is never so.
+    """
+    if rules[R_SPRING] == U0:
+        return False
+    landlord = row[LANDLORD]
+    plays = row[PLAYS]
+    peasants = plays & ~(BYTE << (U8 * landlord))
+    if row[WINNER] == landlord + U1:
+        return peasants == U0
+    return ((plays >> (U8 * landlord)) & BYTE) == U1
+
+
+@inline_kernel
+def robs_of(row: np.ndarray) -> np.uint64:
+    """How often the landlord's place was robbed."""
+    robs: np.uint64 = (row[BIDS] >> U20) & U15
+    return robs
+
+
+@inline_kernel
+def is_shown(row: np.ndarray) -> bool:
+    """Whether the landlord has shown its hand."""
+    return bool((row[BIDS] >> U24) & U1 == U1)
+
+
+@pure_kernel
+def stake(row: np.ndarray) -> np.uint64:
+    """Base (the highest bid, 1 without one) times two for every rob, a shown hand, and every bomb and rocket so far."""
+    base = (row[BIDS] >> U12) & U15
+    return max(base, U1) << (row[BOMBS] + robs_of(row) + (U1 if is_shown(row) else U0))
+
+
+@pure_kernel
+def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_reward: float, returns: np.ndarray) -> None:
+    """Write each seat's return of a finished game; all zero if everybody declined.
+
+    Args:
+        row: A finished game.
+        rules: The rules array.
+        scoring: ``SCORE_WIN``: landlord ±1, each peasant ∓``peasant_reward``; ``SCORE_STAKE``: each peasant pays or
+            gets the stake (times two for spring and for every doubling of the two), the landlord the sum;
+            ``SCORE_BOTZONE``: 2 for a winner plus the seat's combination weights / 100 (thesis, eq. 2-2).
+        peasant_reward: See ``SCORE_WIN``.  Two players score ±1.
+        returns: Output, shape ``[3]``, float.
+    """
+    for seat in range(3):
+        returns[seat] = 0.0
+    if row[WINNER] == U0 or row[WINNER] == NO_GAME:
+        return
+    landlord = np.int64(row[LANDLORD])
+    players = np.int64(rules[R_PLAYERS])
+    sign = 1.0 if row[WINNER] == row[LANDLORD] + U1 else -1.0
+    points = float(stake(row)) * (2.0 if is_spring(row, rules) else 1.0)
+    for seat in range(players):
+        won = (seat == landlord) == (sign > 0)
+        if scoring == SCORE_BOTZONE:
+            weight = (row[WEIGHTS] >> (U16 * np.uint64(seat))) & _WORD
+            returns[seat] = (2.0 if won else 0.0) + float(weight) / 100.0
+        elif scoring == SCORE_WIN:
+            reward = 1.0 if seat == landlord or players == 2 else peasant_reward
+            returns[seat] = reward if won else -reward
+        elif seat != landlord:
+            both = ((row[DOUBLES] >> (U2 * row[LANDLORD])) & U3) == U2
+            own = ((row[DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
+            amount = points * (2.0 if both else 1.0) * (2.0 if own else 1.0)
+            returns[seat] = -sign * amount
+            returns[landlord] += sign * amount

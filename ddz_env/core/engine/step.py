@@ -1,0 +1,365 @@
+"""Applying an action to a row, in place and unchecked, with or without its ring of recent moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
+from ddz_env.core.engine.kickers import is_plane_with_solos
+from ddz_env.core.engine.tables import (
+    BID_ID,
+    BODY_COPIES,
+    DOUBLE_ID,
+    KICKER_ID,
+    MAIN_CARDS,
+    MAIN_SEGMENT,
+    PLANES_OF_FOUR,
+    SEG_BOMB,
+    SEG_ROCKET,
+    SEGMENT_BASE,
+    SEGMENT_KICKER_COUNT,
+    SEGMENT_KICKER_SIZE,
+    SEGMENT_LENGTH,
+    SEGMENT_WEIGHT,
+)
+from ddz_env.core.engine.words import (
+    CHAIN_PLANE,
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U8,
+    U12,
+    U15,
+    U16,
+    U20,
+    U24,
+    add,
+    add_hand,
+    body_mask,
+    exactly,
+    remove,
+    remove_hand,
+)
+from ddz_env.core.rules import (
+    BIDDING_ONCE,
+    BIDDING_ROBBING,
+    DECLINE_END,
+    DECLINE_FIRST_SEAT,
+    KICKER_TRIOS_MERGE,
+    R_BIDDING,
+    R_BOMBS,
+    R_DECLINE,
+    R_PLAYERS,
+    R_TRIO_KICKERS,
+)
+
+
+@inline_kernel
+def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The seat that acts after ``seat``."""
+    seat += U1
+    return U0 if seat == rules[R_PLAYERS] else seat
+
+
+@inline_kernel
+def main_cards(main: np.uint64) -> np.uint64:
+    """The body of a main group as a hand."""
+    return MAIN_CARDS[main]
+
+
+@inline_kernel
+def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Play one action for the seat to act.  The action must be legal: nothing is checked.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        action: A legal action id.
+        rules: The rules array.
+    """
+    stage = row[at.STAGE]
+    if stage == at.STAGE_PLAY:
+        if action == U0:
+            _pass(row, rules)
+        else:
+            segment = MAIN_SEGMENT[action]
+            count = SEGMENT_KICKER_COUNT[segment]
+            if count == U0:
+                _play(row, action, U0, rules)
+            else:
+                row[at.STAGE] = at.STAGE_KICKER
+                row[at.PENDING] = action
+                row[at.CHOSEN] = U0
+                row[at.LEFT] = count
+                row[at.FLOOR] = U0
+    elif stage == at.STAGE_KICKER:
+        rank = action - KICKER_ID
+        pending = row[at.PENDING]
+        row[at.CHOSEN] = add(row[at.CHOSEN], U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+        row[at.FLOOR] = rank
+        row[at.LEFT] -= U1
+        if row[at.LEFT] == U0:
+            _play(row, pending, row[at.CHOSEN], rules)
+    elif stage == at.STAGE_BID:
+        _bid(row, action - BID_ID, rules)
+    elif stage == at.STAGE_DOUBLE:
+        _answer_doubling(row, action - DOUBLE_ID, rules)
+    elif stage == at.STAGE_SHOW:
+        _answer_showing(row, action - DOUBLE_ID, rules)
+
+
+@inline_kernel
+def _pass(row: np.ndarray, rules: np.ndarray) -> None:
+    row[at.MOVES] += U1
+    pass_turn(row, rules)
+
+
+@inline_kernel
+def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move (or pass) at once; the row must be in the play stage and the move legal.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        main: Action id of the main group, 0 for pass.
+        kickers: The kickers as a hand, 0 if none.
+        rules: The rules array.
+    """
+    if main == U0:
+        _pass(row, rules)
+    else:
+        _play(row, main, kickers, rules)
+
+
+@inline_kernel
+def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move and keep the books that observations, views and scores read."""
+    seat = row[at.SEAT]
+    segment = MAIN_SEGMENT[main]
+    body, copies = main_cards(main) & PLANE, BODY_COPIES[segment]
+    played = add(row[at.PLAYED + np.int64(seat)], body, copies)
+    row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else add_hand(played, kickers)
+    if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
+        known = remove(row[at.KNOWN], body, copies)
+        row[at.KNOWN] = known if kickers == U0 else remove_hand(known, kickers)
+    row[at.PLAYS] += U1 << (U8 * seat)
+    row[at.WEIGHTS] += SEGMENT_WEIGHT[segment] << (U16 * seat)
+    row[at.MOVES] += U1
+    row[at.PENDING] = U0
+    row[at.CHOSEN] = U0
+    row[at.LEFT] = U0
+    row[at.FLOOR] = U0
+    row[at.STAGE] = at.STAGE_PLAY
+    play_lightly(row, main, kickers, rules)
+
+
+@inline_kernel
+def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+    """Play a whole move in a row that nobody will look at: hands, turn, target, bombs and winner only.
+
+    Simulations use it; the row must be in the play stage.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        main: Action id of the main group, not pass.
+        kickers: The kickers as a hand, 0 if none.
+        rules: The rules array.
+    """
+    seat = row[at.SEAT]
+    segment = MAIN_SEGMENT[main]
+    start = main - SEGMENT_BASE[segment]
+    hand = remove(row[at.HANDS + np.int64(seat)], main_cards(main) & PLANE, BODY_COPIES[segment])
+    if kickers != U0:
+        hand = remove_hand(hand, kickers)
+    row[at.HANDS + np.int64(seat)] = hand
+    if segment == SEG_ROCKET or (segment == SEG_BOMB and rules[R_BOMBS] == U1):
+        row[at.BOMBS] += U1
+    row[at.PASSES] = U0
+    row[at.OWNER] = seat
+    row[at.TARGET] = main
+    row[at.KEY] = start
+    if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
+        _merge_reading(row, main, segment, start, kickers)
+    if hand == U0:
+        row[at.STAGE] = at.STAGE_OVER
+        row[at.WINNER] = seat + U1
+    else:
+        row[at.SEAT] = next_seat(seat, rules)
+
+
+@inline_kernel
+def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
+    """Pass: the next seat follows, or the owner of the target leads."""
+    row[at.PASSES] += U1
+    if row[at.PASSES] + U1 == rules[R_PLAYERS]:
+        row[at.SEAT] = row[at.OWNER]
+        row[at.TARGET] = U0
+        row[at.KEY] = U0
+        row[at.PASSES] = U0
+    else:
+        row[at.SEAT] = next_seat(row[at.SEAT], rules)
+
+
+@pure_kernel
+def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
+    """Set the target to DouZero's reading of a plane with solos.
+
+    DouZero reads the cards alone: a kicker four times is no category (only a bomb follows), a kicker trio next to
+    a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
+    """
+    length = SEGMENT_LENGTH[segment]
+    trios = exactly(kickers, U3)
+    row[at.TARGET] = main
+    row[at.KEY] = start + length - U1
+    if exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
+        row[at.TARGET] = at.BOMBS_ONLY
+    elif trios != U0:
+        chain = (trios | body_mask(start, length)) & CHAIN_PLANE
+        joined = chain & (chain >> U1) & (chain >> U2) & (chain >> U3)
+        if joined != U0:
+            first = start if (joined >> start) & U1 else start - U1
+            row[at.TARGET] = PLANES_OF_FOUR + first
+            row[at.KEY] = first
+        else:
+            rank = row[at.KEY] + U1
+            while rank < U15:
+                if (trios >> rank) & U1:
+                    row[at.KEY] = rank
+                rank += U1
+
+
+@pure_kernel
+def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
+    """One bid: 0 declines, 1..3 bids; when robbing 1 calls and 2 robs."""
+    row[at.MOVES] += U1
+    ended = _call_or_rob(row, bid, rules) if rules[R_BIDDING] == BIDDING_ROBBING else _outbid(row, bid, rules)
+    if not ended:
+        return
+    opener = (row[at.BIDS] >> U16) & U15
+    if (row[at.BIDS] >> U12) & U15 > U0:
+        make_landlord(row, row[at.OWNER], rules)
+    elif rules[R_DECLINE] == DECLINE_END:
+        row[at.STAGE] = at.STAGE_OVER
+        row[at.WINNER] = at.NO_GAME
+    elif rules[R_DECLINE] == DECLINE_FIRST_SEAT:
+        row[at.BIDS] |= U1 << U12
+        make_landlord(row, opener, rules)
+    else:
+        deal_again(row, rules)
+
+
+@pure_kernel
+def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
+    """One bid above the highest, or none; whether the auction has ended."""
+    seat = row[at.SEAT]
+    shift = U4 * seat
+    first_round = ((row[at.BIDS] >> shift) & U15) == U0
+    if bid > U0 or first_round:
+        row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | ((bid + U1) << shift)
+    if bid > U0:
+        row[at.BIDS] = (row[at.BIDS] & ~(U15 << U12)) | (bid << U12)
+        row[at.OWNER] = seat
+        row[at.PASSES] = U0
+    else:
+        row[at.PASSES] += U1
+    highest = (row[at.BIDS] >> U12) & U15
+    following = next_seat(seat, rules)
+    row[at.SEAT] = following
+    opener = (row[at.BIDS] >> U16) & U15
+    if rules[R_BIDDING] == BIDDING_ONCE:
+        return bool(highest == U3 or following == opener)
+    return bool(highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0))
+
+
+@pure_kernel
+def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
+    """Call (1), rob (2) or neither (0); whether the auction has ended.
+
+    Who has declined is not asked again.  The caller is, once, if somebody has robbed it; that ends the auction.
+    """
+    seat = row[at.SEAT]
+    shift = U4 * seat
+    is_caller = (row[at.BIDS] >> shift) & U15 != U0
+    if answer > U0:
+        row[at.BIDS] += (U2 if is_caller else answer + U1) << shift
+        row[at.BIDS] += (U1 << U12) if answer == U1 else (U1 << U20)
+        row[at.OWNER] = seat
+    elif not is_caller:
+        row[at.BIDS] |= U1 << shift
+    robbed = (row[at.BIDS] >> U20) & U15 != U0
+    following = seat
+    for _ in range(2):
+        following = next_seat(following, rules)
+        said = (row[at.BIDS] >> (U4 * following)) & U15
+        if not is_caller and (said == U0 or (said == U2 and robbed)):
+            row[at.SEAT] = following
+            return False
+    return True
+
+
+@pure_kernel
+def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
+    """End the auction: a seat takes up the landlord cards, and is to act.
+
+    Args:
+        row: The game, in the auction, changed in place.
+        seat: The landlord.
+        rules: The rules array.
+    """
+    row[at.LANDLORD] = seat
+    row[at.HANDS + np.int64(seat)] = add_hand(row[at.HANDS + np.int64(seat)], row[at.BOTTOM])
+    row[at.KNOWN] = row[at.BOTTOM]
+    row[at.SEAT] = seat
+    row[at.PASSES] = U0
+    row[at.OWNER] = seat
+    row[at.STAGE] = stage_with_landlord(rules)
+
+
+@pure_kernel
+def _answer_showing(row: np.ndarray, shows: np.uint64, rules: np.ndarray) -> None:
+    row[at.MOVES] += U1
+    if shows != U0:
+        row[at.BIDS] |= U1 << U24
+        row[at.KNOWN] = row[at.HANDS + np.int64(row[at.LANDLORD])]
+    row[at.STAGE] = stage_after_showing(rules)
+
+
+@pure_kernel
+def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> None:
+    seat = row[at.SEAT]
+    row[at.MOVES] += U1
+    row[at.DOUBLES] |= (doubled + U1) << (U2 * seat)
+    row[at.SEAT] = next_seat(seat, rules)
+    if row[at.SEAT] == row[at.LANDLORD]:
+        row[at.STAGE] = at.STAGE_PLAY
+
+
+@pure_kernel
+def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Play one action, as :func:`apply_action`, and enter the move in the ring once complete.
+
+    Args:
+        row: The game, changed in place.
+        ring: Shape ``[16, 2]``, uint64, changed in place.  A new deal in the auction clears it.
+        action: A legal action id.
+        rules: The rules array.
+    """
+    before = row[at.MOVES]
+    seat = row[at.SEAT]
+    main, cards = action, U0
+    if row[at.STAGE] == at.STAGE_KICKER:
+        main = row[at.PENDING]
+        size = SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]]
+        cards = add_hand(main_cards(main), add(row[at.CHOSEN], U1 << (action - KICKER_ID), size))
+    elif row[at.STAGE] == at.STAGE_PLAY and action != U0:
+        cards = main_cards(action)
+    apply_action(row, action, rules)
+    if row[at.MOVES] == U0 and before > U0:
+        ring[:] = U0
+    elif row[at.MOVES] != before:
+        slot = before % U16
+        ring[slot, 0] = cards
+        ring[slot, 1] = main | (seat << U16)

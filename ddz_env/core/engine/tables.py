@@ -1,0 +1,105 @@
+"""The action table as arrays for kernels.  Numba freezes them into the compiled code; the cache's stamp sees edits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.actions import (
+    BID_BASE,
+    BOMB_CATEGORY,
+    CATEGORIES,
+    DOUBLE_BASE,
+    KICKER_BASE,
+    MAIN_GROUPS,
+    MAIN_IDS,
+    NUM_ACTIONS,
+    NUM_MAIN,
+    NUM_SEGMENTS,
+    ROCKET_CATEGORY,
+    SEGMENTS,
+    Category,
+    segments_of,
+)
+from ddz_env.core.cards import BLACK_JOKER, MAX_HAND
+from ddz_env.core.engine.layout import BOMBS_ONLY
+
+if NUM_SEGMENTS > 64 or NUM_MAIN > BOMBS_ONLY:  # pragma: no cover
+    raise ImportError("the rules array has one word for the segments, and main groups end below BOMBS_ONLY")
+
+
+def _column(name: str) -> np.ndarray:
+    return np.array([getattr(segment, name) for segment in SEGMENTS], np.uint64)
+
+
+SEGMENT_BASE = _column("base")
+SEGMENT_SIZE = _column("size")
+SEGMENT_LENGTH = _column("length")
+SEGMENT_COPIES = _column("copies")
+SEGMENT_KICKER_SIZE = _column("kicker_size")
+SEGMENT_KICKER_COUNT = _column("kicker_count")
+SEGMENT_CARDS = _column("cards")
+SEGMENT_WEIGHT = _column("weight")
+MAIN_SEGMENT = np.array([group.segment for group in MAIN_GROUPS], np.uint64)
+MAIN_CARDS = np.array(
+    [
+        sum(1 << (16 * copy + rank) for rank, count in enumerate(group.need) for copy in range(count))
+        for group in MAIN_GROUPS
+    ],
+    np.uint64,
+)
+"""The bodies as hands."""
+BODY_COPIES = np.array([max(segment.copies, 1) for segment in SEGMENTS], np.uint64)
+"""Cards of each rank in a segment's body: one in the rocket's, whose ``SEGMENT_COPIES`` is 0."""
+
+
+def _shape(category: Category) -> tuple[int, int]:
+    return category.copies, category.lengths[0]
+
+
+_RANKED = sorted((category for category in CATEGORIES if category.copies), key=_shape)
+_SHAPES = sorted({_shape(category) for category in _RANKED})
+CATEGORY_FIRST = np.array([segments_of(category.name).start for category in _RANKED], np.int64)
+"""First segment of each category that has ranks, by cards of a rank in the body."""
+CATEGORY_STOP = np.array([segments_of(category.name).stop for category in _RANKED], np.int64)
+"""The end of its segments."""
+COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
+"""How many of these categories have bodies of at most 0..4 cards a rank."""
+SHAPE_STOP = np.array([0, *(sum(_shape(other) <= shape for other in _RANKED) for shape in _SHAPES)], np.int64)
+"""How many of them have bodies up to a *shape*: cards a rank and shortest chain.  Those of one shape start alike."""
+SHAPE_COPIES = np.array([copies for copies, _ in _SHAPES], np.uint64)
+SHAPE_LENGTH = np.array([length for _, length in _SHAPES], np.uint64)
+SHAPE_LENGTHS = np.array(
+    [max(len(category.lengths) for category in _RANKED if _shape(category) == shape) for shape in _SHAPES], np.int64
+)
+"""How many chain lengths a shape has."""
+
+MASK_WORDS = (NUM_ACTIONS + 63) // 64
+"""Words of a mask."""
+MAIN_WORDS = (NUM_MAIN + 63) // 64
+"""Those that hold main groups."""
+
+# Typed constants: Numba would compile a kernel anew for every literal integer that it is called with.
+SEG_BOMB = np.int64(segments_of("bomb").start)
+SEG_ROCKET = np.int64(segments_of("rocket").start)
+PLANES_WITH_SOLOS, PLANES_WITH_SOLOS_END = (
+    np.uint64(bound) for bound in (segments_of("plane+solos").start, segments_of("plane+solos").stop)
+)
+PLANES_OF_FOUR = np.uint64(next(SEGMENTS[index].base for index in segments_of("plane") if SEGMENTS[index].length == 4))
+"""The first id of the planes of four."""
+
+ROCKET_ID = np.uint64(MAIN_IDS[(ROCKET_CATEGORY, BLACK_JOKER, 1)])
+BOMB_ID = np.uint64(MAIN_IDS[(BOMB_CATEGORY, 0, 1)])
+KICKER_ID = np.uint64(KICKER_BASE)
+BID_ID = np.uint64(BID_BASE)
+DOUBLE_ID = np.uint64(DOUBLE_BASE)
+
+
+def _finishing_ids() -> np.ndarray:
+    table = np.zeros((MAX_HAND + 1, MAIN_WORDS), np.uint64)
+    for group in MAIN_GROUPS[1:]:
+        table[group.cards, group.id // 64] |= np.uint64(1 << (group.id % 64))
+    return table
+
+
+FINISHING = _finishing_ids()
+"""Mask words of the main groups that use up a hand, by its number of cards."""

@@ -1,0 +1,149 @@
+"""A hand as one word, and the bit operations on it.
+
+A hand is an unsigned 64-bit word of four 16-bit *planes*: bit ``r`` of plane ``j`` is set when the hand holds at
+least ``j + 1`` cards of rank ``r``.  Thresholds (at least one, two, three, four of a rank), which every run
+bitmask starts from, are then the planes themselves; the number of cards is a population count, ``a`` fits into
+``b`` when ``a & ~b == 0``, and removing ``n`` cards of each rank of a mask is a shift by ``n`` planes.
+
+Everything stays in ``uint64``: a literal or a loop index would turn Numba's arithmetic signed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine.compiling import inline_kernel
+
+U0 = np.uint64(0)
+U1 = np.uint64(1)
+U2 = np.uint64(2)
+U3 = np.uint64(3)
+U4 = np.uint64(4)
+U6 = np.uint64(6)
+U8 = np.uint64(8)
+U12 = np.uint64(12)
+U15 = np.uint64(15)
+U16 = np.uint64(16)
+U20 = np.uint64(20)
+U24 = np.uint64(24)
+U32 = np.uint64(32)
+U48 = np.uint64(48)
+U63 = np.uint64(63)
+BYTE = np.uint64(0xFF)
+PLANE = np.uint64(0x7FFF)
+CHAIN_PLANE = np.uint64(0x0FFF)
+JOKERS = np.uint64(0x6000)
+FOUR_PLANES = np.uint64(0x0001000100010001)
+
+_M1 = np.uint64(0x5555555555555555)
+_M2 = np.uint64(0x3333333333333333)
+_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
+_H01 = np.uint64(0x0101010101010101)
+_U56 = np.uint64(56)
+
+
+@inline_kernel
+def popcount(word: np.uint64) -> np.uint64:
+    """Number of set bits.  LLVM turns the idiom into one instruction where the processor has it."""
+    word = word - ((word >> U1) & _M1)
+    word = (word & _M2) + ((word >> U2) & _M2)
+    return (((word + (word >> U4)) & _M4) * _H01) >> _U56
+
+
+@inline_kernel
+def lowest(word: np.uint64) -> np.uint64:
+    """Index of the lowest set bit (64 for zero)."""
+    return popcount(~word & (word - U1))
+
+
+@inline_kernel
+def select(word: np.uint64, k: np.uint64) -> np.uint64:
+    """Index of the ``k``-th set bit, counted from zero.
+
+    The first four steps do not branch: how often the loop runs is drawn at random, so the processor guesses it wrongly.
+    """
+    word &= word - np.uint64(k > U0)
+    word &= word - np.uint64(k > U1)
+    word &= word - np.uint64(k > U2)
+    word &= word - np.uint64(k > U3)
+    while k > U4:
+        word &= word - U1
+        k -= U1
+    return lowest(word)
+
+
+@inline_kernel
+def count_of(hand: np.uint64, rank: np.uint64) -> np.uint64:
+    """How many cards of a rank the hand holds, 0..4."""
+    return popcount((hand >> rank) & FOUR_PLANES)
+
+
+@inline_kernel
+def body_mask(rank: np.uint64, length: np.uint64) -> np.uint64:
+    """The ranks of a chain as a 15-bit mask."""
+    return ((U1 << length) - U1) << rank
+
+
+@inline_kernel
+def spread(mask: np.uint64, copies: np.uint64) -> np.uint64:
+    """The hand that holds ``copies`` cards (0..4) of every rank of the mask."""
+    planes = (U1 << (U8 * copies) << (U8 * copies)) - U1  # two shifts: 64 at once is undefined
+    return (mask * FOUR_PLANES) & planes
+
+
+@inline_kernel
+def remove(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
+    """Take ``copies`` cards of every rank of the mask away, never below zero."""
+    ranks = mask * FOUR_PLANES
+    half = U8 * copies
+    return (hand & ~ranks) | (((hand >> half) >> half) & ranks)
+
+
+@inline_kernel
+def add(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
+    """Put ``copies`` cards of every rank of the mask on top, never above four."""
+    ranks = mask * FOUR_PLANES
+    half = U8 * copies
+    planes = (U1 << half << half) - U1
+    return (hand & ~ranks) | ((((hand << half) << half) | planes) & ranks)
+
+
+@inline_kernel
+def exactly(hand: np.uint64, copies: np.uint64) -> np.uint64:
+    """Mask of the ranks of which the hand holds exactly ``copies`` (1..4)."""
+    at_least = (hand >> (U16 * (copies - U1))) & PLANE
+    more = ((hand >> (U8 * copies)) >> (U8 * copies)) & PLANE
+    return at_least & ~more
+
+
+@inline_kernel
+def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
+    """Take a whole hand away from another, rank by rank, never below zero."""
+    hand = remove(hand, exactly(cards, U1), U1)
+    if cards > PLANE:
+        hand = remove(hand, exactly(cards, U2), U2)
+        hand = remove(hand, exactly(cards, U3), U3)
+        hand = remove(hand, exactly(cards, U4), U4)
+    return hand
+
+
+@inline_kernel
+def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
+    """Put a whole hand on top of another, rank by rank, never above four."""
+    hand = add(hand, exactly(cards, U1), U1)
+    if cards > PLANE:
+        hand = add(hand, exactly(cards, U2), U2)
+        hand = add(hand, exactly(cards, U3), U3)
+        hand = add(hand, exactly(cards, U4), U4)
+    return hand
+
+
+@inline_kernel
+def run(plane: np.uint64, length: np.uint64) -> np.uint64:
+    """Mask of the ranks at which ``length`` consecutive set bits of the plane start."""
+    result = plane
+    step = U1
+    while step < length:
+        result &= plane >> step
+        step += U1
+    return result

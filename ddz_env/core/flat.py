@@ -1,0 +1,165 @@
+"""The peers' flat action spaces, generated from the action table.
+
+RLCard and OpenSpiel give every whole move one id: 27,472 and 26,057 of them.  The orders below are theirs, so an
+agent that was trained on their ids can be asked here.  Nothing is read from their files; the tests compare every id
+with their tables.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, SEGMENTS, MainGroup, segments_of
+from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, NUM_RANKS, RED_JOKER
+from ddz_env.core.checks import as_integer
+from ddz_env.core.errors import InvalidMoveError, shown
+
+FlatAction = tuple[int, tuple[int, ...]]
+"""Action id of the main group, and the kicker ranks in non-decreasing order."""
+
+OPENSPIEL_BIDS: int = 3
+"""OpenSpiel's ids 1, 2, 3 are bids: move ``n`` of :func:`openspiel_actions` has id ``n + 3``, pass has id 0."""
+
+_RLCARD_ORDER = (
+    "solo",
+    "pair",
+    "trio",
+    "trio+solo",
+    "trio+pair",
+    "solo chain",
+    "pair chain",
+    "plane",
+    "plane+solos",
+    "plane+pairs",
+    "quad+2 solos",
+    "quad+2 pairs",
+    "bomb",
+    "rocket",
+    "pass",
+)
+_OPENSPIEL_ORDER = (
+    "pass",
+    "solo",
+    "solo chain",
+    "pair",
+    "pair chain",
+    "trio",
+    "trio+solo",
+    "trio+pair",
+    "plane",
+    "plane+solos",
+    "plane+pairs",
+    "bomb",
+    "rocket",
+)
+
+_Kickers = tuple[int, ...]
+_Rank = Callable[[_Kickers], tuple[object, ...]]
+
+
+def _kicker_sets(group: MainGroup, most_beside: int) -> Iterator[_Kickers]:
+    """The kickers that both peers allow, in lexicographic order.
+
+    A solo rank stands at most three times (a joker once), pairs differ, and the two jokers never ride together.
+
+    Args:
+        group: The main group.
+        most_beside: How often a chain rank next to the body may stand.
+    """
+    ranks = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
+    if group.kicker_size == 2:
+        yield from itertools.combinations([rank for rank in ranks if rank < BLACK_JOKER], group.kicker_count)
+        return
+    most = [min(3, group.kicker_count)] * BLACK_JOKER + [1, 1]
+    for rank in (group.rank - 1, group.rank + group.length):
+        if 0 <= rank < CHAIN_RANKS:
+            most[rank] = min(most[rank], most_beside)
+    cards = [rank for rank in ranks for _ in range(most[rank])]
+    for kickers in dict.fromkeys(itertools.combinations(cards, group.kicker_count)):
+        if kickers[-2:] != (BLACK_JOKER, RED_JOKER):
+            yield kickers
+
+
+def _rlcard_rank(group: MainGroup) -> _Rank:
+    """RLCard's order of the kickers of one body.
+
+    Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
+    with a solo; and among longer planes those with a joker come first.
+    """
+    if CATEGORIES[group.category].name != "plane+solos" or group.length == 2:
+        return lambda kickers: kickers
+    if group.length > 3:
+        return lambda kickers: (kickers[-1] < BLACK_JOKER, kickers)
+    return _rlcard_rank_of_three
+
+
+def _rlcard_rank_of_three(kickers: _Kickers) -> tuple[object, ...]:
+    low, middle, high = kickers
+    if low == middle == high:
+        return 1, kickers
+    if low < middle < high:
+        return 0, kickers
+    return 2, middle, low + high - middle
+
+
+def _actions(order: Sequence[str], most_beside: int, rank: Callable[[MainGroup], _Rank]) -> tuple[FlatAction, ...]:
+    """A peer's moves by its order of the categories and of the kickers of one body."""
+    return tuple(
+        (group.id, kickers)
+        for category in order
+        for index in segments_of(category)
+        for group in MAIN_GROUPS[SEGMENTS[index].base : SEGMENTS[index].base + SEGMENTS[index].size]
+        for kickers in (sorted(_kicker_sets(group, most_beside), key=rank(group)) if group.kicker_count else [()])
+    )
+
+
+@functools.cache
+def rlcard_actions() -> tuple[FlatAction, ...]:
+    """RLCard's 27,472 actions in the order of its ids; the last is pass.
+
+    Example:
+        >>> len(rlcard_actions()), rlcard_actions()[-1]
+        (27472, (0, ()))
+    """
+    return _actions(_RLCARD_ORDER, 2, _rlcard_rank)
+
+
+@functools.cache
+def rlcard_ids() -> dict[FlatAction, int]:
+    """The inverse of :func:`rlcard_actions`: RLCard's id of each action."""
+    return {action: index for index, action in enumerate(rlcard_actions())}
+
+
+@functools.cache
+def openspiel_actions() -> tuple[FlatAction, ...]:
+    """Pass and OpenSpiel's 26,053 moves in the order of its ids, the three bids left out.
+
+    Example:
+        >>> len(openspiel_actions()), openspiel_actions()[0]
+        (26054, (0, ()))
+    """
+    # Kickers are ordered by the highest, then by the next highest, and so on.
+    return _actions(_OPENSPIEL_ORDER, 3, lambda group: lambda kickers: kickers[::-1])
+
+
+@functools.cache
+def openspiel_ids() -> dict[FlatAction, int]:
+    """OpenSpiel's id of pass (0) and of each move (4 to 26,056)."""
+    return {action: index + OPENSPIEL_BIDS if index else 0 for index, action in enumerate(openspiel_actions())}
+
+
+def openspiel_action(action_id: int) -> FlatAction:
+    """The action that has an id in OpenSpiel.
+
+    Raises:
+        InvalidMoveError: If the id is a bid (1, 2, 3) or does not exist.
+    """
+    actions, number = openspiel_actions(), as_integer(action_id)
+    if number is None or (number != 0 and not OPENSPIEL_BIDS < number < len(actions) + OPENSPIEL_BIDS):
+        raise InvalidMoveError(
+            f"OpenSpiel's action {shown(action_id)} is no move: pass is 0, "
+            f"moves are {OPENSPIEL_BIDS + 1}..{len(actions) + OPENSPIEL_BIDS - 1}"
+        )
+    return actions[number - OPENSPIEL_BIDS if number else 0]

@@ -1,0 +1,52 @@
+"""Where files lie: the user's own (games, compiled kernels), and the source of our packages."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGES = ("ddz_env", "ddz_agents", "ddz_training")
+"""What an installation puts beside other packages; in a checkout each lies in a folder of its own."""
+
+
+@functools.cache
+def package_folder(name: str) -> Path:
+    """Where a package of ours lies, which is not imported.
+
+    Args:
+        name: Its dotted name, as ``ddz_training.learn``.
+
+    Raises:
+        ModuleNotFoundError: If the package at the top is not installed.
+    """
+    top, *below = name.split(".")
+    found = find_spec(top)
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError(f"{top!r} is not installed", name=top)
+    return Path(found.origin).resolve().parent.joinpath(*below)
+
+
+def user_folder(variable: str, *below: str) -> Path:
+    """This package's folder among the user's own.
+
+    Args:
+        variable: The environment variable that names the place of such files, as ``XDG_CACHE_HOME``.
+        *below: That place below the home folder, where the variable is not set.
+
+    Returns:
+        The folder; a temporary one of the user's where nobody knows a home: a number without an account has none, and
+        a folder called ``~`` would lie wherever the process happens to stand.
+    """
+    named, home = os.environ.get(variable), os.path.expanduser("~")
+    if not named and not os.path.isabs(home):
+        return temporary_folder()
+    return Path(named or os.path.join(home, *below)) / "ddz-env"
+
+
+def temporary_folder() -> Path:
+    """A folder of this user among temporary files."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    return Path(tempfile.gettempdir()) / f"ddz-env-{user}"

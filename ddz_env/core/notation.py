@@ -1,0 +1,495 @@
+"""Hands and moves as people write them.  ``str`` and ``parse`` are exact inverses.
+
+Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers separates them by ``+``
+(``333444+57``), because ``333444555666`` can be read as four trios or as three with kickers.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ddz_env.core.actions import (
+    BID_BASE,
+    CATEGORIES,
+    DOUBLE_BASE,
+    KICKER_BASE,
+    MAIN_GROUPS,
+    NUM_ACTIONS,
+    PASS,
+    MainGroup,
+    action_name,
+)
+from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, FULL_DECK, NUM_RANKS, RANK_NAMES, cards_to_counts
+from ddz_env.core.checks import as_integer
+from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, shown
+from ddz_env.core.rules import Rules
+
+_TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
+_NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
+_SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
+_CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
+_ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
+_SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
+_CHINESE = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "抢地主": BID_BASE + 2}
+_CHINESE |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
+_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE
+_WORDS |= {word: action for words in (_CALLED, _ROBBED, _SHOWN) for action, word in words.items()}
+_BIDS = [action_name(a) for a in range(BID_BASE, DOUBLE_BASE)]
+
+
+def _integers(values: object) -> tuple[int, ...] | None:
+    """Whole numbers as a tuple; None for anything else."""
+    if type(values) is tuple and set(map(type, values)) <= {int}:
+        return values
+    if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
+        return None
+    found = tuple(map(as_integer, values))
+    return None if None in found else found  # type: ignore[return-value]  # there is no None in it
+
+
+def _parse_counts(text: str) -> tuple[int, ...]:
+    """Read cards as people type them into 15 counts."""
+    if not isinstance(text, str):
+        raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {shown(text)}")
+    counts = [0] * NUM_RANKS
+    plain = _NOISE.sub("", text.strip().upper())
+    position = 0
+    while position < len(plain):
+        token = _TOKEN.match(plain, position)
+        if token is None:
+            raise InvalidHandError(
+                f"cannot read {plain[position]!r} in {shown(text)}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
+                "2 B (black joker) R (red joker)"
+            )
+        counts[RANK_NAMES.index(_SYNONYMS.get(token[1], token[1]))] += 1
+        position = token.end()
+    return tuple(counts)
+
+
+def _counts_text(counts: Iterable[int]) -> str:
+    return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(counts))
+
+
+def counts_to_word(counts: Sequence[int]) -> int:
+    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
+    word = 0
+    for rank, count in enumerate(counts):
+        for copy in range(count):
+            word |= 1 << (16 * copy + rank)
+    return word
+
+
+_COPIES = counts_to_word((4,))
+"""The places of one rank's four cards in a hand word."""
+
+
+def word_to_counts(word: int) -> tuple[int, ...]:
+    """Unpack a hand word into 15 counts."""
+    word = int(word)
+    return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Cards by rank.
+
+    Attributes:
+        counts: How many cards of each rank, 15 integers in playing order.
+
+    Example:
+        >>> Hand.parse("10 J Q K A BR")
+        Hand.parse('TJQKABR')
+        >>> len(Hand.parse("♠3 ♥3 4"))
+        3
+    """
+
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.counts) is not tuple or len(self.counts) != NUM_RANKS:
+            self._convert()
+        for rank, (count, most) in enumerate(zip(self.counts, FULL_DECK, strict=True)):
+            if type(count) is not int:
+                self._convert()
+                self.__post_init__()
+                return
+            if not 0 <= count <= most:
+                raise InvalidHandError(f"{count} cards of rank {RANK_NAMES[rank]}: the pack has {most}")
+
+    def _convert(self) -> None:
+        """Take whole numbers of other types, and counts in a list."""
+        counts = _integers(self.counts)
+        if counts is None or len(counts) != NUM_RANKS:
+            raise InvalidHandError(f"a hand is 15 counts, one a rank; got {shown(self.counts)}")
+        object.__setattr__(self, "counts", counts)
+
+    @classmethod
+    def parse(cls, text: str) -> Hand:
+        """Read a hand: ranks with or without spaces, commas and suits; ``10`` or ``T``.
+
+        Raises:
+            InvalidHandError: If a character is not a card or there are more cards of a rank than the pack has.
+        """
+        return cls(_parse_counts(text))
+
+    @classmethod
+    def from_ids(cls, cards: Iterable[int]) -> Hand:
+        """Build a hand from card ids 0..53 (Botzone's numbering).
+
+        Raises:
+            InvalidHandError: If an id does not exist or stands twice.
+        """
+        return cls(tuple(cards_to_counts(cards)))
+
+    @classmethod
+    def from_word(cls, word: int) -> Hand:
+        """Unpack an engine word.
+
+        Raises:
+            InvalidHandError: If it is none.
+        """
+        if (number := as_integer(word)) is None:
+            raise InvalidHandError(f"a hand word is an integer, not {shown(word)}")
+        return cls(word_to_counts(number))
+
+    @property
+    def word(self) -> int:
+        """The hand as the engine's word."""
+        return counts_to_word(self.counts)
+
+    def __len__(self) -> int:
+        return sum(self.counts)
+
+    def __str__(self) -> str:
+        return _counts_text(self.counts)
+
+    def __repr__(self) -> str:
+        return f"Hand.parse({str(self)!r})"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A whole move: a main group with its kickers, a pass, a bid or an answer to doubling.
+
+    Attributes:
+        main: Action id of the main group (0 is pass; bids and doubling keep their ids).
+        kickers: Kicker ranks in non-decreasing order, one entry a kicker (a pair of kickers is one entry).
+
+    Example:
+        >>> Move.parse("333444+57")
+        Move.parse('333444+57')
+        >>> Move.parse("333444+57").category
+        'plane+solos'
+    """
+
+    main: int
+    kickers: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.main) is not int or type(self.kickers) is not tuple or set(map(type, self.kickers)) - {int}:
+            self._convert()
+        if not (0 <= self.main < KICKER_BASE or BID_BASE <= self.main < NUM_ACTIONS):
+            raise InvalidMoveError(
+                f"main id {shown(self.main)} is no move: main groups are 0..{KICKER_BASE - 1}, "
+                f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
+            )
+        group = self.group
+        wanted = group.kicker_count if group else 0
+        if len(self.kickers) != wanted:
+            raise InvalidMoveError(f"{action_name(self.main)} takes {wanted} kickers, not {len(self.kickers)}")
+        if group is None or not self.kickers:
+            return
+        if any(not 0 <= rank < NUM_RANKS for rank in self.kickers):
+            raise InvalidMoveError(f"kicker ranks are 0..14, got {shown(self.kickers)}")
+        if list(self.kickers) != sorted(self.kickers):
+            raise InvalidMoveError(f"kickers {self.kickers} must be in non-decreasing order")
+        for rank, times in Counter(self.kickers).items():
+            if group.need[rank]:
+                raise InvalidMoveError(f"kicker {RANK_NAMES[rank]} has a rank of the body {group.name}")
+            if times * group.kicker_size > FULL_DECK[rank]:
+                raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
+
+    def _convert(self) -> None:
+        """Take whole numbers of other types, and kickers in a list."""
+        main, kickers = as_integer(self.main), _integers(self.kickers)
+        if main is None or kickers is None:
+            raise InvalidMoveError(
+                f"a move is a main id and kicker ranks, as Move(5) or Move(42, (7,)), not {shown(self.main)} and "
+                f"{shown(self.kickers)}"
+            )
+        object.__setattr__(self, "main", main)
+        object.__setattr__(self, "kickers", kickers)
+
+    @property
+    def group(self) -> MainGroup | None:
+        """The row of the action table, or None for bids and doubling."""
+        return MAIN_GROUPS[self.main] if self.main < KICKER_BASE else None
+
+    @property
+    def is_pass(self) -> bool:
+        """Whether the move is a pass."""
+        return self.main == PASS
+
+    @property
+    def category(self) -> str:
+        """The category's name; ``bid`` and ``double`` outside play."""
+        if self.group is not None:
+            return CATEGORIES[self.group.category].name
+        return "bid" if self.main < DOUBLE_BASE else "double"
+
+    @property
+    def kicker_counts(self) -> tuple[int, ...]:
+        """Cards of each rank among the kickers, 15 counts."""
+        size = self.group.kicker_size if self.group else 0
+        times = Counter(self.kickers)
+        return tuple(times[rank] * size for rank in range(NUM_RANKS))
+
+    @property
+    def cards(self) -> Hand:
+        """All cards of the move."""
+        need = self.group.need if self.group else (0,) * NUM_RANKS
+        return Hand(tuple(a + b for a, b in zip(need, self.kicker_counts, strict=True)))
+
+    @property
+    def actions(self) -> tuple[int, ...]:
+        """The action ids of the stages: the main group, then each kicker."""
+        return (self.main, *(KICKER_BASE + rank for rank in self.kickers))
+
+    @classmethod
+    def from_words(cls, main: int, kickers: int) -> Move:
+        """Build a move from an action id and a kicker word of the engine.
+
+        Raises:
+            InvalidMoveError: If they are no move.
+        """
+        word = as_integer(kickers)
+        if word is None or as_integer(main) is None:
+            raise InvalidMoveError(f"a main id and a kicker word are integers, not {shown(main)} and {shown(kickers)}")
+        if not word:
+            return cls(main)
+        group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
+        if group is None or not group.kicker_count:
+            raise InvalidMoveError(f"{shown(main)} is no main group that takes kickers")
+        counts = word_to_counts(word)
+        return cls(main, tuple(rank for rank in range(NUM_RANKS) for _ in range(counts[rank] // group.kicker_size)))
+
+    @classmethod
+    def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
+        """Read card ids 0..53 (Botzone's numbering); no cards are a pass.
+
+        Raises:
+            InvalidHandError: If an id does not exist or stands twice.
+            InvalidMoveError: If the cards are no move, or (AmbiguousMoveError) more than one.
+        """
+        hand = Hand.from_ids(cards)
+        return cls.parse(str(hand), rules) if len(hand) else cls(PASS)
+
+    @classmethod
+    def parse(cls, text: str, rules: str | Rules = "standard") -> Move:
+        """Read a move.
+
+        Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR``, ``333+4``, ``♠3♥3``, ``pass``,
+        ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show`` (double).
+
+        Args:
+            text: The move.  Kickers stand behind ``+``.
+            rules: The rules under which bare cards are read and kickers are checked.
+
+        Raises:
+            InvalidMoveError: If the text is no move under the rules.
+            AmbiguousMoveError: If bare cards have several readings and the rules do not choose.
+        """
+        if not isinstance(text, str):
+            raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {shown(text)}")
+        rules = Rules.preset(rules)
+        word = " ".join(text.strip().lower().split())
+        if word in ("pass", "过", "不出"):
+            return cls(PASS)
+        if word in _WORDS:
+            return cls(_WORDS[word])
+        if word.startswith("bid"):
+            raise InvalidMoveError(f"there is no {word!r}: the bids are {', '.join(_BIDS)}")
+        try:
+            if "+" in text:
+                return cls._parse_separated(text, rules)
+            return cls._parse_bare(text, rules)
+        except InvalidHandError as error:
+            raise InvalidMoveError(str(error)) from error
+
+    @classmethod
+    def _parse_separated(cls, text: str, rules: Rules) -> Move:
+        parts = text.split("+")
+        if len(parts) != 2:
+            raise InvalidMoveError(f"{text!r} has more than one '+': write body+kickers, as 333444+57")
+        body, rest = _parse_counts(parts[0]), _parse_counts(parts[1])
+        readings = [
+            move for group in MAIN_GROUPS if group.need == body and (move := _complete(group, rest, rules)) is not None
+        ]
+        if not readings:
+            raise InvalidMoveError(
+                f"{_counts_text(body)!r} with kickers {_counts_text(rest)!r} is no move under the {rules.name} rules"
+            )
+        return readings[0]
+
+    @classmethod
+    def _parse_bare(cls, text: str, rules: Rules) -> Move:
+        cards = Hand(_parse_counts(text))
+        readings = readings_of(cards, rules)
+        if not readings:
+            raise InvalidMoveError(
+                f"{str(cards)!r} is no move under the {rules.name} rules; write solos 3, pairs 33, trios 333 or 333+4, "
+                "bombs 3333, chains 34567, planes 333444+57, or pass"
+            )
+        if len(readings) > 1 and rules.ambiguous_cards == "ask":
+            raise AmbiguousMoveError(
+                f"{str(cards)!r} can be read as {' or '.join(map(str, readings))}: separate the kickers by '+'"
+            )
+        return readings[0]
+
+    def __str__(self) -> str:
+        if self.group is None or self.is_pass:
+            return action_name(self.main)
+        kickers = _counts_text(self.kicker_counts)
+        return _counts_text(self.group.need) + (f"+{kickers}" if kickers else "")
+
+    def __repr__(self) -> str:
+        try:
+            rules = "" if Move.parse(str(self)) == self else None
+        except InvalidMoveError:
+            rules = None
+        if rules is None:
+            return f"Move({self.main}, {self.kickers})"
+        return f"Move.parse({str(self)!r})"
+
+
+def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
+    """What the seat to act is asked: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
+
+    Args:
+        history: ``(seat, move)`` so far.
+        stage: The stage of the game.
+        rules: The rules.
+    """
+    if stage != "bid" or rules.bidding != "robbing":
+        return stage
+    return "rob" if any(BID_BASE < move.main < DOUBLE_BASE for _, move in history) else "call"
+
+
+def worded(move: Move, asked: str) -> str:
+    """A move in the words of the :func:`question` that it answers.
+
+    Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
+    ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
+    """
+    return {"call": _CALLED, "rob": _ROBBED, "show": _SHOWN}.get(asked, {}).get(move.main, str(move))
+
+
+def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
+    """A completed move in the words of its rules.
+
+    Args:
+        history: ``(seat, move)``, oldest first.
+        number: Which of them.
+        rules: The rules.
+
+    Example:
+        >>> spoken([(0, Move.parse("bid 1")), (1, Move.parse("no bid"))], 1, Rules.preset("robbing"))
+        'no rob'
+    """
+    move, before = history[number][1], history[:number]
+    stage = "bid" if BID_BASE <= move.main < DOUBLE_BASE else "play"
+    if move.main >= DOUBLE_BASE:
+        answered = any(earlier.main >= DOUBLE_BASE for _, earlier in before)
+        stage = "show" if rules.showing and not answered else "double"
+    return worded(move, question(before, stage, rules))
+
+
+def plain_move(move: object) -> Move:
+    """A move read once: an immutable :class:`Move` of plain integers, whatever a subclass says when asked again.
+
+    Raises:
+        InvalidMoveError: If it is no move, or its fields are no integers.
+    """
+    if not isinstance(move, Move):
+        raise InvalidMoveError(f"a move is a Move (or, in State.step, its notation), not {type(move).__name__}")
+    try:
+        return Move(operator.index(move.main), tuple(map(operator.index, itertools.islice(move.kickers, NUM_RANKS))))
+    except TypeError as error:
+        raise InvalidMoveError(f"a move's main id and kickers are integers: {error}") from None
+
+
+@functools.cache
+def _groups_of(cards: int) -> tuple[MainGroup, ...]:
+    """The main groups of moves of so many cards, kickers included."""
+    return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
+
+
+def readings_of(cards: Hand, rules: Rules) -> list[Move]:
+    """Every move that bare cards can be, fewest kickers first, then lowest body.
+
+    Raises:
+        InvalidHandError: If ``cards`` is no :class:`Hand`.
+    """
+    if not isinstance(cards, Hand):
+        raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
+    readings = []
+    for group in _groups_of(len(cards)):
+        rest = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
+        if min(rest) >= 0:
+            move = _complete(group, rest, rules)
+            if move is not None:
+                readings.append(move)
+    return sorted(readings, key=lambda move: (len(move.kickers), move.group.rank if move.group else 0))
+
+
+def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | None:
+    """The move of a body and the cards beside it, or None if the rules have no such move."""
+    if CATEGORIES[group.category].name not in rules.categories:
+        return None
+    size = group.kicker_size
+    if size == 0:
+        return Move(group.id) if not any(rest) else None
+    if any(count % size for count in rest) or sum(rest) != size * group.kicker_count:
+        return None
+    if any(a and b for a, b in zip(rest, group.need, strict=True)):
+        return None
+    repeat = rules.kicker_repeat if size == 1 else 1
+    if any(count // size > repeat for count in rest):
+        return None
+    if not rules.two_jokers and rest[BLACK_JOKER] and rest[BLACK_JOKER + 1]:
+        return None
+    if rules.kicker_trios == "not-adjacent":
+        above = group.rank + group.length
+        neighbours = [group.rank - 1] * (group.rank > 0) + [above] * (above < CHAIN_RANKS)
+        if any(rest[rank] >= 3 for rank in neighbours):
+            return None
+    return Move(group.id, tuple(rank for rank in range(NUM_RANKS) for _ in range(rest[rank] // size)))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def recorded_move(main: int, cards: int) -> Move:
+    """The move that a slot of a ring or a log stands for.
+
+    Args:
+        main: Its main id (a bid or an answer to doubling keeps its action id).
+        cards: All its cards as a hand word.
+    """
+    if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count:
+        return Move(main)
+    group = MAIN_GROUPS[main]
+    rest = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
+    return Move(main, tuple(rank for rank, n in enumerate(rest) for _ in range(n // group.kicker_size)))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def move_text(main: int, cards: int) -> str:
+    """The notation of :func:`recorded_move`."""
+    return str(recorded_move(main, cards))

@@ -1,0 +1,219 @@
+"""The layout tables: every vector's features in order, with their ranges and meanings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import MAX_KICKERS, NUM_ACTIONS
+from ddz_env.core.cards import FULL_DECK, NUM_CARDS
+from ddz_env.core.engine.layout import HISTORY_MOVES
+
+WORD = 8
+"""Bytes a word."""
+
+HISTORY = HISTORY_MOVES - 1
+"""How many completed moves an observation shows."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A named run of bytes of a vector.
+
+    Attributes:
+        name: Its name in docs and in :meth:`Layout.split`.
+        size: Bytes.
+        low: Lowest value of every byte.
+        high: Highest value, of every byte or byte by byte.
+        description: What it means, for the docs page.
+    """
+
+    name: str
+    size: int
+    low: int
+    high: int | tuple[int, ...]
+    description: str
+
+    @property
+    def highs(self) -> tuple[int, ...]:
+        """The highest value of each byte."""
+        return self.high if isinstance(self.high, tuple) else (self.high,) * self.size
+
+
+class Layout:
+    """A layout table: features in order, and what follows from them.
+
+    Args:
+        features: The table.
+
+    Attributes:
+        features: The table.
+        offsets: Feature name → offset of its first byte.
+        size: Bytes of the vector.
+        words: 64-bit words of the vector.
+        low: Lowest values, shape ``[size]``, int8.
+        high: Highest values, shape ``[size]``, int8.
+    """
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        self.features = tuple(features)
+        self.offsets: dict[str, int] = {}
+        self.size = 0
+        for feature in self.features:
+            self.offsets[feature.name] = self.size
+            self.size += feature.size
+        if self.size % WORD:
+            raise ValueError(f"a vector of {self.size} bytes is not a whole number of words")
+        self.words = self.size // WORD
+        self.low = np.array([f.low for f in self.features for _ in range(f.size)], np.int8)
+        self.high = np.array([high for f in self.features for high in f.highs], np.int8)
+
+    def word(self, name: str) -> int:
+        """Index of the word that a feature starts in; card fields start on a word."""
+        offset = self.offsets[name]
+        if offset % WORD:
+            raise ValueError(f"feature {name!r} does not start on a word")
+        return offset // WORD
+
+    def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
+        """Name the parts of a vector or of a batch.
+
+        Args:
+            vector: Shape ``[..., size]``.
+
+        Returns:
+            Feature name → shape ``[..., feature.size]``, views of ``vector``.
+        """
+        return {f.name: vector[..., self.offsets[f.name] : self.offsets[f.name] + f.size] for f in self.features}
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """Every feature: bytes, name, range, meaning."""
+        for feature in self.features:
+            first = self.offsets[feature.name]
+            where = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
+            yield where, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
+
+
+def _cards(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
+    """A card field and the byte that fills its second word."""
+    return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
+
+
+def _history() -> Iterator[Feature]:
+    for ago in range(1, HISTORY + 1):
+        yield from _cards(
+            f"move_{ago}",
+            f"cards of the completed move {ago} back" if ago > 1 else "cards of the last completed move",
+            f"actor_{ago}",
+            6,
+            "0 no such move; in play 1 self, 2 next, 3 previous seat; in the auction and doubling 4, 5, 6",
+        )
+
+
+_TARGET_KEY = "target_key", 15, "1 + the rank to exceed; 0 on lead"
+_KICKERS_LEFT = "kickers_left", MAX_KICKERS, "kickers still to choose"
+_HELD = _cards("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid")
+_RELATIVE = ("self", "next", "previous")
+_KIND = "0 has not moved in play, 1 passed, 2 played cards"
+
+OBSERVATION = Layout(
+    (
+        *_cards("hand", "own hand", "bid_self", 4, "own bid: 0 not spoken, 1 no bid, 2..4 bid 1..3"),
+        *_cards(
+            "unseen",
+            "cards in nobody's sight (face-up landlord cards still held count)",
+            "unseen_cards",
+            54,
+            "their number",
+        ),
+        *(
+            feature
+            for seat in _RELATIVE
+            for feature in _cards(
+                f"played_{seat}", f"cards played by {seat}", f"cards_left_{seat}", 20, f"hand size of {seat}"
+            )
+        ),
+        *(
+            feature
+            for seat in _RELATIVE
+            for feature in _cards(f"last_{seat}", f"cards of the last move of {seat}", f"last_kind_{seat}", 2, _KIND)
+        ),
+        *_cards("landlord_cards", "the landlord cards, once face up", "bombs", 14, "bombs and rockets played"),
+        *_HELD,
+        *_cards("target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"),
+        *_cards("target_body", "its main group as the rules read it", *_TARGET_KEY),
+        *_cards("pending_body", "own half-built move: its main group", *_KICKERS_LEFT),
+        *_cards("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
+        *_cards("hand_next", "hand of the next seat (open hands only)", "bid_next", 4, "bid of the next seat"),
+        *_cards(
+            "hand_previous",
+            "hand of the previous seat (open hands only)",
+            "bid_previous",
+            4,
+            "bid of the previous seat",
+        ),
+        *_history(),
+        Feature("role", 4, 0, 1, "landlord, peasant down, peasant up, none yet (one-hot)"),
+        Feature("stage", 5, 0, 1, "lead, follow, kicker, bid, double (one-hot); zero when the game is over"),
+        Feature("to_act", 3, 0, 1, "the seat to act: self, next, previous (one-hot)"),
+        Feature("doubles", 3, 0, 2, "answers to doubling of self, next, previous: 0 not spoken, 1 no, 2 doubled"),
+        Feature("over", 1, 0, 1, "whether the game is over"),
+    )
+)
+"""What the seat ``self`` sees.  Seats are relative: next acts after self, previous before (none with two players)."""
+
+STATE = Layout(
+    (
+        *(
+            feature
+            for seat in range(3)
+            for feature in _cards(f"hand_{seat}", f"hand of seat {seat}", f"cards_left_{seat}", 20, "its size")
+        ),
+        *_cards("undealt", "cards that no seat holds", "passes", 3, "passes in a row"),
+        *(
+            feature
+            for seat in range(3)
+            for feature in _cards(
+                f"played_{seat}", f"cards played by seat {seat}", f"plays_{seat}", 54, "moves it has played"
+            )
+        ),
+        *_cards("landlord_cards", "the landlord cards, face up or not", "bombs", 14, "bombs and rockets played"),
+        *_HELD,
+        *_cards("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),
+        *_cards("pending_body", "the half-built move: its main group", *_KICKERS_LEFT),
+        *_cards("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
+        Feature("seat", 3, 0, 1, "the seat to act (one-hot)"),
+        Feature("landlord", 4, 0, 1, "the landlord's seat, or none yet (one-hot)"),
+        Feature("stage", 5, 0, 1, "lead, follow, kicker, bid, double (one-hot)"),
+        Feature("over", 1, 0, 1, "whether the game is over"),
+        Feature("owner", 3, 0, 1, "the seat that played the move to beat (one-hot; zero on lead)"),
+        Feature("bids", 3, 0, 4, "bids of seats 0, 1, 2: 0 not spoken, 1 no bid, 2..4 bid 1..3"),
+        Feature("doubles", 3, 0, 2, "answers to doubling: 0 not spoken, 1 no, 2 doubled"),
+        Feature("players", 2, 0, 1, "two players, three players (one-hot)"),
+    )
+)
+"""The whole game, for centralized critics.  Seats are absolute."""
+
+CONCEALED = Layout(
+    (
+        *_cards("hand_next", "hand of the next seat", "cards_left_next", 20, "its size"),
+        *_cards("hand_previous", "hand of the previous seat", "cards_left_previous", 20, "its size"),
+        *_cards("undealt", "cards that no seat holds and nobody sees", "undealt_cards", NUM_CARDS, "their number"),
+    )
+)
+"""What an observation conceals: with both, a critic sees everything.  Never a policy's input."""
+
+OBSERVATION_SIZE: int = OBSERVATION.size
+OBSERVATION_WORDS: int = OBSERVATION.words
+STATE_SIZE: int = STATE.size
+STATE_WORDS: int = STATE.words
+CONCEALED_WORDS: int = CONCEALED.words
+MASK_BYTE_WORDS: int = -(-NUM_ACTIONS // WORD)
+"""Words of a mask of bytes; bytes beyond the last action id are zero."""
+
+if sys.byteorder != "little":  # pragma: no cover
+    raise ImportError("the vectors are packed for little-endian machines")

@@ -1,0 +1,383 @@
+"""The kernels that write observations, masks and states by the layout tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.score import robs_of
+from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
+from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32, U48, popcount
+from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
+from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
+
+_O_HAND = OBSERVATION.word("hand")
+_O_UNSEEN = OBSERVATION.word("unseen")
+_O_PLAYED = OBSERVATION.word("played_self")
+_O_LAST = OBSERVATION.word("last_self")
+_O_LANDLORD_CARDS = OBSERVATION.word("landlord_cards")
+_O_HELD = OBSERVATION.word("landlord_cards_held")
+_O_TARGET = OBSERVATION.word("target")
+_O_TARGET_BODY = OBSERVATION.word("target_body")
+_O_PENDING = OBSERVATION.word("pending_body")
+_O_KICKERS = OBSERVATION.word("kickers")
+_O_OPEN = OBSERVATION.word("hand_next")
+_O_HISTORY = OBSERVATION.word("move_1")
+_O_TAIL = OBSERVATION.word("role")
+# The tail is two words that share the bytes of several features: first byte of each feature within the tail.
+_T_ROLE, _T_STAGE, _T_TO_ACT, _T_DOUBLES, _T_OVER = (
+    np.uint64(OBSERVATION.offsets[name] - OBSERVATION.offsets["role"])
+    for name in ("role", "stage", "to_act", "doubles", "over")
+)
+
+_S_HANDS = STATE.word("hand_0")
+_S_UNDEALT = STATE.word("undealt")
+_S_PLAYED = STATE.word("played_0")
+_S_LANDLORD_CARDS = STATE.word("landlord_cards")
+_S_HELD = STATE.word("landlord_cards_held")
+_S_TARGET_BODY = STATE.word("target_body")
+_S_PENDING = STATE.word("pending_body")
+_S_KICKERS = STATE.word("kickers")
+_S_TAIL = STATE.word("seat")
+_S_TAIL_WORDS = STATE.words - _S_TAIL
+_S_SEAT, _S_LANDLORD, _S_STAGE, _S_OVER, _S_OWNER, _S_BIDS, _S_DOUBLES, _S_PLAYERS = (
+    np.uint64(STATE.offsets[name] - STATE.offsets["seat"])
+    for name in ("seat", "landlord", "stage", "over", "owner", "bids", "doubles", "players")
+)
+
+_ONES = np.uint64(0x0101010101010101)
+_LANES = np.array([sum((bits >> lane & 1) << (8 * lane) for lane in range(8)) for bits in range(256)], np.uint64)
+_MAIN = np.uint64(0xFFFF)
+_U56 = np.uint64(56)
+_NO_SEAT = np.uint64(at.NO_SEAT)
+# Places in the one-hot stage.
+_AT_LEAD, _AT_FOLLOW, _AT_KICKER, _AT_BID, _AT_DOUBLE = U0, U1, U2, U3, U4
+_NOWHERE = np.uint64(255)
+"""Far from every lane: the stage of showing a hand has no place of its own."""
+
+
+@inline_kernel
+def byte_lanes(bits: np.uint64) -> np.uint64:
+    """Spread eight bits over eight bytes: byte ``i`` is bit ``i``."""
+    lanes: np.uint64 = _LANES[bits]
+    return lanes
+
+
+@inline_kernel
+def low_counts(hand: np.uint64) -> np.uint64:
+    """The counts of ranks 0..7 as bytes."""
+    counts = byte_lanes(hand & BYTE) + byte_lanes((hand >> U16) & BYTE)
+    return counts + byte_lanes((hand >> U32) & BYTE) + byte_lanes((hand >> U48) & BYTE)
+
+
+@inline_kernel
+def high_counts(hand: np.uint64) -> np.uint64:
+    """The counts of ranks 8..14 as bytes; the eighth byte is free."""
+    return low_counts(hand >> U8)
+
+
+@inline_kernel
+def _put_cards(out: np.ndarray, word: int, hand: np.uint64, beside: np.uint64) -> None:
+    """Write a card field and the byte beside it."""
+    out[word] = low_counts(hand)
+    out[word + 1] = high_counts(hand) | (beside << _U56)
+
+
+@inline_kernel
+def _lane(value: np.uint64, lane: np.uint64) -> np.uint64:
+    """A value in byte ``lane`` of a word; zero for lanes of other words (also below: the index wraps)."""
+    return value << (U8 * lane) if lane < U8 else U0
+
+
+@inline_kernel
+def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
+    """How many turns after the observer a seat acts."""
+    return seat - observer if seat >= observer else seat + players - observer
+
+
+@inline_kernel
+def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
+    """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
+    stage = row[at.STAGE]
+    if stage == at.STAGE_BID:
+        return _AT_BID
+    if stage == at.STAGE_DOUBLE:
+        return _AT_DOUBLE
+    if stage == at.STAGE_SHOW:
+        return _NOWHERE
+    if stage == at.STAGE_KICKER and row[at.SEAT] == seat:
+        return _AT_KICKER
+    return _AT_LEAD if row[at.TARGET] == U0 else _AT_FOLLOW
+
+
+@inline_kernel
+def _hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
+    """Cards in a hand: a view knows the size alone."""
+    size: np.uint64 = popcount(row[at.HANDS + np.int64(seat)])
+    if row[at.SIZES] != U0:
+        size = (row[at.SIZES] >> (U8 * seat)) & BYTE
+    return size
+
+
+@inline_kernel
+def _bid_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
+    bid: np.uint64 = (row[at.BIDS] >> (U4 * seat)) & U15
+    return bid
+
+
+@inline_kernel
+def _highest_bid(row: np.ndarray) -> np.uint64:
+    """The highest bid; when robbing 1 is a call, and 2 and 3 that it was robbed once, or more often."""
+    return min(((row[at.BIDS] >> U12) & U15) + robs_of(row), U3)
+
+
+@inline_kernel
+def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
+    """Slot of the ring that holds the completed move ``back`` before the last one."""
+    return np.int64((row[at.MOVES] - U1 - back) & U15)
+
+
+@pure_kernel
+def _put_seats(
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray
+) -> None:
+    """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
+    own = row[at.HANDS + np.int64(seat)]
+    low = low_counts(rules[R_DECK]) - low_counts(own)
+    high = high_counts(rules[R_DECK]) - high_counts(own)
+    for relative in range(3):
+        word = 2 * relative
+        turns = np.uint64(relative)
+        if turns >= players:
+            for field in (_O_PLAYED, _O_LAST, _O_OPEN - 2):
+                _put_cards(out, field + word, U0, U0)
+            continue
+        other = seat + turns
+        if other >= players:
+            other -= players
+        _put_cards(out, _O_PLAYED + word, row[at.PLAYED + np.int64(other)], _hand_size(row, other))
+        low -= out[_O_PLAYED + word]
+        high -= high_counts(row[at.PLAYED + np.int64(other)])
+        _put_cards(out, _O_LAST + word, U0, U0)
+        if relative == 0:
+            _put_cards(out, _O_HAND, own, _bid_of(row, seat))
+        else:
+            visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
+            _put_cards(out, _O_OPEN + word - 2, visible, _bid_of(row, other))
+            low -= low_counts(visible)
+            high -= high_counts(visible)
+    out[_O_UNSEEN] = low
+    out[_O_UNSEEN + 1] = high | (((low + high) * _ONES) >> _U56) << _U56
+
+
+@pure_kernel
+def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
+    """Write the recent moves and, from them, the last move of each seat."""
+    back = U0
+    in_play = True
+    word = _O_HISTORY
+    for _ in range(HISTORY):
+        if back >= row[at.MOVES]:
+            out[word] = U0
+            out[word + 1] = U0
+        else:
+            slot = _slot_back(row, back)
+            main = ring[slot, 1] & _MAIN
+            relative = _relative(ring[slot, 1] >> U16, seat, players)
+            low, high = low_counts(ring[slot, 0]), high_counts(ring[slot, 0])
+            in_play = in_play and main < BID_ID
+            actor = relative + U1 if main < BID_ID else relative + U4
+            out[word] = low
+            out[word + 1] = high | (actor << _U56)
+            if in_play and back < players:
+                last = _O_LAST + 2 * np.int64(relative)
+                out[last] = low
+                out[last + 1] = high | ((U1 if main == U0 else U2) << _U56)
+        back += U1
+        word += 2
+
+
+@pure_kernel
+def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+    """Write the landlord cards, the move to beat and the own half-built move."""
+    face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
+    _put_cards(out, _O_LANDLORD_CARDS, face_up, row[at.BOMBS])
+    _put_cards(out, _O_HELD, row[at.KNOWN], _highest_bid(row))
+    target = row[at.TARGET]
+    cards = ring[_slot_back(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
+    _put_cards(out, _O_TARGET, cards, row[at.PASSES])
+    _put_target_body(row, _O_TARGET_BODY, out)
+    if row[at.STAGE] == at.STAGE_KICKER and row[at.SEAT] == seat:
+        _put_half_built(row, _O_PENDING, _O_KICKERS, out)
+    else:
+        _put_cards(out, _O_PENDING, U0, U0)
+        _put_cards(out, _O_KICKERS, U0, U0)
+
+
+@inline_kernel
+def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
+    target = row[at.TARGET]
+    if target == U0:
+        _put_cards(out, word, U0, U0)
+    else:
+        _put_cards(out, word, main_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
+
+
+@inline_kernel
+def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
+    pending = row[at.PENDING]
+    _put_cards(out, body_word, main_cards(pending), row[at.LEFT])
+    _put_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+
+
+@pure_kernel
+def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
+    """Write the small features, which share two words."""
+    role = _NO_SEAT
+    if row[at.LANDLORD] != _NO_SEAT:
+        role = _relative(seat, row[at.LANDLORD], players)
+    over = row[at.STAGE] == at.STAGE_OVER
+    for half in range(2):
+        first = U8 * np.uint64(half)
+        word = _lane(U1, _T_ROLE + role - first)
+        if over:
+            word |= _lane(U1, _T_OVER - first)
+        else:
+            word |= _lane(U1, _T_STAGE + _stage_place(row, seat) - first)
+            word |= _lane(U1, _T_TO_ACT + _relative(row[at.SEAT], seat, players) - first)
+        turns = U0
+        while turns < players:
+            other = seat + turns if seat + turns < players else seat + turns - players
+            word |= _lane((row[at.DOUBLES] >> (U2 * other)) & U3, _T_DOUBLES + turns - first)
+            turns += U1
+        out[_O_TAIL + half] = word
+
+
+@pure_kernel
+def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+    """Write what a seat sees of a game, by the table ``OBSERVATION``.
+
+    Nothing that the seat may not know is read, but its result would be the same if it were (see the metamorphic test).
+
+    Args:
+        row: The game, or a view of it for the same seat, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        rules: The rules array.
+        seat: The observer.
+        out: Output, shape ``[OBSERVATION_WORDS]``, uint64; its bytes are the observation.
+    """
+    players = rules[R_PLAYERS]
+    _put_seats(row, ring, rules, seat, players, out)
+    _put_history(row, ring, seat, players, out)
+    _put_table(row, ring, seat, out)
+    _put_tail(row, seat, players, out)
+
+
+@pure_kernel
+def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
+    """Spread a mask of bits over bytes.
+
+    Args:
+        mask: Shape ``[7]``, uint64, as written by :func:`ddz_env.core.engine.legal.legal_mask`.
+        out: Output, shape ``[50]``, uint64; its bytes are 0 or 1, one an action id.
+    """
+    place = 0
+    for word in range(MASK_WORDS):
+        bits = mask[word]
+        stop = min(place + WORD, MASK_BYTE_WORDS)
+        while place < stop:
+            out[place] = byte_lanes(bits & BYTE)
+            bits >>= U8
+            place += 1
+
+
+@pure_kernel
+def write_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, out: np.ndarray) -> None:
+    """Write the legal actions of the seat to act, as bits and as bytes.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+        mask: Output, shape ``[7]``, uint64: bits.
+        out: Output, shape ``[50]``, uint64: bytes (:func:`expand_mask`).
+    """
+    legal_mask(row, rules, mask)
+    expand_mask(mask, out)
+
+
+@pure_kernel
+def write_concealed(row: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+    """Write what a seat does not see, by the table ``CONCEALED``.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+        seat: The observer.
+        out: Output, shape ``[CONCEALED_WORDS]``, uint64.
+    """
+    players = rules[R_PLAYERS]
+    for turns in range(1, 3):
+        hand = U0
+        if np.uint64(turns) < players:
+            other = seat + np.uint64(turns)
+            hand = row[at.HANDS + np.int64(other if other < players else other - players)]
+        _put_cards(out, 2 * turns - 2, hand, popcount(hand))
+    undealt = row[at.HIDDEN]
+    low, high = low_counts(undealt), high_counts(undealt)
+    if row[at.LANDLORD] == _NO_SEAT:
+        low += low_counts(row[at.BOTTOM])
+        high += high_counts(row[at.BOTTOM])
+    out[4] = low
+    out[5] = high | (((low + high) * _ONES) >> _U56) << _U56
+
+
+@pure_kernel
+def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
+    """Write the whole game, by the table ``STATE``.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        rules: The rules array.
+        out: Output, shape ``[STATE_WORDS]``, uint64.
+    """
+    for seat in range(3):
+        dealt = np.uint64(seat) < rules[R_PLAYERS]
+        hand = row[at.HANDS + seat] if dealt else U0
+        played = row[at.PLAYED + seat] if dealt else U0
+        _put_cards(out, _S_HANDS + 2 * seat, hand, popcount(hand))
+        _put_cards(out, _S_PLAYED + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
+    _put_cards(out, _S_UNDEALT, row[at.HIDDEN], row[at.PASSES])
+    _put_cards(out, _S_LANDLORD_CARDS, row[at.BOTTOM], row[at.BOMBS])
+    _put_cards(out, _S_HELD, row[at.KNOWN], _highest_bid(row))
+    _put_target_body(row, _S_TARGET_BODY, out)
+    if row[at.STAGE] == at.STAGE_KICKER:
+        _put_half_built(row, _S_PENDING, _S_KICKERS, out)
+    else:
+        _put_cards(out, _S_PENDING, U0, U0)
+        _put_cards(out, _S_KICKERS, U0, U0)
+    _put_state_tail(row, rules, out)
+
+
+@pure_kernel
+def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
+    over = row[at.STAGE] == at.STAGE_OVER
+    for part in range(_S_TAIL_WORDS):
+        first = U8 * np.uint64(part)
+        word = _lane(U1, _S_LANDLORD + row[at.LANDLORD] - first)
+        word |= _lane(U1, _S_PLAYERS + rules[R_PLAYERS] - U2 - first)
+        if over:
+            word |= _lane(U1, _S_OVER - first)
+        else:
+            word |= _lane(U1, _S_SEAT + row[at.SEAT] - first)
+            word |= _lane(U1, _S_STAGE + _stage_place(row, row[at.SEAT]) - first)
+        if row[at.TARGET] != U0:
+            word |= _lane(U1, _S_OWNER + row[at.OWNER] - first)
+        seat = U0
+        while seat < rules[R_PLAYERS]:
+            word |= _lane(_bid_of(row, seat), _S_BIDS + seat - first)
+            word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_DOUBLES + seat - first)
+            seat += U1
+        out[_S_TAIL + part] = word

@@ -1,0 +1,480 @@
+"""Options as data: one frozen dataclass, from which signature, checks, help, docs and error messages follow.
+
+An option is a field.  Its annotation says what it may be, the docstring's ``Attributes:`` what it means:
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class SearchOptions(Options):
+    ...     '''How to search.
+    ...
+    ...     Attributes:
+    ...         iterations: Iterations a decision.
+    ...         final: The move with most visits, or with the best mean.
+    ...     '''
+    ...
+    ...     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
+    ...     final: Literal["visits", "value"] = "visits"
+    >>> SearchOptions(iterations=2e3)
+    SearchOptions(iterations=2000, final='visits')
+    >>> SearchOptions(iterations=0)
+    Traceback (most recent call last):
+    ...
+    ddz_env.core.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
+    >>> SearchOptions.of(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    ...
+    ddz_env.core.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there are
+    iterations, final
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from ddz_env.core.docstrings import own_docstring
+from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
+
+_Options = TypeVar("_Options", bound="Options")
+_Class = TypeVar("_Class", bound=type[Any])
+
+__all__ = [
+    "Option",
+    "Options",
+    "Range",
+    "as_written",
+    "meanings",
+    "plain_value",
+    "read_options",
+    "refuse_unknown",
+    "split_options",
+    "takes",
+]
+
+
+class Range(NamedTuple):
+    """The bounds of a number, written behind its type: ``Annotated[float, Range(0, 1)]``.
+
+    Attributes:
+        least: The smallest value allowed; None for no bound.
+        most: The largest.
+        above: Whether ``least`` itself is excluded.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if not isinstance(value, (int, float, np.number)):
+            return False
+        low = self.least is None or (value > self.least if self.above else value >= self.least)
+        return bool(low and (self.most is None or value <= self.most))
+
+    def __str__(self) -> str:
+        bounds = [f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in self[:2] if bound is not None]
+        if len(bounds) == 2:
+            return f"above {bounds[0]}, at most {bounds[1]}" if self.above else f"from {bounds[0]} to {bounds[1]}"
+        if self.least is not None:
+            return f"above {bounds[0]}" if self.above else f"of at least {bounds[0]}"
+        return f"of at most {bounds[0]}" if bounds else ""
+
+
+class Option(NamedTuple):
+    """One option, as help, docs and checks see it.
+
+    Attributes:
+        name: Its name.
+        default: Its default, or ``dataclasses.MISSING``.
+        kinds: The types that it may have besides None: ``int``, ``float``, ``bool``, ``str`` or any other.
+        choices: The values that it may have; empty for any.
+        range: The bounds of a number.
+        optional: Whether it may be None.
+        meaning: A sentence or two.
+        element: What each entry of a list may be; None for anything.
+    """
+
+    name: str
+    default: Any
+    kinds: tuple[type, ...]
+    choices: tuple[Any, ...]
+    range: Range
+    optional: bool
+    meaning: str
+    element: Option | None = None
+
+    @property
+    def written(self) -> str:
+        """The default as the command line takes it; a dash where there is none."""
+        return "–" if self.default is dataclasses.MISSING else as_written(self.default)
+
+    @property
+    def textual(self) -> bool:
+        """Whether text can say some value of it, besides none."""
+        return (
+            not self.kinds or bool(self.choices) or any(kind in (int, float, bool, str, tuple) for kind in self.kinds)
+        )
+
+    @property
+    def values(self) -> str:
+        """What it may be, in words."""
+        words = [", ".join(map(str, self.choices))] if self.choices else []
+        if bool in self.kinds:
+            words.append("true or false")
+        if int in self.kinds or float in self.kinds:
+            number = "a number" if float in self.kinds else "a whole number"
+            words.append(f"{number} {self.range}".strip())
+        if tuple in self.kinds:
+            words.append("a list, separated by commas")
+        if str in self.kinds:
+            words.append("text")
+        elif not words:
+            words += [getattr(kind, "__name__", str(kind)) for kind in self.kinds]
+        return ", or ".join([*words, "none"] if self.optional else words)
+
+    def checked(self, value: Any, error: type[DouDizhuError]) -> Any:
+        """The value as its type: ``1e4`` is 10,000 where a whole number is wanted, a list a tuple.
+
+        Raises:
+            DouDizhuError: ``error``, if it is not one of the values allowed.
+        """
+        if value is None and self.optional:
+            return None
+        for choice in self.choices:
+            if type(value) in (type(choice), np.str_) and value == choice:
+                return choice
+        if isinstance(value, (bool, np.bool_)):
+            if bool in self.kinds:
+                return bool(value)
+        elif isinstance(value, (int, float, np.integer, np.floating)):
+            number = self._number(value)
+            if number is not None:
+                return number
+            if Path in self.kinds:  # a file's name may look like a number
+                return str(value)
+        elif isinstance(value, (list, tuple)) and tuple in self.kinds:
+            return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
+        elif isinstance(value, self._others):
+            return value
+        wanted = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
+        raise error(f"{self.name}={shown(value)} must be {wanted}{did_you_mean(value, map(str, self.choices))}")
+
+    def _entry(self, place: int) -> Option:
+        """What stands at a place of a list."""
+        whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
+        return whole._replace(name=f"{self.name}[{place}]")
+
+    def _number(self, value: Any) -> int | float | None:
+        """The number as a type that it may have; None if it has none, or is out of range."""
+        # Integers are compared as they are: as floats those of hundreds of digits would overflow.
+        if not (isinstance(value, int) or np.isfinite(value)) or value not in self.range:
+            return None
+        if int in self.kinds and value == int(value):
+            return int(value)
+        try:
+            return float(value) if float in self.kinds else None
+        except OverflowError:
+            return None
+
+    @property
+    def parts(self) -> tuple[Option, ...]:
+        """The options of an option that is a set of options itself; empty for any other."""
+        kind = self.kinds[0] if self.kinds else None
+        return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
+
+    def read(self, text: str, error: type[DouDizhuError]) -> Any:
+        """The value that a text stands for.
+
+        Raises:
+            DouDizhuError: ``error``, if it is not one of the values allowed.
+        """
+        if tuple in self.kinds:
+            parts = filter(None, (part.strip() for part in text.split(",")))
+            return tuple(self._entry(place).read(part, error) for place, part in enumerate(parts))
+        value = plain_value(text)
+        return self.checked(text if str in self.kinds and value is not None else value, error)
+
+    @property
+    def _others(self) -> tuple[type, ...]:
+        """The types that are neither numbers nor bools."""
+        return tuple(kind for kind in self.kinds if kind not in (int, float, bool))
+
+
+class Options:
+    """The base of every set of options; a subclass is a frozen dataclass.
+
+    Attributes:
+        error: What is raised.
+        gone: Options of an earlier release, each with the value that what is left amounts to, and why it went: that
+            value is still read, any other is refused.
+
+    Raises:
+        InvalidAgentOptionError: If a value is not allowed (a subclass may name another error).
+    """
+
+    error: ClassVar[type[DouDizhuError]] = InvalidAgentOptionError
+    gone: ClassVar[Mapping[str, tuple[Any, str]]] = {}
+
+    def __post_init__(self) -> None:
+        for option in self.options():
+            object.__setattr__(self, option.name, option.checked(getattr(self, option.name), self.error))
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what contradicts itself; a subclass with options that depend on each other says how."""
+
+    @classmethod
+    def options(cls) -> tuple[Option, ...]:
+        """All options in order, those of base classes first."""
+        return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
+
+    @classmethod
+    def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
+        """Make the options from what a constructor was given.
+
+        Args:
+            *values: One object of this class, or values in the order of the options.
+            **named: Values by name.
+
+        Raises:
+            InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        """
+        named = cls._present(named)
+        cls.check_names(named)
+        if len(values) == 1 and isinstance(values[0], cls):
+            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
+        options = cls.options()
+        if len(values) > len(options):
+            raise cls.error(f"{len(values)} values are too many: the options are {cls._names()}")
+        given = {option.name for option in options[: len(values)]}
+        if twice := sorted(given & named.keys()):
+            raise cls.error(f"option {twice[0]!r} is given twice")
+        for option in options:
+            if option.default is dataclasses.MISSING and option.name not in given | named.keys():
+                raise cls.error(f"option {option.name!r} has no default: it must be {option.values}")
+        return cls(*values, **named)
+
+    @classmethod
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Refuse names that are no options, with the nearest one.
+
+        Raises:
+            InvalidAgentOptionError: If there is one.
+        """
+        refuse_unknown(
+            (name for name in names if name not in cls.gone), [option.name for option in cls.options()], cls.error
+        )
+
+    @classmethod
+    def _present(cls, named: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by name without those of options that went."""
+        for name in named.keys() & cls.gone.keys():
+            left, why = cls.gone[name]
+            if named[name] != left:
+                raise cls.error(f"{name}={shown(named[name])}: this option went, and {as_written(left)} stayed: {why}")
+        return {name: value for name, value in named.items() if name not in cls.gone}
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> dict[str, Any]:
+        """Options as people write them.
+
+        Args:
+            texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
+
+        Returns:
+            Name to value, of the option's type.
+
+        Raises:
+            InvalidAgentOptionError: If a text is not ``name=value``, there is no such option, or its value is not
+                allowed.
+        """
+        known = {option.name: option for option in cls.options() if not option.parts}
+        for option in cls.options():
+            known |= {f"{option.name}.{part.name}": part for part in option.parts}
+        return read_options(texts, known, cls.error)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for files."""
+        plain = dataclasses.asdict(self)  # type: ignore[call-overload]  # a subclass is a dataclass
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that the options name; what an agent makes of its options depends on what is in them."""
+        found: list[Path] = []
+        for option in self.options():
+            value = getattr(self, option.name)
+            if isinstance(value, Options):
+                found += value.files()
+            elif value is not None and Path in option.kinds:
+                found.append(Path(value))
+        return tuple(found)
+
+    @classmethod
+    def from_dict(cls: type[_Options], values: Any) -> _Options:
+        """The inverse of :meth:`as_dict`.
+
+        Raises:
+            InvalidAgentOptionError: If options are missing, unknown or have values that are not allowed.
+        """
+        if not isinstance(values, Mapping):
+            raise cls.error(f"options are names with values, not {shown(values)}")
+        kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
+        values = cls._present(values)
+        if different := sorted(map(str, set(values) ^ set(kinds))):
+            raise cls.error(f"options differ in {', '.join(different)}")
+        return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
+
+    @classmethod
+    def _names(cls) -> str:
+        return ", ".join(option.name for option in cls.options()) or "none"
+
+
+def read_options(texts: Iterable[str], known: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
+    """Read texts of the form ``name=value`` by the types of the options that there are.
+
+    Raises:
+        DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
+    """
+    written = split_options(texts, error)
+    refuse_unknown(written, list(known), error)
+    return {name: known[name]._replace(name=name).read(value, error) for name, value in written.items()}
+
+
+def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
+    """Split texts of the form ``name=value``.
+
+    Raises:
+        DouDizhuError: ``error``, if one is of another form or an option stands twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (piece.strip() for piece in text.partition("="))
+        if not equals or not name or not value:
+            raise error(f"{shown(text)} is not name=value")
+        if name in found:
+            raise error(f"option {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def as_written(value: object) -> str:
+    """A value as the command line takes it: the inverse of :func:`plain_value`.
+
+    Example:
+        >>> as_written(None), as_written(True), as_written(("random", "rules")), as_written(0.5)
+        ('none', 'true', 'random,rules', '0.5')
+    """
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def plain_value(text: str) -> Any:
+    """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def refuse_unknown(names: Iterable[str], known: Sequence[str], error: type[DouDizhuError]) -> None:
+    """Refuse names of options that there are not, with the nearest one.
+
+    Raises:
+        DouDizhuError: ``error``, if there is one.
+    """
+    for name in names:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "there are none"
+            raise error(f"there is no option {name!r}{did_you_mean(name, known)}; {there}")
+
+
+def takes(options: type[Options]) -> Callable[[_Class], _Class]:
+    """Class decorator: the constructor takes the fields of these options, and its signature says so.
+
+    The constructor itself is ``def __init__(self, *values: Any, **named: Any)`` and calls ``options.of(*values,
+    **named)``.  What lists the options of an agent (``ddz agents NAME``, the docs) finds them in ``options_type``.
+
+    Args:
+        options: The options.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        cls.options_type = options
+        cls.__signature__ = inspect.signature(options)
+        return cls
+
+    return decorate
+
+
+@functools.cache
+def _options(cls: Any) -> tuple[Option, ...]:
+    """The fields of a dataclass as options, in order."""
+    hints, told = get_type_hints(cls, include_extras=True), meanings(cls)
+    return tuple(_option(field, hints[field.name], told.get(field.name, "")) for field in dataclasses.fields(cls))
+
+
+def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
+    default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
+    return _of_hint(field.name, default, hint, meaning)
+
+
+def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
+    kinds: list[type] = []
+    element: Option | None = None
+    choices: list[Any] = []
+    bounds = Range()
+    optional = False
+    waiting = [hint]
+    while waiting:
+        hint = waiting.pop(0)
+        origin = get_origin(hint)
+        if origin is Annotated:
+            bounds = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Range)), bounds)
+            waiting.append(get_args(hint)[0])
+        elif origin in (Union, types.UnionType):
+            waiting += get_args(hint)
+        elif origin is Literal:
+            choices += get_args(hint)
+        elif hint is type(None):
+            optional = True
+        elif hint is Any:
+            kinds.append(object)
+        else:
+            kinds.append(origin or hint)
+            if origin is tuple and get_args(hint)[1:] == (...,):
+                element = _of_hint("", dataclasses.MISSING, get_args(hint)[0])
+    return Option(name, default, tuple(kinds), tuple(choices), bounds, optional, meaning, element)
+
+
+def meanings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say of each attribute, by name."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        _, _, text = own_docstring(base).partition("Attributes:\n")
+        for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
+            found[name] = " ".join(meaning.split())
+    return found

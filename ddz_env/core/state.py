@@ -1,0 +1,366 @@
+"""A game for people: :class:`State` wraps one row of the engine and checks everything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import KICKER_BASE, NUM_ACTIONS, PASS, action_name
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.checks import as_integer, check_choice, check_flag, check_seed
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.deal import new_game, start_game
+from ddz_env.core.engine.legal import is_legal
+from ddz_env.core.engine.random import key
+from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
+from ddz_env.core.engine.step import apply_and_record, main_cards
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import remove_hand
+from ddz_env.core.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidDealError,
+    InvalidMoveError,
+    InvalidRulesError,
+    plural,
+    shown,
+)
+from ddz_env.core.notation import Hand, Move, plain_move
+from ddz_env.core.owned import own
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+
+SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
+
+
+def game_key(seed: int, game: int = 0) -> np.uint64:
+    """The generator state of a numbered game of a seed: the same on every platform.
+
+    Raises:
+        InvalidDealError: If seed or number is negative or needs more than 64 bits.
+    """
+    return np.uint64(key(np.uint64(check_seed(seed)), np.uint64(check_seed(game, "game"))))
+
+
+class State:
+    """One game of Dou Dizhu, for one thread at a time: give each thread a :meth:`copy` of its own.
+
+    Example:
+        >>> state = State.new(seed=1)
+        >>> state.role(), len(state.hand(0))
+        ('landlord', 20)
+        >>> state.step(state.legal_moves()[0])
+        >>> state.seat
+        1
+    """
+
+    __slots__ = ("_log", "_ring", "_row", "_rule_words", "_rules")
+
+    def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
+        if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
+            raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
+        if not isinstance(rules, Rules):
+            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
+        self._row = row
+        self._rules = rules
+        self._rule_words = rules.words()
+        self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
+        self._log: list[tuple[int, Move]] = []
+
+    @classmethod
+    def new(cls, seed: int = 0, rules: str | Rules = "standard", game: int = 0) -> State:
+        """Deal a game.
+
+        Args:
+            seed: Any integer in 0..2**64-1; the same seed gives the same deal on every platform.
+            rules: A preset's name or a :class:`Rules`.
+            game: Number of the game under that seed.
+
+        Raises:
+            InvalidRulesError: If the preset is unknown.
+            InvalidDealError: If the seed is out of range.
+        """
+        rules = Rules.preset(rules)
+        row = np.zeros(at.ROW_WORDS, np.uint64)
+        new_game(row, game_key(seed, game), rules.words())
+        return cls(row, rules)
+
+    @classmethod
+    def from_hands(
+        cls,
+        hands: Sequence[str | Hand],
+        bottom: str | Hand = "",
+        rules: str | Rules = "standard",
+        *,
+        check_sizes: bool = True,
+        seed: int = 0,
+    ) -> State:
+        """Start a game from given cards.
+
+        Args:
+            hands: One hand a seat, as dealt, *without* the landlord cards.
+            bottom: The landlord cards.
+            rules: A preset's name or a :class:`Rules`.
+            check_sizes: Whether the hands must have the sizes that the rules deal; set it to False for endgames
+                (cards that nobody holds then count as undealt).
+            seed: Generator of the opener and of later deals in an auction.
+
+        Raises:
+            InvalidDealError: If the number or size of the hands is wrong or the deck lacks the cards.
+            InvalidHandError: If a hand cannot be read.
+        """
+        rules, check_sizes = Rules.preset(rules), check_flag("check_sizes", check_sizes)
+        if isinstance(hands, str) or not isinstance(hands, Sequence):
+            raise InvalidDealError(f"hands are a list with one hand a seat, not {shown(hands)}")
+        parsed = [hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in hands]
+        low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
+        if len(parsed) != rules.players:
+            got = plural(len(parsed), "hand")
+            raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {got}")
+        for seat, hand in enumerate(parsed):
+            if check_sizes and not rules.half_deck and len(hand) != rules.hand_size:
+                held = plural(len(hand), "card")
+                raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
+            if len(hand) == 0:
+                raise InvalidDealError(f"seat {seat} has no cards")
+        if check_sizes and not rules.half_deck and len(low) != rules.bottom:
+            raise InvalidDealError(f"{plural(len(low), 'landlord card')}; {rules.name} has {rules.bottom}")
+        total = [sum(column) for column in zip(low.counts, *(hand.counts for hand in parsed), strict=True)]
+        for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
+            if count > most:
+                raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+        row = np.zeros(at.ROW_WORDS, np.uint64)
+        for seat, hand in enumerate(parsed):
+            row[at.HANDS + seat] = hand.word
+        row[at.BOTTOM] = low.word
+        row[at.HIDDEN] = Hand(tuple(a - b for a, b in zip(rules.deck, total, strict=True))).word
+        row[at.RNG] = game_key(seed)
+        start_game(row, rules.words())
+        return cls(row, rules)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+        return self._rules
+
+    @property
+    def rule_words(self) -> npt.NDArray[np.uint64]:
+        """The rules array that kernels read, shape ``[17]``, uint64."""
+        return self._rule_words
+
+    @property
+    def row(self) -> npt.NDArray[np.uint64]:
+        """The engine's row, shape ``[32]``, uint64 (:mod:`ddz_env.core.engine.layout`).  Changing it is unchecked."""
+        return self._row
+
+    @property
+    def ring(self) -> npt.NDArray[np.uint64]:
+        """The recent moves as words, shape ``[16, 2]``, uint64."""
+        return self._ring
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return int(self._row[at.SEAT])
+
+    @property
+    def stage(self) -> str:
+        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
+        return STAGE_NAMES[int(self._row[at.STAGE])]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return int(self._row[at.STAGE]) == at.STAGE_OVER
+
+    @property
+    def winner(self) -> int | None:
+        """The seat that went out, None while the game runs or if everybody declined."""
+        winner = int(self._row[at.WINNER]) - 1
+        return winner if 0 <= winner < self._rules.players else None
+
+    @property
+    def history(self) -> list[tuple[int, Move]]:
+        """``(seat, move)`` for every completed move of the deal, oldest first."""
+        return list(self._log)
+
+    def role(self, seat: int | None = None) -> str | None:
+        """The role of a seat (the acting seat by default), None before there is a landlord."""
+        return role_of(self._row, self._seat(seat), self._rules.players)
+
+    def hand(self, seat: int | None = None) -> Hand:
+        """The hand of a seat (the acting seat by default)."""
+        return Hand.from_word(int(self._row[at.HANDS + self._seat(seat)]))
+
+    @property
+    def bottom(self) -> Hand:
+        """The landlord cards."""
+        return Hand.from_word(int(self._row[at.BOTTOM]))
+
+    def view(self, seat: int | None = None) -> View:
+        """What a seat (the acting seat by default) knows."""
+        seat = self._seat(seat)
+        row = np.empty(at.ROW_WORDS, np.uint64)
+        write_view(self._row, seat, self._rule_words, row)
+        return View(row, self._rules, self._rule_words.copy(), seat, tuple(self._log), self._ring.copy())
+
+    def legal_actions(self) -> list[int]:
+        """Legal action ids of the next stage, ascending; empty when the game is over."""
+        return legal_ids(self._row, self._rule_words)
+
+    def legal_moves(self) -> list[Move]:
+        """Legal whole moves, by main id and then by kickers; empty when the game is over.
+
+        Raises:
+            IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
+        """
+        if int(self._row[at.STAGE]) == at.STAGE_KICKER:
+            raise IllegalMoveError("a move is half built: choose its kickers with step_action")
+        return whole_moves(self._row, self._rule_words)
+
+    def step(self, move: Move | str) -> None:
+        """Play a whole move.
+
+        Args:
+            move: A :class:`Move` or its notation.
+
+        Raises:
+            GameOverError: If the game has ended.
+            InvalidMoveError: If the text is no move.
+            IllegalMoveError: If the position does not allow it.  The game is unchanged.
+        """
+        self._check_running()
+        if isinstance(move, str):
+            move = Move.parse(move, self._rules)
+        if not isinstance(move, Move):
+            raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
+        move = plain_move(move)  # what is checked is what is played, whatever a subclass says next time
+        if int(self._row[at.STAGE]) == at.STAGE_KICKER:
+            raise IllegalMoveError("a move is half built: choose its kickers with step_action")
+        if not self._can_play(move):
+            raise IllegalMoveError(self._explain(move))
+        for action in move.actions:
+            self._apply(action)
+
+    def step_action(self, action: int) -> None:
+        """Play one action id: a main group, one kicker, a bid or an answer to doubling.
+
+        Raises:
+            GameOverError: If the game has ended.
+            IllegalMoveError: If the id is not legal now.  The game is unchanged.
+        """
+        self._check_running()
+        number = as_integer(action)
+        if number is None or not 0 <= number < NUM_ACTIONS:
+            raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+        action = number
+        if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
+            names = ", ".join(f"{a} ({action_name(a)})" for a in self.legal_actions()[:12])
+            raise IllegalMoveError(
+                f"action {action} ({action_name(int(action))}) is not legal for seat {self.seat}; legal are {names}"
+            )
+        self._apply(int(action))
+
+    def returns(self, scoring: str | None = None) -> tuple[float, ...]:
+        """Each seat's return; zeros while the game runs.
+
+        Args:
+            scoring: ``win``, ``stake`` or ``botzone``; the rules' own by default.
+
+        Raises:
+            InvalidRulesError: If the scoring is unknown.
+        """
+        name = self._rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
+        values = np.zeros(3)
+        write_returns(self._row, self._rule_words, SCORINGS[name], self._rules.peasant_reward, values)
+        return tuple(float(v) for v in values[: self._rules.players])
+
+    def copy(self) -> State:
+        """An independent copy."""
+        twin = State.__new__(State)
+        twin._row, twin._ring = self._row.copy(), self._ring.copy()
+        twin._rules, twin._rule_words = self._rules, self._rule_words
+        twin._log = list(self._log)
+        return twin
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self._rules == other._rules and bool((self._row == other._row).all()) and self._log == other._log
+
+    __hash__ = None  # type: ignore[assignment]  # a game changes
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._row, self._rules, self._ring, self._log
+
+    def __setstate__(self, saved: tuple[Any, ...]) -> None:
+        self._row, self._rules, self._ring, self._log = own(saved)
+        self._rule_words = self._rules.words()
+
+    def __repr__(self) -> str:
+        hands = " ".join(f"{seat}:{self.hand(seat)}" for seat in range(self._rules.players))
+        return f"<State {self._rules.name}, {self.stage}, seat {self.seat} to act, {hands}>"
+
+    def _seat(self, seat: int | None) -> int:
+        """A checked seat number, the acting seat for None."""
+        if seat is None:
+            return self.seat
+        number = as_integer(seat)
+        if number is None or not 0 <= number < self._rules.players:
+            raise InvalidDealError(
+                f"seat {shown(seat)} does not exist: {self._rules.name} has 0..{self._rules.players - 1}"
+            )
+        return number
+
+    def _check_running(self) -> None:
+        if self.is_over:
+            raise GameOverError("the game is over: start a new one")
+
+    def _can_play(self, move: Move) -> bool:
+        row, ring = self._row.copy(), self._ring.copy()
+        mask = np.empty(MASK_WORDS, np.uint64)
+        for action in move.actions:
+            if not is_legal(row, self._rule_words, np.uint64(action), mask):
+                return False
+            apply_and_record(row, ring, np.uint64(action), self._rule_words)
+        return True
+
+    def _explain(self, move: Move) -> str:
+        """Say what is wrong with a move and what would be right."""
+        legal = self.legal_moves()
+        shown = ", ".join(map(str, legal[:12])) + (f" and {len(legal) - 12} more" if len(legal) > 12 else "")
+        hand = self.hand()
+        missing = [RANK_NAMES[r] for r, (a, b) in enumerate(zip(move.cards.counts, hand.counts, strict=True)) if a > b]
+        if self.stage in AUCTION or move.main >= KICKER_BASE:
+            reason = f"the stage is {self.stage}"
+        elif missing:
+            reason = f"the hand {hand} has not enough {', '.join(missing)}"
+        elif move.main == PASS:
+            reason = "the leader of a trick cannot pass"
+        else:
+            target = self.view().target
+            reason = f"it does not beat {target[1]}" if target else f"the {self._rules.name} rules do not allow it now"
+        return f"{move} is not legal for seat {self.seat}: {reason}; legal are {shown}"
+
+    def _apply(self, action: int) -> None:
+        seat, before = self.seat, int(self._row[at.MOVES])
+        pending = int(self._row[at.PENDING]) if int(self._row[at.STAGE]) == at.STAGE_KICKER else 0
+        apply_and_record(self._row, self._ring, np.uint64(action), self._rule_words)
+        after = int(self._row[at.MOVES])
+        if after == 0 and before > 0:
+            self._log.clear()  # everybody declined and the cards were dealt again
+        elif after != before:
+            if pending:
+                cards = self._ring[before % at.HISTORY_MOVES, 0]
+                kickers = int(remove_hand(cards, main_cards(np.uint64(pending))))
+                self._log.append((seat, Move.from_words(pending, kickers)))
+            else:
+                self._log.append((seat, Move(action)))

@@ -1,0 +1,261 @@
+"""What one seat knows: the information-set view that agents get instead of a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.checks import check_integer
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.score import is_shown, robs_of, stake
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0, U3, U8, add_hand, popcount, remove_hand
+from ddz_env.core.errors import InvalidDealError
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.owned import own
+from ddz_env.core.rules import R_OPEN_HANDS, R_PLAYERS, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROLES = ("landlord", "peasant_down", "peasant_up")
+"""Role by distance from the landlord in playing order."""
+
+NO_ROLE = 3
+"""The number of no role yet."""
+
+STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
+
+AUCTION = ("bid", "double", "show")
+"""The stages before the cards are played, in which stakes are named."""
+
+_NO_SEAT = np.uint64(at.NO_SEAT)
+
+
+@pure_kernel
+def write_view(
+    row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]
+) -> None:
+    """Write what a seat knows of a row: other hands become one pool of unseen cards.
+
+    Args:
+        row: The game, shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+        out: Output, shape ``[32]``: the row with the other hands zeroed, the pool of cards the observer cannot
+            place in ``HIDDEN`` (without the face-up landlord cards still in the landlord's hand), the hand sizes in
+            ``SIZES`` and no generator state.
+    """
+    for word in range(at.ROW_WORDS):
+        out[word] = row[word]
+    out[at.RNG] = U0
+    out[at.SIZES] = U0
+    players = np.int64(rules[R_PLAYERS])
+    pool = row[at.HIDDEN]
+    for other in range(players):
+        hand = row[at.HANDS + other]
+        out[at.SIZES] |= popcount(hand) << (U8 * np.uint64(other))
+        if other != seat and rules[R_OPEN_HANDS] == U0:
+            if np.uint64(other) == row[at.LANDLORD]:
+                hand = remove_hand(hand, row[at.KNOWN])
+            pool = add_hand(pool, hand)
+            out[at.HANDS + other] = U0
+    if row[at.LANDLORD] == U3:
+        pool = add_hand(pool, row[at.BOTTOM])
+        out[at.BOTTOM] = U0
+    out[at.HIDDEN] = pool
+    if np.uint64(seat) != row[at.SEAT] and row[at.STAGE] == at.STAGE_KICKER:
+        # The half-built move of another seat is not on the table yet.
+        out[at.PENDING] = U0
+        out[at.CHOSEN] = U0
+        out[at.LEFT] = U0
+        out[at.FLOOR] = U0
+        out[at.STAGE] = U0
+
+
+def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
+    """Legal action ids of a row in ascending order."""
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(row, rules, mask)
+    ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
+    return ids
+
+
+def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
+    """Legal whole moves of a row in the engine's order."""
+    mains, kickers = all_moves(row, rules)
+    return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
+
+
+def _restored(kind: type[View], row: Any, rules: Rules, rule_words: Any, seat: int, history: Any, ring: Any) -> View:
+    """A view from a pickle."""
+    return kind(own(row), rules, own(rule_words), seat, history, own(ring))
+
+
+class View:
+    """What one seat knows of a game, and nothing else.
+
+    A view of two games that differ only in cards the seat cannot see is the same to the bit.  All arrays are the view's
+    own copies: writing to them changes what this view says, never the game.
+
+    Attributes:
+        row: The scrubbed row of :func:`write_view`, shape ``[32]``, uint64.
+        rules: The rules.
+        rule_words: ``rules.words()``, a copy of the view's own.
+        seat: The observer's seat.
+        history: ``(seat, move)`` for every completed move of the deal, oldest first.
+        ring: The recent moves as words, shape ``[16, 2]``, uint64 (:mod:`ddz_env.core.engine.layout`).
+    """
+
+    __slots__ = ("history", "ring", "row", "rule_words", "rules", "seat")
+
+    def __init__(
+        self,
+        row: npt.NDArray[np.uint64],
+        rules: Rules,
+        rule_words: npt.NDArray[np.uint64],
+        seat: int,
+        history: Sequence[tuple[int, Move]],
+        ring: npt.NDArray[np.uint64],
+    ) -> None:
+        self.row = row
+        self.rules = rules
+        self.rule_words = rule_words
+        self.seat = seat
+        self.history = history
+        self.ring = ring
+
+    def __reduce__(self) -> tuple[object, ...]:  # the default goes by a list of names that an agent can empty
+        return _restored, (type(self), self.row, self.rules, self.rule_words, self.seat, self.history, self.ring)
+
+    @property
+    def hand(self) -> Hand:
+        """The observer's hand."""
+        return Hand.from_word(int(self.row[at.HANDS + self.seat]))
+
+    @property
+    def unseen(self) -> Hand:
+        """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
+        known = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
+        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(known))))
+
+    @property
+    def hand_sizes(self) -> tuple[int, ...]:
+        """Cards in each seat's hand."""
+        sizes = int(self.row[at.SIZES])
+        return tuple((sizes >> (8 * seat)) & 255 for seat in range(self.rules.players))
+
+    @property
+    def landlord(self) -> int | None:
+        """The landlord's seat, None before the auction has ended."""
+        seat = int(self.row[at.LANDLORD])
+        return None if seat == at.NO_SEAT else seat
+
+    @property
+    def role(self) -> str | None:
+        """The observer's role: ``landlord``, ``peasant_down`` or ``peasant_up``; None during the auction."""
+        return role_of(self.row, self.seat, self.rules.players)
+
+    @property
+    def landlord_cards(self) -> Hand:
+        """The face-up landlord cards (empty while they are face down)."""
+        return Hand.from_word(int(self.row[at.BOTTOM]))
+
+    @property
+    def known_cards(self) -> Hand:
+        """Face-up landlord cards that the landlord still holds; all of its cards once its hand is shown."""
+        return Hand.from_word(int(self.row[at.KNOWN]))
+
+    def played(self, seat: int) -> Hand:
+        """The cards a seat has played.
+
+        Raises:
+            InvalidDealError: If there is no such seat.
+        """
+        seat = check_integer("seat", seat, 0, self.rules.players - 1, InvalidDealError)
+        return Hand.from_word(int(self.row[at.PLAYED + seat]))
+
+    @property
+    def acting_seat(self) -> int:
+        """The seat to act."""
+        return int(self.row[at.SEAT])
+
+    @property
+    def stage(self) -> str:
+        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
+        return STAGE_NAMES[int(self.row[at.STAGE])]
+
+    @property
+    def on_lead(self) -> bool:
+        """Whether the acting seat has a free choice."""
+        return int(self.row[at.TARGET]) == 0 and int(self.row[at.STAGE]) not in (
+            at.STAGE_BID,
+            at.STAGE_DOUBLE,
+            at.STAGE_SHOW,
+            at.STAGE_OVER,
+        )
+
+    @property
+    def target(self) -> tuple[int, Move] | None:
+        """Seat and move that must be beaten; None on lead, or where a bare row brought no history."""
+        if int(self.row[at.TARGET]) == 0:
+            return None
+        owner = int(self.row[at.OWNER])
+        played = ((seat, move) for seat, move in reversed(self.history) if seat == owner and not move.is_pass)
+        return next(played, None)
+
+    @property
+    def passes(self) -> int:
+        """Passes in a row."""
+        return int(self.row[at.PASSES])
+
+    @property
+    def highest_bid(self) -> int:
+        """The highest bid so far, 0 if none; when robbing 1 once somebody has called."""
+        return (int(self.row[at.BIDS]) >> 12) & 15
+
+    @property
+    def robs(self) -> int:
+        """How often the landlord's place was robbed."""
+        return int(robs_of(self.row))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the landlord has shown its hand (its cards are :attr:`known_cards`)."""
+        return bool(is_shown(self.row))
+
+    @property
+    def stake(self) -> int:
+        """Base times two for every rob, for a shown hand, and for every bomb and rocket so far."""
+        return int(stake(self.row))
+
+    def legal_actions(self) -> list[int]:
+        """Legal action ids, ascending; empty unless it is the observer's turn."""
+        return legal_ids(self.row, self.rule_words) if self.acting_seat == self.seat else []
+
+    def legal_moves(self) -> list[Move]:
+        """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
+        return whole_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
+
+    def __repr__(self) -> str:
+        return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
+
+
+@pure_kernel
+def seat_role(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
+    """The number of a seat's role in :data:`ROLES`, ``NO_ROLE`` before there is a landlord."""
+    if row[at.LANDLORD] == _NO_SEAT:
+        return np.int64(NO_ROLE)
+    turns = seat + rules[R_PLAYERS] - row[at.LANDLORD]
+    return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])
+
+
+def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
+    """The role of a seat, None before there is a landlord."""
+    landlord = int(row[at.LANDLORD])
+    return None if landlord == at.NO_SEAT else ROLES[(seat - landlord) % players]

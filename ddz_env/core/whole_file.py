@@ -1,0 +1,132 @@
+"""Files that are written whole or not at all, and are on the disk before they take their name.
+
+A symbolic link stays one: the file that it leads to is written.  What can be appended to is either as it was before, or
+has all that was added, unless the process is killed meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LONGEST_ADDITION = 10
+"""Most bytes that the name of a file beside another adds to its name: ``-journal``, ``.owner``, ``.lock``, ``.tmp``."""
+
+
+def real_path(path: Path) -> Path:
+    """The absolute path behind all symbolic links; of links in a loop, the path itself.
+
+    ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from whatever uses the file.
+    """
+    return Path(os.path.realpath(path))
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an error of the operating system the name of the file: one of writing comes without.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: The same one.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Write a file under another name beside it, and give it its own when it is whole.
+
+    One process at a time may do this (:mod:`ddz_training.measure.match.one_writer`); what a killed one left is
+    replaced.
+
+    Args:
+        path: The file; folders are made.
+
+    Yields:
+        The name to write to; there is no such file yet.
+
+    Raises:
+        OSError: If it cannot be written.  The file is as it was, and nothing lies beside it.
+    """
+    target = real_path(path)
+    temporary = target.with_name(f"{target.name}.tmp")
+    with naming(path):
+        if is_stream(target):
+            raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        try:
+            yield temporary
+            _sync(temporary, os.O_RDWR)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    with contextlib.suppress(OSError):  # not every system can
+        _sync(target.parent)
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Replace a file atomically: a reader, a kill or a power loss finds the old one or the new one.
+
+    Args:
+        path: The file; folders are made.  A device or a pipe is written to as it is.
+        data: Its contents.
+        mode: Its permissions, before the umask.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    if is_stream(path):
+        with naming(path):
+            path.write_bytes(data)
+        return
+    with replacing(path) as temporary:
+        number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append to a file and hand it to the operating system; on a full disk the file is as it was.
+
+    Args:
+        path: The file.
+        data: What is added.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    with naming(path), path.open("ab", buffering=0) as file:
+        before, left = file.tell(), memoryview(data)
+        try:
+            while left:
+                left = left[file.write(left) or 0 :]
+        except OSError:
+            file.truncate(before)
+            raise
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path names a device, a pipe or a socket: something that is there and is neither a file nor a folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _sync(path: Path, access: int = os.O_RDONLY) -> None:
+    number = os.open(path, access)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,390 @@
+"""PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
+
+    >>> from ddz_env import dou_dizhu_v0
+    >>> env = dou_dizhu_v0.env()
+    >>> env.reset(seed=1)
+    >>> for agent in env.agent_iter():
+    ...     observation, reward, termination, truncation, info = env.last()
+    ...     if termination or truncation:
+    ...         action = None
+    ...     else:
+    ...         action = env.action_space(agent).sample(observation["action_mask"])
+    ...     env.step(action)
+
+A move with kickers is several decisions of one agent: the main group, then each kicker.  Between them all rewards are
+zero, and ``agent_selection`` stays.  Rewards come at the end of the game, and a learner that sums the rewards of
+``last()`` gets each return exactly once.
+
+Exactly one player decides at a time, and the next one depends on the action (a player who chooses kickers moves on), so
+there is nothing to do in parallel.  :func:`parallel_env` is for libraries that take nothing but PettingZoo's parallel
+interface: all agents see every step, and the action of the one that is to act counts.  For throughput step many games
+at once with :class:`ddz_env.envs.batch.SelfPlayBatch` or ``gymnasium.make_vec``.
+
+Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
+
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.checks import as_integer, check_number, check_seed
+from ddz_env.core.engine.layout import STAGE_OVER
+from ddz_env.core.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
+from ddz_env.core.observation import OBSERVATION, STATE, full_state
+from ddz_env.core.rules import Rules
+from ddz_env.envs.forms import ObservationForm
+from ddz_env.envs.infos import STAGE_COLUMN, as_infos, check_infos
+from ddz_env.envs.screen import Screen, usable_modes
+from ddz_env.envs.stepping import Game, check_position, random_seed
+
+if TYPE_CHECKING:
+    from ddz_env.core.state import State
+
+__all__ = ["env", "parallel_env", "raw_env"]
+
+Observation = dict[str, npt.NDArray[Any]]
+
+ILLEGAL_REWARD = -1.0
+
+
+def env(
+    *,
+    rules: str | Rules = "standard",
+    render_mode: str | None = None,
+    scoring: str | None = None,
+    dtype: Any = "int8",
+    observation_key: str = "observation",
+    mask_key: str = "action_mask",
+    infos: str = "numbers",
+    illegal_reward: float = ILLEGAL_REWARD,
+) -> AECEnv[str, Observation, int | None]:
+    """Make the environment with PettingZoo's usual wrappers.
+
+    An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (PettingZoo's
+    ``CaptureStdoutWrapper`` is not among the wrappers: it is for environments that print, and ours returns its text.)
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
+        observation_key: Where the vector stands in an observation.
+        mask_key: Where the mask of legal actions stands.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
+        illegal_reward: Reward for an illegal action.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If another option is unknown, or the reward is no finite number.
+    """
+    game = raw_env(
+        rules=rules,
+        render_mode=render_mode,
+        scoring=scoring,
+        dtype=dtype,
+        observation_key=observation_key,
+        mask_key=mask_key,
+        infos=infos,
+    )
+    return wrap(game, illegal_reward)
+
+
+def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
+    """Make the environment in PettingZoo's parallel form, as ``turn_based_aec_to_parallel(env(...))`` does.
+
+    Every step takes an action of every agent and plays that of the agent that is to act; the others' are ignored.  That
+    agent has the only mask with a non-zero entry, and after the first step its name stands in every agent's
+    ``info["active_agent"]``.  Rewards are those of the step; they come with the last one.
+
+    Args:
+        **options: Those of :func:`env`.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If another option is unknown.
+    """
+    return turn_based_aec_to_parallel(env(**options))
+
+
+def wrap(
+    game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
+) -> AECEnv[str, Observation, int | None]:
+    """Put PettingZoo's usual wrappers around a raw environment.
+
+    Args:
+        game: ``raw_env`` or a wrapper of it.
+        illegal_reward: Reward for an illegal action, which ends the game.
+
+    Raises:
+        InvalidOptionError: If the reward is no finite number.
+    """
+    reward = check_number("illegal_reward", illegal_reward)
+    wrapped: Any = _TerminateIllegal(game, illegal_reward=reward)
+    wrapped = _AssertOutOfBounds(wrapped)
+    return _OrderEnforcing(wrapped)
+
+
+class raw_env(AECEnv):  # type: ignore[misc]
+    """The environment without wrappers: illegal actions raise and leave the game unchanged.
+
+    Observation of each agent: a dict of ``"observation"``, shape ``[OBSERVATION_SIZE]``, int8, by the table
+    ``OBSERVATION`` of :mod:`ddz_env.core.observation`, and ``"action_mask"``, shape ``[400]``, int8: all zero unless it
+    is the agent's turn.  ``state()`` is the whole game by the table ``STATE``.
+
+    ``infos[agent]`` holds what the table ``INFOS`` of :mod:`ddz_env.envs.infos` says, an ``np.int64`` under each key.
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
+        observation_key: Where the vector stands in an observation.
+        mask_key: Where the mask of legal actions stands.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If another option is unknown.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "dou_dizhu_v0",
+        "render_modes": usable_modes(),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        *,
+        rules: str | Rules = "standard",
+        render_mode: str | None = None,
+        scoring: str | None = None,
+        dtype: Any = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
+    ) -> None:
+        super().__init__()
+        self.rules = Rules.preset(rules)
+        self.render_mode, self._screen = render_mode, Screen(render_mode)
+        self.form = ObservationForm("dict", dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
+        self._game = Game(self.rules, scoring)
+        self._seed = random_seed()
+        self._number = 0
+        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.observation_spaces = {agent: self.form.space(OBSERVATION, NUM_ACTIONS) for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
+        self.state_space = self.form.box(STATE)
+
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The observation space of an agent (always the same object).
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
+        """
+        return self.observation_spaces[self.possible_agents[self._seat(agent)]]
+
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The action space of an agent (always the same object).
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
+        """
+        return self.action_spaces[self.possible_agents[self._seat(agent)]]
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Deal.
+
+        Args:
+            seed: Starts game 0 of this seed (``State.new(seed)``); without it the next game of the last seed.
+            options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards, as
+                :meth:`State.from_hands <ddz_env.State.from_hands>`.
+
+        Raises:
+            InvalidOptionError: If an option is unknown.
+            InvalidDealError: If the deal does not fit the rules or the seed is out of range.
+        """
+        chosen, number = (self._seed, self._number) if seed is None else (check_seed(seed), 0)
+        self._game.deal(chosen, number, options)
+        self._seed = chosen
+        self._number = number + 1
+        self._begin()
+
+    def set_state(self, state: State) -> None:
+        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+
+        Nobody has been paid anything; later games (``reset`` without a seed) are those that would have come.
+
+        Raises:
+            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+        """
+        self._game.deal(self._seed, self._number, {"deal": check_position(state)})
+        self._begin()
+
+    def _begin(self) -> None:
+        """Show the position on the table to all agents, and pay them if it is the end of a game."""
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._skip_agent_selection: str | None = None
+        self._show()
+        if self._over:
+            self._finish()
+        if self.render_mode == "human":
+            self.render()
+
+    def step(self, action: int | None) -> None:
+        """Play an action of the selected agent, or None once it is dead.
+
+        Raises:
+            GameOverError: If no agent is left.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If the action is not legal now.  The game is unchanged.
+            ValueError: If a dead agent's action is not None (PettingZoo's contract).
+        """
+        if not getattr(self, "agents", None):
+            raise GameOverError("no game is running: call reset first")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
+        self._cumulative_rewards[agent] = 0.0
+        self._show()
+        if self._over:
+            self._finish()
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees now; the arrays are the caller's own.
+
+        Args:
+            agent: One of ``possible_agents``.
+
+        Raises:
+            InvalidOptionError: If there is no such agent.
+        """
+        game = self._game
+        seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
+        if seat is not None and (agent != self.agent_selection or self._over):
+            return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
+        ended = self.terminations.get(agent, True)  # by an illegal action
+        return self._formed(game.observation, np.zeros_like(game.mask) if ended else game.mask)
+
+    def _formed(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Observation:
+        return self.form.of(self.form.vector(observed, OBSERVATION), mask)  # type: ignore[no-any-return]
+
+    def state(self) -> npt.NDArray[Any]:
+        """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
+        return self.form.vector(full_state(self._game), STATE)
+
+    @property
+    def row(self) -> npt.NDArray[np.uint64]:
+        """The engine's row, shape ``[32]``, uint64.  Changing it is unchecked."""
+        return self._game.row
+
+    def game_state(self) -> State:
+        """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
+        return self._game.state()
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
+        return self._screen.show(self.game_state(), self.metadata["render_fps"])  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._screen.close()
+
+    def _seat(self, agent: str) -> int:
+        try:
+            return self._seats[agent]
+        except (KeyError, TypeError):
+            raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
+
+    def _finish(self) -> None:
+        """The game has ended: everybody's return, once."""
+        for agent, value in zip(self.agents, self._game.returns(), strict=True):
+            self.rewards[agent] = value
+            self.terminations[agent] = True
+        self._accumulate_rewards()
+
+    def _show(self) -> None:
+        """Select the seat to act and make the infos."""
+        game, agents = self._game, self.possible_agents
+        written = game.infos.tolist()
+        self._over = written[0][STAGE_COLUMN] == STAGE_OVER
+        self.agent_selection = agents[game.seat]
+        self.infos = dict(zip(agents, as_infos(written, text=self._text), strict=True))
+
+
+class _OfGame:
+    """Reads an attribute from the raw environment at once.
+
+    PettingZoo's wrappers look attributes up layer by layer, twenty times a step, which takes longer than everything
+    else together.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, wrapper: Any, owner: type | None = None) -> Any:
+        return self if wrapper is None else getattr(wrapper.game, self._name)
+
+
+class _Shortcuts:
+    """What the wrappers and ``last()`` read.  Before ``reset`` the game has none: the wrapper's own error follows."""
+
+    agents = _OfGame()
+    agent_selection = _OfGame()
+    rewards = _OfGame()
+    terminations = _OfGame()
+    truncations = _OfGame()
+    infos = _OfGame()
+    _cumulative_rewards = _OfGame()
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.game = arguments[0].unwrapped
+        super().__init__(*arguments, **options)
+
+
+class _TerminateIllegal(_Shortcuts, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]  # untyped
+    """Finds the mask under the key that the environment was given."""
+
+    def observe(self, agent: str) -> Observation:
+        observed: Observation = self.env.observe(agent)
+        if agent == self.agent_selection:
+            self._prev_obs = {"action_mask": observed[self.game.form.mask_key]}
+        return observed
+
+
+class _AssertOutOfBounds(_Shortcuts, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]  # untyped
+    """Refuses by name what PettingZoo's wrapper asserts; an assertion is gone under ``python -O``."""
+
+    def step(self, action: Any) -> None:
+        agent, number = self.agent_selection, as_integer(action)
+        space: Any = self.action_space(agent)
+        if number is None or not 0 <= number < space.n:
+            if action is not None or not (self.terminations[agent] or self.truncations[agent]):
+                raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {space.n - 1}")
+        self.env.step(number)
+
+
+class _OrderEnforcing(_Shortcuts, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+    def __str__(self) -> str:
+        return str(self.env)

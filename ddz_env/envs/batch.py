@@ -1,0 +1,458 @@
+"""Thousands of games at once, all seats: the self-play batch.
+
+    >>> from ddz_env.envs.batch import SelfPlayBatch
+    >>> batch = SelfPlayBatch(num_games=64, seed=1)
+    >>> for _ in range(100):
+    ...     actions = batch.sample_actions()  # or your policy's, from batch.observation and batch.mask
+    ...     batch.step(actions)
+    ...     # where batch.done: batch.reward holds the returns of the game that has just ended
+
+Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n`` ... of the seed, which are the games
+``State.new(seed, rules, game)``; nothing depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.checks import as_array, check_flag, check_integer, check_seed, described
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.score import write_returns
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, shown
+from ddz_env.core.observation import (
+    CONCEALED_WORDS,
+    MASK_BYTE_WORDS,
+    OBSERVATION_WORDS,
+    expand_mask,
+    mask_bytes,
+    write_concealed,
+    write_observation,
+)
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
+from ddz_env.core.view import seat_role
+from ddz_env.envs.stepping import choose_scoring, marked
+from ddz_env.envs.threads import Turn, one_at_a_time, run_chunks, usable_threads
+
+MOST_GAMES = 2**24
+"""Games of one batch; each takes a kilobyte and a half."""
+
+_SAMPLE_STREAM = np.uint64(0x53414D504C45)
+
+
+class Slots(NamedTuple):
+    """The arrays of a batch of ``n`` games, as kernels take them.
+
+    Attributes:
+        rows: The games, shape ``[n, 32]``, uint64.
+        rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
+        games: Number of each slot's game, shape ``[n]``, uint64.
+        bits: Masks as bits, shape ``[n, 7]``, uint64.
+        masks: Masks as bytes, shape ``[n, 50]``, uint64; length 0 if not wanted.
+        observations: Shape ``[n, OBSERVATION_WORDS]``, uint64; length 0 if not wanted.
+        concealed: Shape ``[n, CONCEALED_WORDS]``, uint64; length 0 if not wanted.
+        seats: The seat to act, shape ``[n]``, int8.
+        roles: Its role, shape ``[n]``, int8.
+        rewards: Returns by seat, shape ``[n, 3]``, float32.
+        done: Whether the last step ended a game, shape ``[n]``, bool.
+    """
+
+    rows: Any
+    rings: Any
+    games: Any
+    bits: Any
+    masks: Any
+    observations: Any
+    concealed: Any
+    seats: Any
+    roles: Any
+    rewards: Any
+    done: Any
+
+    @classmethod
+    def allocate(cls, n: int, *, observation: bool = True, mask: bool = True, concealed: bool = False) -> Slots:
+        """Zeroed arrays for ``n`` games."""
+        return cls(
+            rows=np.zeros((n, ROW_WORDS), np.uint64),
+            rings=np.zeros((n, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+            games=np.zeros(n, np.uint64),
+            bits=np.zeros((n, MASK_WORDS), np.uint64),
+            masks=np.zeros((n if mask else 0, MASK_BYTE_WORDS), np.uint64),
+            observations=np.zeros((n if observation else 0, OBSERVATION_WORDS), np.uint64),
+            concealed=np.zeros((n if concealed else 0, CONCEALED_WORDS), np.uint64),
+            seats=np.zeros(n, np.int8),
+            roles=np.zeros(n, np.int8),
+            rewards=np.zeros((n, 3), np.float32),
+            done=np.zeros(n, np.bool_),
+        )
+
+
+class Terms(NamedTuple):
+    """What stays the same, as kernels take it.
+
+    Attributes:
+        rules: The rules array, shape ``[17]``, uint64.
+        seed: The batch's seed, uint64.
+        scoring: The engine's number of the scoring.
+        peasant_reward: See :class:`~ddz_env.Rules`.
+    """
+
+    rules: Any
+    seed: Any
+    scoring: int
+    peasant_reward: float
+
+
+@pure_kernel
+def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint64, rules: np.ndarray) -> None:
+    """Deal game number ``game`` of a seed and clear the ring."""
+    new_game(row, key(seed, game), rules)
+    for slot in range(HISTORY_MOVES):
+        for word in range(HISTORY_WORDS):
+            ring[slot, word] = U0
+
+
+@pure_kernel
+def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
+    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
+    return seat_role(row, row[SEAT], rules)
+
+
+@pure_kernel
+def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
+    """Write everything that a batch shows of one game."""
+    row = slots.rows[index]
+    bits = slots.bits[index]
+    legal_mask(row, rules, bits)
+    if slots.masks.shape[0] > 0:
+        expand_mask(bits, slots.masks[index])
+    if slots.observations.shape[0] > 0:
+        write_observation(row, slots.rings[index], rules, row[SEAT], slots.observations[index])
+    if slots.concealed.shape[0] > 0:
+        write_concealed(row, rules, row[SEAT], slots.concealed[index])
+    slots.seats[index] = np.int8(row[SEAT])
+    slots.roles[index] = np.int8(acting_role(row, rules))
+
+
+@pure_kernel
+def step_game(index: int, action: np.uint64, slots: Slots, terms: Terms) -> None:
+    """Play one legal action in one game; if that ends it, note the returns and deal the slot's next game."""
+    row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
+    apply_and_record(row, ring, action, terms.rules)
+    over = row[STAGE] == STAGE_OVER
+    if over:
+        write_returns(row, terms.rules, terms.scoring, terms.peasant_reward, rewards)
+        slots.games[index] += np.uint64(slots.games.shape[0])
+        begin_game(row, ring, terms.seed, slots.games[index], terms.rules)
+    elif slots.done[index]:
+        for seat in range(3):
+            rewards[seat] = 0.0
+    slots.done[index] = over
+
+
+@pure_kernel
+def step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: Terms) -> None:
+    """Play one legal action in each of the games ``first..stop-1``."""
+    for index in range(first, stop):
+        step_game(index, np.uint64(actions[index]), slots, terms)
+        show_game(index, slots, terms.rules)
+
+
+@pure_kernel
+def seed_slot(index: int, streams: np.ndarray, seed: np.uint64) -> None:
+    """Begin a slot's own stream of random actions."""
+    streams[index] = key(seed ^ _SAMPLE_STREAM, np.uint64(index))
+
+
+@pure_kernel
+def begin_all(slots: Slots, streams: np.ndarray, terms: Terms) -> None:
+    """Deal every game, and begin its stream of random actions."""
+    for index in range(streams.shape[0]):
+        seed_slot(index, streams, terms.seed)
+        begin_game(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
+        show_game(index, slots, terms.rules)
+
+
+@pure_kernel
+def _show_all(slots: Slots, rules: np.ndarray) -> None:
+    for index in range(slots.rows.shape[0]):
+        show_game(index, slots, rules)
+
+
+@pure_kernel
+def is_playable(action: int, bits: np.ndarray) -> bool:
+    """Whether any integer is a legal action of a mask of shape ``[7]``."""
+    return 0 <= action < NUM_ACTIONS and marked(bits, np.uint64(action))
+
+
+@pure_kernel
+def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
+    """Index of the first action that is not legal, -1 if all are."""
+    for index in range(actions.shape[0]):
+        if not is_playable(actions[index], bits[index]):
+            return index
+    return -1
+
+
+@pure_kernel
+def sample_slot(index: int, bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
+    """Draw a uniform legal action for one game from the slot's own stream."""
+    streams[index] = advance(streams[index])
+    mask = bits[index]
+    actions[index] = np.int64(nth_legal(mask, below(mix(streams[index]), count_legal(mask))))
+
+
+@pure_kernel
+def _sample_all(bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> None:
+    for index in range(bits.shape[0]):
+        sample_slot(index, bits, streams, actions)
+
+
+def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
+    """Actions as the kernels take them.
+
+    Raises:
+        InvalidMoveError: If they are not integers of shape ``[count]``.
+    """
+    array = as_array(actions)
+    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
+        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
+    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
+
+
+def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
+    """Say what is wrong with an action.
+
+    Raises:
+        InvalidMoveError: If the id does not exist.
+        IllegalMoveError: Otherwise.
+    """
+    if not 0 <= action < NUM_ACTIONS:
+        raise InvalidMoveError(f"{where}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    names = ", ".join(f"{a} ({action_name(a)})" for a in legal[:12])
+    raise IllegalMoveError(f"{where}: action {action} ({action_name(action)}) is not legal; legal are {names}")
+
+
+def check_count(option: str, value: object) -> int:
+    """How many games are stepped at once.
+
+    Raises:
+        InvalidOptionError: If it is no integer in 1..2**24.
+    """
+    return check_integer(option, value, 1, MOST_GAMES)
+
+
+def saved_arrays(slots: Slots, streams: Any) -> dict[str, Any]:
+    """The arrays of a batch that cannot be computed from the rest, by name."""
+    saved = {name: getattr(slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
+    return saved | {"streams": streams}
+
+
+def check_saved(saved: Mapping[str, Any], rules: Rules, arrays: Mapping[str, Any]) -> int:
+    """Check what a batch is to continue from.
+
+    Args:
+        saved: As from ``state_dict``.
+        rules: The batch's rules.
+        arrays: Its own arrays (:func:`saved_arrays`).
+
+    Returns:
+        The saved seed.
+
+    Raises:
+        InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+        InvalidDealError: If its seed is out of range.
+    """
+    if not isinstance(saved, Mapping):
+        raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
+    missing = [name for name in ("rules", "seed", *arrays) if name not in saved]
+    if missing:
+        raise InvalidOptionError(f"the saved batch lacks {', '.join(missing)}")
+    if not np.array_equal(saved["rules"], rules.words()):
+        raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
+    for name, array in arrays.items():
+        given = as_array(saved[name])
+        if given is None or given.shape != array.shape or given.dtype != array.dtype:
+            raise InvalidOptionError(
+                f"{name} of the saved batch is {described(saved[name])}; "
+                f"this batch needs {array.dtype} of shape {list(array.shape)}"
+            )
+    return check_seed(saved["seed"])
+
+
+class SelfPlayBatch:
+    """Many games, stepped in one compiled call.
+
+    All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
+    in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
+    already shows the slot's next game (same-step reset).  Elsewhere ``reward`` is zero.  One thread at a time uses a
+    batch; a second one gets a :class:`~ddz_env.core.errors.SharedGamesError`.
+
+    Args:
+        num_games: How many games.
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        seed: Any integer in 0..2**64-1.
+        threads: How many threads step; None for one a core.  Results do not depend on it.
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        observation: Whether observations are written.
+        mask: Whether masks are written as bytes; ``mask_words`` always are.
+        concealed: Whether the cards that the seat does not see are written, for critics.
+
+    Attributes:
+        observation: What the seat to act sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if left out).
+        mask: Legal actions, shape ``[num_games, 400]``, int8 (no rows if left out).
+        mask_words: The same as bits, shape ``[num_games, 7]``, uint64.
+        concealed: Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless asked for).
+        seat: The seat to act, shape ``[num_games]``, int8.
+        role: Its role, shape ``[num_games]``, int8: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet.
+        reward: Returns by seat, shape ``[num_games, 3]``, float32.
+        done: Whether the last step ended a game, shape ``[num_games]``, bool.
+        game: Number of each slot's game, shape ``[num_games]``, uint64.
+        rows: The games as the engine holds them, hidden cards included, shape ``[num_games, 32]``, uint64.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown.
+        InvalidOptionError: If ``num_games`` or ``threads`` is out of range.
+        InvalidDealError: If the seed is out of range.
+    """
+
+    def __init__(
+        self,
+        num_games: int = 4096,
+        rules: str | Rules = "standard",
+        seed: int = 0,
+        threads: int | None = None,
+        *,
+        scoring: str | None = None,
+        observation: bool = True,
+        mask: bool = True,
+        concealed: bool = False,
+    ) -> None:
+        self.num_games = check_count("num_games", num_games)
+        self.rules = Rules.preset(rules)
+        self.threads = usable_threads(threads)
+        self._scoring = choose_scoring(self.rules, scoring)
+        self.seed = check_seed(seed)
+        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
+        self._allocate(tuple(check_flag(name, part) for name, part in parts))
+        self.reset()
+
+    def _allocate(self, parts: tuple[bool, ...]) -> None:
+        self._parts, self._turn = parts, Turn()
+        self._rule_words = self.rules.words()
+        self._slots = Slots.allocate(self.num_games, observation=parts[0], mask=parts[1], concealed=parts[2])
+        self._streams = np.zeros(self.num_games, np.uint64)
+        self._actions = np.zeros(self.num_games, np.int64)
+        self.observation: npt.NDArray[np.int8] = self._slots.observations.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self._slots.masks)
+        self.concealed: npt.NDArray[np.int8] = self._slots.concealed.view(np.int8)
+        self.mask_words: npt.NDArray[np.uint64] = self._slots.bits
+        self.seat: npt.NDArray[np.int8] = self._slots.seats
+        self.role: npt.NDArray[np.int8] = self._slots.roles
+        self.reward: npt.NDArray[np.float32] = self._slots.rewards
+        self.done: npt.NDArray[np.bool_] = self._slots.done
+        self.game: npt.NDArray[np.uint64] = self._slots.games
+        self.rows: npt.NDArray[np.uint64] = self._slots.rows
+
+    @one_at_a_time
+    def reset(self, seed: int | None = None) -> None:
+        """Deal every slot's first game.
+
+        Args:
+            seed: A new seed; the old one by default.
+
+        Raises:
+            InvalidDealError: If the seed is out of range.
+        """
+        if seed is not None:
+            self.seed = check_seed(seed)
+        self.game[:] = np.arange(self.num_games, dtype=np.uint64)
+        self.reward[:] = 0
+        self.done[:] = False
+        begin_all(self._slots, self._streams, self._terms())
+
+    def _terms(self) -> Terms:
+        return Terms(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+
+    @one_at_a_time
+    def step(self, actions: npt.ArrayLike) -> None:
+        """Play one action in every game.
+
+        Args:
+            actions: Action ids, shape ``[num_games]``, any integer type.
+
+        Raises:
+            InvalidMoveError: If the actions are not integers of that shape, or an id does not exist.
+            IllegalMoveError: If an action is not legal.  No game has changed.
+        """
+        played = check_actions(actions, self.num_games)
+        wrong = int(first_illegal(played, self.mask_words))
+        if wrong >= 0:
+            refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
+        run_chunks(step_range, self.num_games, self.threads, played, self._slots, self._terms())
+
+    @one_at_a_time
+    def sample_actions(self) -> npt.NDArray[np.int64]:
+        """Draw a uniform legal action for every game, reproducibly from the seed.
+
+        Returns:
+            Shape ``[num_games]``, int64; the same array at every call.
+        """
+        _sample_all(self.mask_words, self._streams, self._actions)
+        return self._actions
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
+        state = State(self._slots.rows[index].copy(), self.rules)
+        state.ring[:] = self._slots.rings[index]
+        return state
+
+    @one_at_a_time
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
+        return {"rules": self._rule_words.copy(), "seed": self.seed} | {
+            name: array.copy() for name, array in self._saved().items()
+        }
+
+    def _saved(self) -> dict[str, npt.NDArray[Any]]:
+        return saved_arrays(self._slots, self._streams)
+
+    @one_at_a_time
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Raises:
+            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+            InvalidDealError: If its seed is out of range.
+        """
+        self.seed = check_saved(saved, self.rules, self._saved())
+        for name, array in self._saved().items():
+            array[:] = saved[name]
+        _show_all(self._slots, self._rule_words)
+
+    def __getstate__(self) -> dict[str, Any]:
+        saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}
+        return saved | {"batch": self.state_dict()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        batch = saved.pop("batch")
+        self.__dict__.update(saved)
+        self._allocate(self._parts)
+        self.load_state_dict(batch)

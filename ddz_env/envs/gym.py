@@ -1,0 +1,489 @@
+"""Gymnasium environments: one learner against opponents that play inside ``step``.
+
+    >>> import gymnasium, ddz_env
+    >>> env = gymnasium.make("ddz_env/DouDizhu-v0", opponents="random", role="landlord")
+    >>> observation, info = env.reset(seed=1)
+    >>> observation.dtype, int(env.unwrapped.action_masks().sum()) > 0
+    (dtype('int8'), True)
+
+The observation is a plain ``Box`` (int8, by the table ``OBSERVATION`` of :mod:`ddz_env.core.observation`).  Legal
+actions come from ``action_masks()``, which is where Stable-Baselines3 looks, and stand in ``info["action_mask"]``;
+``observation="dict"`` puts them beside the observation.  The reward comes at the end of the game.
+
+A game that is over offers action 0 and no other, so that a distribution over its mask exists.  If opponents end a game
+before the learner could act (possible in the half-deck game), that action ends the episode and brings the reward.
+
+Version history: v0, the first release; infos became numbers shortly before it (``infos="text"`` for words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, SupportsFloat
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.checks import as_array, as_integer, check_choice, check_flag, check_integer, check_seed, described
+from ddz_env.core.errors import InvalidMoveError, InvalidOptionError, shown
+from ddz_env.core.observation import OBSERVATION
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
+from ddz_env.core.view import View
+from ddz_env.envs.batch import check_count
+from ddz_env.envs.forms import ObservationForm
+from ddz_env.envs.infos import KEYS, TEXT_KEYS, as_infos, check_infos
+from ddz_env.envs.learner_games import FINISHED, LearnerGames
+from ddz_env.envs.screen import RENDER_MODES, Screen, usable_modes
+from ddz_env.envs.threads import Turn, one_at_a_time, usable_threads
+
+__all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
+
+ILLEGAL_ACTIONS = ("terminate", "raise")
+_NO_LIMIT = 2**62
+"""Steps that no game has."""
+
+
+class _GamesOfSeeds(OwnsArrays):
+    """What both kinds of environments share: their games, and where games get seeds when the caller gives none.
+
+    A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
+    ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
+    """
+
+    _games: LearnerGames
+    _np_random: np.random.Generator | None
+    _np_random_seed: int | None
+    _renew_seeds = False
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Where games without a seed get theirs; setting it begins anew from the generator that is set."""
+        if self._np_random is None:
+            self._np_random, self._np_random_seed = seeding.np_random()
+        return self._np_random
+
+    @np_random.setter
+    def np_random(self, value: np.random.Generator) -> None:
+        self._np_random, self._np_random_seed = value, -1
+        self._renew_seeds = True
+
+    def _seeded(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
+        """The seeds of the chosen games, with those that ``np_random`` has to give."""
+        without = np.array([seed is None for seed in seeds]) & chosen
+        for index in np.flatnonzero(without & (self._renew_seeds | ~self._games.seeded)).tolist():
+            seeds[index] = self._draw_seed()
+        self._renew_seeds = False
+        return seeds
+
+    def _draw_seed(self) -> int:
+        return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
+
+
+class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
+    """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
+
+    A move with kickers is several steps: the main group, then each kicker.
+
+    Args:
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+        opponents: What :func:`ddz_env.playing.registry.make_agent` takes (``"rules"``, ``"isuct:iterations=200"``,
+            ``module:Class``, an object with ``act(view, rng) -> Move``), or a dict by role.
+        role: ``"landlord"``, ``"peasant_down"``, ``"peasant_up"``, or ``"random"``: a seat is drawn for every game
+            (with an auction this is the only choice).
+        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
+        illegal_action: ``"terminate"``: an illegal action ends the game with reward -1 and ``info["illegal"]``;
+            ``"raise"``: it raises and leaves the game unchanged.
+        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.  Pictures show what the learner may see.
+        observation: ``"vector"``, or ``"dict"``: the vector and the mask of legal actions beside it.
+        dtype: ``"int8"``, or ``"float32"``: scaled to 0..1.
+        observation_key: Where the vector stands in the dict.
+        mask_key: Where the mask stands in the dict.
+        infos: ``"numbers"``, which every library can stack, or ``"text"``.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
+        InvalidOptionError: If an option is unknown.
+        UnknownAgentError: If an opponent cannot be found.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": usable_modes(), "render_fps": 2}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        rules: str | Rules = "standard",
+        opponents: Any = "random",
+        role: str = "random",
+        scoring: str | None = None,
+        illegal_action: str = "terminate",
+        render_mode: str | None = None,
+        observation: str = "vector",
+        dtype: Any = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
+    ) -> None:
+        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self.render_mode, self._screen = render_mode, Screen(render_mode)
+        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
+        self.observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+        self._refuse = illegal_action == "raise"
+        self._games = LearnerGames(1, rules, opponents, role, scoring, log=render_mode is not None)
+        self._turn = Turn()
+        self._all = np.ones(1, np.bool_)
+
+    @one_at_a_time
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Deal, and let the opponents play until the learner must decide.
+
+        Args:
+            seed: Starts game 0 of this seed (the deal of ``State.new(seed)``); without it the next game of the last,
+                or, for the first game and after ``np_random`` was set, of a seed that ``np_random`` draws.
+            options: ``{"hands": [...], "bottom": ...}`` (or the same under ``"deal"``) deals these cards.
+
+        Returns:
+            The observation, shape ``[OBSERVATION_SIZE]``, and the info.
+
+        Raises:
+            InvalidOptionError: If a deal has unknown fields.
+            InvalidDealError: If the deal does not fit the rules or the seed is out of range.
+        """
+        seed = None if seed is None else check_seed(seed)
+        super().reset(seed=seed)
+        self._games.begin(self._all, self._seeded([seed], self._all), options)
+        if self.render_mode == "human":
+            self.render()
+        return self._seen()
+
+    @one_at_a_time
+    def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
+        """Go on from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+
+        The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
+        random it keeps its seat.
+
+        Args:
+            state: The position.
+            seed: Of all that follows: the opponents' draws, and the games after this one.  Without it ``np_random``
+                draws one, so that copies of a position can be played on differently.
+
+        Returns:
+            The observation and the info, as :meth:`reset`.
+
+        Raises:
+            InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
+            InvalidDealError: If the seed is out of range.
+        """
+        self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
+        if self.render_mode == "human":
+            self.render()
+        return self._seen()
+
+    def game_state(self) -> State:
+        """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
+
+        Its ``history`` is complete where somebody reads the moves (a render mode, opponents that are asked one by one),
+        and otherwise empty.
+        """
+        return self._games.state(0)
+
+    @one_at_a_time
+    def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Play one stage of the learner's move, and the opponents' replies.
+
+        Returns:
+            Observation, reward (0 until the game ends), terminated, truncated (always False), info.
+
+        Raises:
+            GameOverError: If no game is running.
+            InvalidMoveError: If the action is not an integer.
+            IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
+        """
+        if (number := as_integer(action)) is None:
+            raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
+        checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
+        self._games.step(checked, self._all)
+        tables = self._games.tables
+        if self.render_mode == "human":
+            self.render()
+        observed, info = self._seen()
+        return observed, float(tables.rewards[0]), bool(tables.status[0] == FINISHED), False, info
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
+        return np.asarray(self._games.masks[0], np.bool_)
+
+    def _seen(self) -> tuple[Any, dict[str, Any]]:
+        """The learner's observation and info, all of the caller's own."""
+        tables, mask = self._games.tables, self._games.masks[0]
+        (info,) = as_infos(tables.infos.tolist(), text=self._text)
+        info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
+        return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask), info
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw what the learner may see: text, a picture or a window, by the render mode."""
+        return self._screen.show(_position(self._games, 0), self.metadata["render_fps"])  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Close the window and the opponents."""
+        self._screen.close()
+        self._games.close()
+
+
+def _position(games: LearnerGames, index: int) -> View:
+    """What a game's learner sees."""
+    return games.state(index).view(int(games.tables.learners[index]))
+
+
+class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+    """Many games for one learner; games, opponents and observations are stepped in one compiled call.
+
+    Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
+    vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
+    inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
+    them in one call; all others are asked game by game (through ``act_batch`` where they have it).  One object plays in
+    all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
+
+    Autoreset, declared in ``metadata["autoreset_mode"]``:
+
+    - ``NEXT_STEP`` (default): the step after the end of a game ignores the action and returns the next game's first
+      observation with reward 0.
+    - ``SAME_STEP``: the step that ends a game already returns the next game's first observation; the last one stands
+      in ``infos["final_obs"]``, its infos in ``infos["final_info"]``.  A game that ends before its learner has decided
+      anything (possible in the half-deck game) is passed over.
+    - ``DISABLED``: call ``reset(options={"reset_mask": mask})``.
+
+    ``infos`` holds what those of :class:`DouDizhuEnv` hold, stacked: shape ``[num_envs]``, of the mask
+    ``[num_envs, 400]``.
+
+    Args:
+        num_envs: How many games.
+        rules: As :class:`DouDizhuEnv`.
+        opponents: As :class:`DouDizhuEnv`.
+        role: As :class:`DouDizhuEnv`.
+        scoring: As :class:`DouDizhuEnv`.
+        illegal_action: As :class:`DouDizhuEnv`.
+        render_mode: ``"ansi"`` or ``"rgb_array"``.
+        observation: As :class:`DouDizhuEnv`.
+        dtype: As :class:`DouDizhuEnv`.
+        observation_key: As :class:`DouDizhuEnv`.
+        mask_key: As :class:`DouDizhuEnv`.
+        infos: As :class:`DouDizhuEnv`.
+        autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
+        max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
+            None or -1 for never.
+        threads: How many threads step; None for one a core.  Results do not depend on it.
+        copy: Whether observations and masks are the caller's own; without, every step overwrites them.
+
+    Raises:
+        InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
+        InvalidOptionError: If an option is unknown or out of range.
+        UnknownAgentError: If an opponent cannot be found.
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules = "standard",
+        opponents: Any = "random",
+        role: str = "random",
+        scoring: str | None = None,
+        illegal_action: str = "terminate",
+        render_mode: str | None = None,
+        observation: str = "vector",
+        dtype: Any = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+        threads: int | None = None,
+        copy: bool = True,
+    ) -> None:
+        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        if not isinstance(autoreset_mode, AutoresetMode):
+            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self.num_envs = check_count("num_envs", num_envs)
+        self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        modes = usable_modes(RENDER_MODES[:2])
+        self.metadata = {"render_modes": modes, "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
+        self._text = check_infos(infos)
+        self.single_observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
+        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._refuse = illegal_action == "raise"
+        self._copy = check_flag("copy", copy)
+        self._games = LearnerGames(
+            self.num_envs,
+            rules,
+            opponents,
+            role,
+            scoring,
+            threads=usable_threads(threads),
+            log=render_mode is not None,
+            renew=self.autoreset_mode == AutoresetMode.SAME_STEP,
+        )
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        self._turn = Turn()
+        self._elapsed = np.zeros(self.num_envs, np.int64)
+        self._most_steps = _NO_LIMIT
+        if max_episode_steps is not None and as_integer(max_episode_steps) != -1:
+            self._most_steps = check_integer("max_episode_steps", max_episode_steps, 1, _NO_LIMIT)
+
+    @one_at_a_time
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal all games, or those of ``options["reset_mask"]``.
+
+        Args:
+            seed: Game ``i`` gets ``seed + i``, or the ``i``-th of a sequence; None continues with the next games, or,
+                for first games and after ``np_random`` was set, with those of seeds that ``np_random`` draws.
+            options: ``{"reset_mask": ...}``, shape ``[num_envs]``, bool; a deal as for :class:`DouDizhuEnv`.
+
+        Returns:
+            Observations of all games, shape ``[num_envs, OBSERVATION_SIZE]``, and infos, whose ``_key`` entries say
+            which games were dealt.
+
+        Raises:
+            InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
+            InvalidDealError: If a seed is out of range.
+        """
+        seeds = self._seeds(seed)
+        super().reset(seed=as_integer(seed))
+        chosen, rest = self._reset_mask(options)
+        self._games.begin(chosen, self._seeded(seeds or [None] * self.num_envs, chosen), rest)
+        self._ended[chosen] = False
+        self._elapsed[chosen] = 0
+        return self._seen(chosen)
+
+    def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
+        if not isinstance(options, (Mapping, type(None))):
+            raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
+        rest = dict(options or {})
+        given = rest.pop("reset_mask", np.ones(self.num_envs, np.bool_))
+        mask = as_array(given)
+        if mask is None or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+            raise InvalidOptionError(
+                f"reset_mask must be bool of shape [{self.num_envs}] with at least one True, not {described(given)}"
+            )
+        return mask, rest
+
+    def _seeds(self, seed: Any) -> list[int | None] | None:
+        if seed is None:
+            return None
+        if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
+            seeds: list[int | None] = [None if one is None else check_seed(one) for one in seed]
+            if len(seeds) != self.num_envs:
+                raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
+            return seeds
+        first = check_seed(seed)
+        return list(range(first, first + self.num_envs))
+
+    @one_at_a_time
+    def step(
+        self, actions: npt.NDArray[np.int64]
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Play one action in every game.
+
+        Args:
+            actions: Action ids, shape ``[num_envs]``, any integer type.
+
+        Returns:
+            Observations ``[num_envs, OBSERVATION_SIZE]``, rewards ``[num_envs]`` float64, terminations and
+            truncations (by ``max_episode_steps``) ``[num_envs]`` bool, infos.
+
+        Raises:
+            GameOverError: If a game is over and autoreset is disabled, or nothing has been dealt.
+            InvalidMoveError: If the actions are not integers of that shape.
+            IllegalMoveError: If one is not legal and ``illegal_action="raise"``.  No game has changed.
+        """
+        renewed = self._ended.copy() if self.autoreset_mode == AutoresetMode.NEXT_STEP else np.zeros_like(self._ended)
+        played = ~renewed
+        checked = self._games.check(actions, played, refuse=self._refuse)
+        if renewed.any():
+            self._games.begin(renewed)
+        self._games.step(checked, played)
+        ended, rewards, illegal = self._games.outcome()
+        self._elapsed = np.where(played, self._elapsed + 1, 0)
+        truncated = self._elapsed >= self._most_steps
+        self._ended = ended | truncated
+        final: dict[str, Any] = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._ended.any():
+            final = self._final(ended, truncated & ~ended, illegal)
+            self._elapsed[self._ended] = 0
+            if (truncated & ~ended).any():
+                self._games.begin(truncated & ~ended)
+        observed, infos = self._seen()
+        return observed, rewards, ended, truncated, infos | final
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
+        return np.asarray(self._games.masks, np.bool_)
+
+    def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
+        games, tables = self._games, self._games.tables
+        values, masks = games.observations, games.masks
+        if self._copy or self.form.scaled:
+            values = self.form.vector(values, OBSERVATION)
+        present = np.ones(self.num_envs, np.bool_) if dealt is None else dealt.copy()
+        infos = self._stacked(present, tables.infos, tables.illegal, masks)
+        return self.form.of(values, masks), infos
+
+    def _stacked(
+        self,
+        present: npt.NDArray[np.bool_],
+        written: npt.NDArray[np.int64],
+        illegal: npt.NDArray[np.bool_],
+        masks: npt.NDArray[np.int8],
+    ) -> dict[str, Any]:
+        """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
+        columns: dict[str, Any] = dict(zip(KEYS, written.T.copy(), strict=False))
+        if self._text:
+            told = as_infos(written.tolist(), text=True)
+            columns = {KEYS[0]: columns[KEYS[0]]}
+            for key in TEXT_KEYS[1:]:
+                columns[key] = np.array([info[key] for info in told], object)
+                columns[key][~present] = None
+        columns["illegal"] = illegal.astype(np.int64)
+        columns["action_mask"] = masks.copy() if self._copy else masks
+        return columns | dict.fromkeys(map("_".__add__, columns), present)
+
+    def _final(
+        self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
+        games, over = self._games, ended | cut
+        observations = np.full(self.num_envs, None, dtype=object)
+        masks = np.where(cut[:, None], games.masks, np.int8(0))
+        masks[ended, 0] = 1
+        for index in np.flatnonzero(over).tolist():
+            last = games.endings.observations if ended[index] else games.observations
+            observations[index] = self.form.of(self.form.vector(last[index], OBSERVATION), masks[index])
+        written = np.where(ended[:, None], games.endings.infos, np.where(cut[:, None], games.tables.infos, 0))
+        info = self._stacked(over.copy(), written, illegal & ended, masks)
+        return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One text or picture a game, as its learner sees it."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._screen.show(_position(self._games, index), 0) for index in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the opponents."""
+        self._games.close()

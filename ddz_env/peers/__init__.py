@@ -1,0 +1,1 @@
+"""Other people's platforms: Botzone, OpenSpiel, and RLCard's flat actions."""

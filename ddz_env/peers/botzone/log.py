@@ -1,0 +1,191 @@
+"""Logs of matches as the platform keeps them: read, written back to the byte, and played again.
+
+A log is a list in which the judge's entries and the bots' take turns.  The platform's files hold it alone or in an
+object with other fields (``logs``), which are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ddz_env import Move, State, View
+from ddz_env.core.actions import BID_BASE
+from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.peers.botzone.bidding_judge import read_bids
+from ddz_env.peers.botzone.deals import Deal, read_deal
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame
+from ddz_env.peers.botzone.judge import judge
+from ddz_env.peers.botzone.position import read_move
+
+_FIELDS = ("logs", "log")
+_STYLES: tuple[Mapping[str, Any], ...] = tuple(
+    {"ensure_ascii": escapes, "indent": indent, "separators": separators}
+    for escapes in (False, True)
+    for indent, separators in ((None, (",", ":")), (None, (", ", ": ")), (2, (",", ": ")), (4, (",", ": ")), (1, None))
+)
+"""The ways of writing that are tried when a file is read; the first is our own."""
+
+
+class BotzoneLogError(DouDizhuError):
+    """A text is no log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
+
+
+class Decision(NamedTuple):
+    """A state and an action.
+
+    Attributes:
+        view: What the seat saw.
+        move: What it did; in the newer game also a bid, and what the judge did for a bot at fault.
+    """
+
+    view: View
+    move: Move
+
+
+@dataclass(frozen=True)
+class BotzoneLog:
+    """The log of a match.
+
+    Attributes:
+        game: Which game it is of.
+        entries: The judge's entries and the bots' in turn.
+        document: The object that holds them; empty if none does.
+        style: How the text is written.
+        ending: What follows the JSON in the text.
+    """
+
+    game: BotzoneGame
+    entries: list[dict[str, Any]]
+    document: dict[str, Any] = field(default_factory=dict)
+    style: Mapping[str, Any] = field(default_factory=lambda: _STYLES[0])
+    ending: str = "\n"
+
+    def __str__(self) -> str:
+        return json.dumps(self.document or self.entries, **self.style) + self.ending
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """What the judge said."""
+        return [entry["output"] for entry in self.entries[::2]]
+
+    @property
+    def deal(self) -> Deal:
+        """The cards.
+
+        Raises:
+            BotzoneLogError: If the log does not tell them.
+        """
+        first = self.outputs[0]
+        deal = read_deal(first.get("initdata") or first.get("display"), self.game)
+        if deal is None:
+            raise BotzoneLogError("the judge's first entry has no allocation: without the deal nothing replays")
+        return deal
+
+    @property
+    def scores(self) -> list[float] | None:
+        """The scores by seat; None while the match runs."""
+        last = self.outputs[-1]
+        return [last["content"][str(seat)] for seat in range(SEATS)] if last["command"] == "finish" else None
+
+    @property
+    def faults(self) -> list[str]:
+        """The judge's word for each seat's fault, empty for none."""
+        last = self.outputs[-1]["display"]
+        if "errorInfo" in last:
+            at_fault = max(0, last["event"]["player"])
+            return [last["errorInfo"] if seat == at_fault else "" for seat in range(SEATS)]
+        errored = [output["display"]["errored"] for output in self.outputs if "errored" in output["display"]]
+        return [reason or "" for reason in (errored[-1] if errored else [""] * SEATS)]
+
+    @property
+    def played(self) -> list[list[int]]:
+        """The card ids of every move that counted, from the landlord on."""
+        shown_moves = [output["display"] for output in self.outputs if "event" in output.get("display", {})]
+        return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
+
+    def replay(self) -> tuple[State, list[Decision]]:
+        """Play it again.
+
+        Returns:
+            The game where the log ends, and every decision before.
+
+        Raises:
+            BotzoneLogError: If a move does not fit, or is none under our rules (a shuttle with one kicker a quad).
+        """
+        state, decisions = self.deal.state(self.game), []
+        bids = read_bids(self.entries)[0] if self.game.has_auction else []
+        try:
+            for move in [Move(BID_BASE + bid) for bid in bids] + [read_move(cards, self.game) for cards in self.played]:
+                decisions.append(Decision(state.view(), move))
+                state.step(move)
+        except DouDizhuError as error:
+            raise BotzoneLogError(f"move {len(decisions)} does not fit: {error}") from error
+        return state, decisions
+
+    def record(self) -> str:
+        """A readable record: the hands as dealt, the landlord cards, then a move a line in notation."""
+        start = self.deal.state(self.game)
+        state, decisions = self.replay()
+        hands = [f"seat {seat}: {start.hand(seat)}" for seat in range(SEATS)]
+        moves = [f"{decision.view.acting_seat} {decision.move}" for decision in decisions]
+        scores = [f"scores: {' '.join(map(str, self.scores))}"] if self.scores is not None else []
+        faults = [f"fault of seat {seat}: {fault}" for seat, fault in enumerate(self.faults) if fault]
+        return "\n".join([self.game.name, *hands, f"landlord cards: {state.bottom}", *moves, *faults, *scores, ""])
+
+    def judged_again(self) -> list[dict[str, Any]]:
+        """What our judge says at each step of the log; equal to :attr:`outputs` where it agrees."""
+        deal = {"allocation": self.deal.allocation, "publiccard": self.deal.publiccard}
+        first = self.outputs[0].get("initdata", deal)
+        return [judge(self.game, self.entries[:place], first) for place in range(0, len(self.entries), 2)]
+
+
+def read_logs(path: Path) -> list[BotzoneLog]:
+    """The matches of a file, which holds one, or one a line.
+
+    Raises:
+        BotzoneLogError: If it cannot be read or holds something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BotzoneLogError(f"{path} cannot be read: {error}") from error
+    try:
+        return [read_log(text)]
+    except BotzoneLogError:
+        matches = [read_log(line) for line in text.splitlines() if line.strip()]
+    if not matches:
+        raise BotzoneLogError(f"{path} is empty: a log is JSON, one match or one a line")
+    return matches
+
+
+def read_log(text: str) -> BotzoneLog:
+    """Read a log.
+
+    Args:
+        text: A file, or a line of one of the platform's.
+
+    Raises:
+        BotzoneLogError: If it is no log.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BotzoneLogError(f"a log is JSON: {error}") from error
+    document = found if isinstance(found, dict) else {}
+    name = next((name for name in _FIELDS if name in document), "")
+    entries = document[name] if name else found
+    body = text.rstrip()
+    style = next((style for style in _STYLES if json.dumps(found, **style) == body), _STYLES[0])
+    try:
+        first = next(iter(entries[0]["output"]["content"].values()))
+        game = GAMES["FightTheLandlord2" if "bid" in first else "FightTheLandlord"]
+        log = BotzoneLog(game, entries, document, style, text[len(body) :])
+        if "own" not in first or any("command" not in output for output in log.outputs):
+            raise BotzoneLogError("the judge's entries have no commands")
+    except (LookupError, TypeError, AttributeError, StopIteration) as error:
+        raise BotzoneLogError(f"this is no log of {' or '.join(GAMES)}: {shown(found)}") from error
+    return log

@@ -1,0 +1,186 @@
+"""One action a move: the AEC environment with RLCard's 27,472 flat actions.
+
+    >>> from ddz_env.peers import flat_action
+    >>> env = flat_action.env(rules="rlcard")
+    >>> env.reset(seed=1)
+    >>> observation, *_ = env.last()
+    >>> observation["action_mask"].shape
+    (27472,)
+
+The ids are RLCard's, in RLCard's order (:mod:`ddz_env.core.flat`).  Rules whose moves are all among them work too; the
+others (an auction, doubling, shuttles, two jokers as kickers ...) are refused by name.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
+
+from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
+from ddz_env.core.checks import as_integer
+from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.errors import (
+    GameOverError,
+    IllegalMoveError,
+    InvalidMoveError,
+    InvalidOptionError,
+    InvalidRulesError,
+    shown,
+)
+from ddz_env.core.flat import rlcard_actions
+from ddz_env.core.notation import Move, counts_to_word
+from ddz_env.core.observation import OBSERVATION
+from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.rules import Rules
+from ddz_env.envs import aec
+from ddz_env.envs.aec import ILLEGAL_REWARD, Observation
+
+__all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
+
+
+@functools.cache
+def flat_moves() -> tuple[Move, ...]:
+    """The move of each flat id."""
+    return tuple(Move(main, kickers) for main, kickers in rlcard_actions())
+
+
+@functools.cache
+def _ids_by_words() -> dict[tuple[int, int], int]:
+    """(main id, kicker word) → flat id."""
+    return {(move.main, counts_to_word(move.kicker_counts)): index for index, move in enumerate(flat_moves())}
+
+
+def check_covered(rules: Rules) -> None:
+    """Refuse rules with moves that the flat table lacks.
+
+    Raises:
+        InvalidRulesError: If there are any; the message says which.
+    """
+    covered = {CATEGORIES[MAIN_GROUPS[move.main].category].name for move in flat_moves()}
+    lacking = [name for name in rules.categories if name not in covered]
+    if rules.bidding != "fixed":
+        lacking.append("bids")
+    if rules.doubling:
+        lacking.append("answers to doubling")
+    if rules.showing:
+        lacking.append("a shown hand")
+    if rules.two_jokers:
+        lacking.append("two jokers as kickers")
+    if rules.kicker_repeat > 3:
+        lacking.append("a kicker four times")
+    elif rules.kicker_repeat == 3 and rules.kicker_trios != "not-adjacent":
+        lacking.append("kicker trios next to the body")
+    if lacking:
+        raise InvalidRulesError(f"RLCard's flat actions lack moves of the {rules.name} rules: {', '.join(lacking)}")
+
+
+def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapper:
+    """The flat environment in which illegal actions raise.  Arguments as :class:`ddz_env.dou_dizhu_v0.raw_env`.
+
+    Raises:
+        InvalidRulesError: If the rules are unknown or not covered.
+    """
+    return FlatActionWrapper(aec.raw_env(rules=rules, **options))
+
+
+def env(
+    *, rules: str | Rules = "rlcard", illegal_reward: float = ILLEGAL_REWARD, **options: Any
+) -> AECEnv[str, Observation, int | None]:
+    """The flat environment with PettingZoo's usual wrappers.  Arguments as :func:`ddz_env.dou_dizhu_v0.env`.
+
+    Raises:
+        InvalidRulesError: If the rules are unknown or not covered.
+    """
+    return aec.wrap(raw_env(rules=rules, **options), illegal_reward)
+
+
+def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
+    """The flat environment in PettingZoo's parallel form: see :func:`ddz_env.dou_dizhu_v0.parallel_env`.
+
+    Args:
+        **options: Those of :func:`env`.
+
+    Raises:
+        InvalidRulesError: If the rules are unknown or not covered.
+    """
+    return turn_based_aec_to_parallel(env(**options))
+
+
+class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """Lets an agent choose a whole move by its flat id.
+
+    ``action_mask`` has shape ``[27472]``, int8; everything else is as in the environment inside.
+
+    Args:
+        env: The two-stage environment.
+
+    Raises:
+        InvalidRulesError: If its rules have moves that the flat table lacks.
+        InvalidOptionError: If it is another environment.
+    """
+
+    def __init__(self, env: aec.raw_env) -> None:
+        if not isinstance(env, aec.raw_env):
+            raise InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {shown(env)}")
+        check_covered(env.rules)
+        super().__init__(env)
+        self.inner = env
+        moves = len(flat_moves())
+        self._rule_words = env.rules.words()
+        self._spaces = {agent: env.form.space(OBSERVATION, moves) for agent in env.possible_agents}
+        self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
+
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The observation space of an agent (always the same object)."""
+        return self._spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
+        """The action space of an agent (always the same object)."""
+        return self._action_spaces[agent]
+
+    def observe(self, agent: str) -> Observation:
+        """What an agent sees now, with the mask of the flat actions."""
+        observed, key = self.inner.observe(agent), self.inner.form.mask_key
+        mask = np.zeros(len(flat_moves()), np.int8)
+        if observed[key].any():
+            mask[self._legal_ids()] = 1
+        return observed | {key: mask}
+
+    def step(self, action: int | None) -> None:
+        """Play a whole move.
+
+        Raises:
+            GameOverError: If no agent is left.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If the move is not legal now.  The game is unchanged.
+        """
+        inner = self.inner
+        if not getattr(inner, "agents", None):
+            raise GameOverError("no game is running: call reset first")
+        if action is None or inner.terminations[inner.agent_selection]:
+            inner.step(action)
+            return
+        moves = flat_moves()
+        number = as_integer(action)
+        if number is None or not 0 <= number < len(moves):
+            raise InvalidMoveError(f"action {shown(action)} does not exist: flat ids run from 0 to {len(moves) - 1}")
+        action = number
+        legal = self._legal_ids()
+        if action not in legal:
+            names = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])
+            raise IllegalMoveError(f"action {action} ({moves[action]}) is not legal; legal are {names}")
+        for stage in moves[action].actions:
+            inner.step(stage)
+
+    def _legal_ids(self) -> list[int]:
+        """The flat ids of the legal moves, in the engine's order."""
+        mains, kickers = all_moves(self.inner.row, self._rule_words)
+        ids = _ids_by_words()
+        return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

@@ -1,0 +1,136 @@
+"""The deal as chance: rank by rank, which receiver gets how many cards.
+
+Suits never matter, so a deal of cards card by card would reach one and the same game on many paths.  Here each rank is
+one chance node, each outcome of it a *split* of the rank's cards among the receivers, and every deal of ranks is one
+history, with the probability of all deals of cards that look like it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb, prod
+from typing import Any
+
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.notation import Hand
+from ddz_env.core.rules import Rules
+
+Split = tuple[int, ...]
+"""How many cards of a rank each receiver gets."""
+
+MOST_COPIES = 4
+
+
+def splits_of(copies: int, receivers: int) -> Iterator[Split]:
+    """Every way to share out cards of one rank, in lexicographic order."""
+    if receivers == 1:
+        yield (copies,)
+        return
+    for first in range(copies + 1):
+        for rest in splits_of(copies - first, receivers - 1):
+            yield (first, *rest)
+
+
+@functools.cache
+def all_splits(receivers: int) -> tuple[Split, ...]:
+    """Every split of one to four cards; a chance action is an index of this table."""
+    return tuple(split for copies in range(1, MOST_COPIES + 1) for split in splits_of(copies, receivers))
+
+
+@functools.cache
+def split_numbers(receivers: int) -> dict[Split, int]:
+    """The inverse of :func:`all_splits`."""
+    return {split: number for number, split in enumerate(all_splits(receivers))}
+
+
+@functools.cache
+def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
+    """The splits of a rank that fit, with their probabilities.
+
+    Args:
+        copies: Cards of the rank.
+        places: Cards that each receiver still gets; together all that are not dealt yet, these included.
+
+    Returns:
+        Chance actions, ascending, and probabilities.  With all cards equally likely in every place, a split has
+        ``prod(comb(places, split)) / comb(sum(places), copies)``.
+    """
+    ways = comb(sum(places), copies)
+    numbers = split_numbers(len(places))
+    return tuple(
+        (numbers[split], prod(map(comb, places, split)) / ways)
+        for split in splits_of(copies, len(places))
+        if all(got <= most for got, most in zip(split, places, strict=True))
+    )
+
+
+@dataclass(frozen=True)
+class PartialDeal:
+    """A deal up to a rank.  A rank that leaves no choice is dealt at once and is no chance node.
+
+    Attributes:
+        rules: The rules.
+        splits: The splits so far, one a rank from the lowest on.
+        places: Cards that each receiver still gets.
+    """
+
+    rules: Rules
+    splits: tuple[Split, ...]
+    places: tuple[int, ...]
+
+    @classmethod
+    @functools.cache
+    def start(cls, rules: Rules) -> PartialDeal:
+        """Nothing dealt yet: receivers are the seats, the landlord cards and the undealt cards, if there are any."""
+        sizes = [rules.hand_size] * rules.players + [rules.bottom]
+        sizes.append(sum(rules.deck) - sum(sizes))
+        places = (*sizes[: rules.players], *(size for size in sizes[rules.players :] if size))
+        return cls(rules, (), places)._through_forced_ranks()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every card is dealt."""
+        return len(self.splits) == NUM_RANKS
+
+    @property
+    def outcomes(self) -> tuple[tuple[int, float], ...]:
+        """Chance actions of the next rank with their probabilities."""
+        return outcomes_of(self.rules.deck[len(self.splits)], self.places)
+
+    def give(self, action: int) -> PartialDeal:
+        """The deal after a chance action."""
+        return self._with(all_splits(len(self.places))[action])._through_forced_ranks()
+
+    def hands(self) -> list[Hand]:
+        """What each receiver has got, the seats' hands first."""
+        return [Hand(counts) for counts in zip(*self.splits, strict=True)]
+
+    def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
+        """The chance actions from here that deal given hands, one a receiver."""
+        deal, numbers = self, split_numbers(len(self.places))
+        while not deal.is_done:
+            rank = len(deal.splits)
+            action = numbers[tuple(hand.counts[rank] for hand in hands)]
+            yield action
+            deal = deal.give(action)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PartialDeal:
+        return self  # immutable, and copied with every state
+
+    def _with(self, split: Split) -> PartialDeal:
+        left = tuple(most - got for most, got in zip(self.places, split, strict=True))
+        return PartialDeal(self.rules, (*self.splits, split), left)
+
+    def _through_forced_ranks(self) -> PartialDeal:
+        deal = self
+        while not deal.is_done:
+            copies = deal.rules.deck[len(deal.splits)]
+            if copies == 0:
+                deal = deal._with((0,) * len(deal.places))
+            elif len(deal.outcomes) == 1:
+                deal = deal._with(all_splits(len(deal.places))[deal.outcomes[0][0]])
+            else:
+                break
+        return deal

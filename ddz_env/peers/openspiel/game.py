@@ -1,0 +1,241 @@
+"""The game ``python_ddz`` of OpenSpiel: chance deals, players choose our action ids stage by stage."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pyspiel
+
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
+from ddz_env.core.errors import InvalidRulesError
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
+from ddz_env.peers.openspiel.bounds import is_zero_sum, most_moves, return_bounds
+from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits
+from ddz_env.peers.openspiel.observers import (
+    InformationStateObserver,
+    ObservationObserver,
+    half_built,
+    opener_of,
+)
+from ddz_env.peers.openspiel.resampling import resampled_hands
+
+NAME = "python_ddz"
+
+
+def _game_type(zero_sum: bool = True) -> Any:
+    return pyspiel.GameType(
+        short_name=NAME,
+        long_name="Dou Dizhu (ddz_env)",
+        dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
+        chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
+        information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
+        utility=pyspiel.GameType.Utility.ZERO_SUM if zero_sum else pyspiel.GameType.Utility.GENERAL_SUM,
+        reward_model=pyspiel.GameType.RewardModel.TERMINAL,
+        max_num_players=3,
+        min_num_players=2,
+        provides_information_state_string=True,
+        provides_information_state_tensor=True,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification={"rules": "standard", "scoring": ""},
+    )
+
+
+def _game_info(rules: Rules) -> Any:
+    lowest, highest = return_bounds(rules)
+    places = len(PartialDeal.start(rules).places)
+    return pyspiel.GameInfo(
+        num_distinct_actions=NUM_ACTIONS,
+        max_chance_outcomes=len(all_splits(places)) + (rules.players if rules.bidding != "fixed" else 0),
+        num_players=rules.players,
+        min_utility=lowest,
+        max_utility=highest,
+        utility_sum=0.0 if is_zero_sum(rules) else None,
+        max_game_length=most_moves(rules),
+    )
+
+
+@functools.cache
+def rules_of(text: str, scoring: str = "") -> Rules:
+    """The rules of a game's parameters.
+
+    An auction in which everybody declines ends with zero for all where the preset would deal again: a tree has to end.
+
+    Args:
+        text: A preset's name, with options behind it if wanted; ``;`` and ``:`` may stand for ``,`` and ``=``.
+        scoring: The scoring; the preset's own if empty.
+
+    Raises:
+        InvalidRulesError: If there are no such rules, or they deal cards that are left out (``half_deck``).
+    """
+    rules = Rules.preset(text.replace(";", ",").replace(":", "="))
+    if scoring:
+        rules = rules.replace(scoring=scoring)
+    if rules.half_deck:
+        raise InvalidRulesError("half_deck is not played in OpenSpiel: its deals are repeated until no hand is empty")
+    if rules.bidding != "fixed" and rules.all_decline == "redeal":
+        rules = rules.replace(all_decline="end")
+    return rules
+
+
+class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no types
+    """Dou Dizhu as a game of OpenSpiel.
+
+    Args:
+        params: ``rules`` and ``scoring`` (:func:`rules_of`).
+
+    Raises:
+        InvalidRulesError: If there are no such rules.
+    """
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        params = {"rules": "standard", "scoring": "", **(params or {})}
+        # OpenSpiel writes a game as text, in which "," and "=" part parameters.
+        params["rules"] = str(params["rules"]).replace(",", ";").replace("=", ":")
+        rules = rules_of(params["rules"], str(params["scoring"]))
+        super().__init__(_game_type(is_zero_sum(rules)), _game_info(rules), params)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules, read from the parameters: a copy that OpenSpiel makes has no attributes of Python."""
+        params = self.get_parameters()
+        return rules_of(params["rules"], params["scoring"])
+
+    def new_initial_state(self) -> DouDizhuState:
+        """The game before the deal."""
+        return DouDizhuState(self)
+
+    def max_chance_nodes_in_history(self) -> int:
+        """One a rank, and the auction's opener."""
+        return sum(count > 0 for count in self.rules.deck) + (self.rules.bidding != "fixed")
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
+        """What a player sees: with perfect recall the information state, otherwise the observation.
+
+        Raises:
+            InvalidRulesError: If something other than one player's own view is asked for.
+        """
+        wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        if params or not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            raise InvalidRulesError(f"{NAME} shows what is public and one player's own cards, together, and no more")
+        return InformationStateObserver(self.rules) if wanted.perfect_recall else ObservationObserver()
+
+
+class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no types
+    """A state of the game.
+
+    Attributes:
+        deal: The deal as far as chance has come.
+        game: The game itself, None while chance deals.  Play it with ``apply_action`` only.
+    """
+
+    def __init__(self, game: DouDizhuGame) -> None:
+        super().__init__(game)
+        self.deal = PartialDeal.start(game.rules)
+        self.game: State | None = None
+
+    def current_player(self) -> int:
+        """The seat to act, or OpenSpiel's number for chance or the end."""
+        if self.game is None:
+            return int(pyspiel.PlayerId.CHANCE)
+        return int(pyspiel.PlayerId.TERMINAL) if self.game.is_over else self.game.seat
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self.game is not None and self.game.is_over
+
+    def returns(self) -> list[float]:
+        """Each seat's return by the scoring, zeros while the game runs."""
+        return list(self.game.returns()) if self.game else [0.0] * self.deal.rules.players
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Chance actions with their probabilities: the splits of a rank, then the auction's opener."""
+        if not self.deal.is_done:
+            return list(self.deal.outcomes)
+        players = self.deal.rules.players
+        return [(self._opener_base + seat, 1 / players) for seat in range(players)]
+
+    def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
+        """A state that a player cannot tell from this one, drawn uniformly over the deals of cards.
+
+        Args:
+            player_id: The player whose information state is kept.
+            probability_sampler: Draws from 0 (included) to 1.
+        """
+        twin: DouDizhuState = self.get_game().new_initial_state()
+        if self.game is None:
+            return twin
+        for action in twin.deal.actions_for(resampled_hands(self.game, player_id, probability_sampler)):
+            twin.apply_action(action)
+        if twin.is_chance_node():
+            twin.apply_action(self._opener_base + opener_of(self.game))
+        seen = (action for _, move in self.game.history for action in move.actions)
+        for action in (*seen, *half_built_actions(self.game, player_id)):
+            twin.apply_action(action)
+        return twin
+
+    @property
+    def _opener_base(self) -> int:
+        return len(all_splits(len(self.deal.places)))
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.game.legal_actions() if self.game else []
+
+    def _apply_action(self, action: int) -> None:
+        if self.game is not None:
+            self.game.step_action(action)
+        elif not self.deal.is_done:
+            self.deal = self.deal.give(action)
+            if self.deal.is_done and self.deal.rules.bidding == "fixed":
+                self.game = started(self.deal, 0)
+        else:
+            self.game = started(self.deal, action - self._opener_base)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player != pyspiel.PlayerId.CHANCE:
+            return action_name(action)
+        if action >= self._opener_base:
+            return f"seat {action - self._opener_base} opens"
+        return "deal " + "-".join(map(str, all_splits(len(self.deal.places))[action]))
+
+    def __str__(self) -> str:
+        """The deal, then every completed move, then a half-built one."""
+        dealt = ["-".join(map(str, split)) for split in self.deal.splits if any(split)]
+        if self.game is None:
+            return " ".join(dealt) or "before the deal"
+        moves = [f"{seat}:{move}" for seat, move in self.game.history]
+        stages = [
+            f"{self.game.seat}:{action_name(action)}..." for action in half_built_actions(self.game, self.game.seat)
+        ]
+        return f"{' '.join(dealt)} | seat {opener_of(self.game)}, " + ", ".join((*moves, *stages))
+
+
+def started(deal: PartialDeal, opener: int) -> State:
+    """The game of a finished deal with the seat that moves first."""
+    rules, hands = deal.rules, deal.hands()
+    bottom = hands[rules.players] if rules.bottom else ""
+    return State.from_hands(hands[: rules.players], bottom, rules, seed=_opening_seed(rules, opener))
+
+
+@functools.cache
+def _opening_seed(rules: Rules, opener: int) -> int:
+    """A seed under which a seat opens; with a fixed landlord any will do."""
+    return next(seed for seed in itertools.count() if opener_of(State.new(seed, rules)) == opener)
+
+
+def half_built_actions(state: State, seat: int) -> list[int]:
+    """The stages of a seat's own half-built move so far."""
+    main, chosen = half_built(state, seat)
+    if not main:
+        return []
+    size = MAIN_GROUPS[main].kicker_size
+    counts = word_to_counts(chosen)
+    return [main, *(KICKER_BASE + rank for rank, count in enumerate(counts) for _ in range(count // size))]
+
+
+pyspiel.register_game(_game_type(), DouDizhuGame)

@@ -1,0 +1,208 @@
+"""What a player sees, in OpenSpiel's two forms.
+
+The *information state* has perfect recall: the hand as dealt and everything that happened in sight since.  The
+*observation* is the vector of the environments (:data:`ddz_env.core.observation.OBSERVATION`): what is on the table now
+and the last 15 moves.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import BID_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
+from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.engine.layout import (
+    BIDS,
+    BOTTOM,
+    CHOSEN,
+    HANDS,
+    LANDLORD,
+    NO_SEAT,
+    PENDING,
+    PLAYED,
+    STAGE,
+    STAGE_KICKER,
+)
+from ddz_env.core.engine.score import is_shown
+from ddz_env.core.engine.words import add_hand
+from ddz_env.core.notation import Hand, Move, word_to_counts
+from ddz_env.core.observation import OBSERVATION, observe
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
+from ddz_env.peers.openspiel.bounds import most_answers, most_moves
+
+_COPIES = 4.0
+"""Numbers of cards of a rank are divided by it."""
+_HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=2**16)
+def _hand_text(word: int) -> str:
+    return str(Hand.from_word(word))
+
+
+@functools.lru_cache(maxsize=2**16)
+def _move_text(move: Move) -> str:
+    return str(move)
+
+
+class HasGame(Protocol):
+    """A state of the OpenSpiel game."""
+
+    game: State | None
+    """The game; None before everything is dealt."""
+
+
+def opener_of(state: State) -> int:
+    """The seat that moves first: the auction's opener, or the landlord."""
+    return (int(state.row[BIDS]) >> 16) & 15
+
+
+def _whole_hand(state: State, seat: int) -> int:
+    return int(add_hand(state.row[HANDS + seat], state.row[PLAYED + seat]))
+
+
+def whole_hand(state: State, seat: int) -> Hand:
+    """Every card that a seat has held so far, the landlord cards included once it has them."""
+    return Hand.from_word(_whole_hand(state, seat))
+
+
+def _has_landlord(state: State) -> bool:
+    return int(state.row[LANDLORD]) != NO_SEAT
+
+
+def half_built(state: State, seat: int) -> tuple[int, int]:
+    """Main group and kickers so far of a seat's own half-built move, zeros if there is none."""
+    if int(state.row[STAGE]) != STAGE_KICKER or state.seat != seat:
+        return 0, 0
+    return int(state.row[PENDING]), int(state.row[CHOSEN])
+
+
+class _Tensor:
+    """A flat tensor with named parts.
+
+    Args:
+        shapes: Part name → shape.
+
+    Attributes:
+        tensor: Shape ``[size]``, float32.
+        dict: Part name → its view of ``tensor``.
+    """
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        sizes = [int(np.prod(shape)) for shape in shapes.values()]
+        self.tensor = np.zeros(sum(sizes), np.float32)
+        parts = np.split(self.tensor, np.cumsum(sizes)[:-1])
+        self.dict: dict[str, npt.NDArray[np.float32]] = {
+            name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
+        }
+
+
+class InformationStateObserver(_Tensor):
+    """Everything that a player has seen and done since the deal.
+
+    Parts of the tensor, with numbers of cards divided by four:
+
+    ==================  ===================  =========================================================================
+    ``player``          ``[players]``        one-hot
+    ``hands``           ``[players, 15]``    every card that a seat has held, where the player sees that hand
+    ``landlord_cards``  ``[15]``             once they are face up
+    ``opener``          ``[players]``        the seat that moves first, one-hot
+    ``moves``           ``[most, columns]``  each completed move: its seat (one-hot), its body and its kickers (15
+                                             columns each), and, where there is an auction or doubling, which bid or
+                                             answer it was (one-hot, 6)
+    ``half_built``      ``[2, 15]``          body and kickers so far of the player's own half-built move
+    ==================  ===================  =========================================================================
+
+    Args:
+        rules: The rules.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        answers = NUM_ACTIONS - BID_BASE if most_answers(rules) else 0
+        super().__init__(
+            {
+                "player": (rules.players,),
+                "hands": (rules.players, NUM_RANKS),
+                "landlord_cards": (NUM_RANKS,),
+                "opener": (rules.players,),
+                "moves": (most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
+                "half_built": (2, NUM_RANKS),
+            }
+        )
+
+    def set_from(self, spiel_state: HasGame, player: int) -> None:
+        """Write what a player knows."""
+        self.tensor.fill(0)
+        self.dict["player"][player] = 1
+        state = spiel_state.game
+        if state is None:
+            return
+        for seat in self._seen(state, player):
+            self.dict["hands"][seat] = np.divide(whole_hand(state, seat).counts, _COPIES)
+        if _has_landlord(state):
+            self.dict["landlord_cards"][:] = np.divide(state.bottom.counts, _COPIES)
+        self.dict["opener"][opener_of(state)] = 1
+        for number, (seat, move) in enumerate(state.history):
+            self._write_move(self.dict["moves"][number], seat, move)
+        main, chosen = half_built(state, player)
+        if main:
+            self.dict["half_built"][:] = np.divide((MAIN_GROUPS[main].need, word_to_counts(chosen)), _COPIES)
+
+    def _write_move(self, out: npt.NDArray[np.float32], seat: int, move: Move) -> None:
+        out[seat] = 1
+        cards = out[self._rules.players :]
+        if move.group is None:
+            cards[2 * NUM_RANKS + move.main - BID_BASE] = 1
+        else:
+            cards[: 2 * NUM_RANKS] = np.divide(move.group.need + move.kicker_counts, _COPIES)
+
+    def string_from(self, spiel_state: HasGame, player: int) -> str:
+        """Player, hand as dealt, face-up landlord cards, opener, every completed move, own half-built move."""
+        state = spiel_state.game
+        if state is None:
+            return f"player {player}"
+        hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(state, player))
+        shown = [f"player {player}", hands, _hand_text(int(state.row[BOTTOM])) if _has_landlord(state) else ""]
+        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_move_text(move)}" for seat, move in state.history)]
+        main, chosen = half_built(state, player)
+        if main:
+            moves.append(f"{player}:{action_name(main)}{Hand.from_word(chosen)}...")
+        return " | ".join((*shown, ", ".join(moves)))
+
+    def _seen(self, state: State, player: int) -> list[int]:
+        """The seats whose hands a player sees, a landlord's that has shown it among them."""
+        shown = int(state.row[LANDLORD]) if is_shown(state.row) else None
+        return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
+
+
+class ObservationObserver(_Tensor):
+    """The vector that the environments show, each byte divided by its highest value; its parts are the features."""
+
+    def __init__(self) -> None:
+        super().__init__({feature.name: (feature.size,) for feature in OBSERVATION.features})
+
+    def set_from(self, spiel_state: HasGame, player: int) -> None:
+        """Write what a player sees."""
+        state = spiel_state.game
+        self.tensor[:] = 0 if state is None else observe(state, player) / _HIGHEST
+
+    def string_from(self, spiel_state: HasGame, player: int) -> str:
+        """Every feature that is not zero, cards as text."""
+        state = spiel_state.game
+        if state is None:
+            return f"player {player}"
+        features = OBSERVATION.split(observe(state, player))
+        return " ".join(f"{name}={_feature_text(values.tolist())}" for name, values in features.items() if values.any())
+
+
+def _feature_text(values: list[int]) -> str:
+    if len(values) == NUM_RANKS:
+        return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(values))
+    return "".join(map(str, values))

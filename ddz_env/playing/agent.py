@@ -1,0 +1,197 @@
+"""What an agent is: something that chooses a whole move from what its seat may know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import Move, State, View
+from ddz_env.core.actions import KICKER_BASE
+from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.notation import plain_move
+from ddz_env.core.rules import Rules
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """The required part of an agent.
+
+    ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
+    whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
+    ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`cheats` reads it, and no attribute means no.
+
+    Optional methods, called where they exist:
+
+    ==============================  =====================================================================
+    ``reset(seat, rules)``          before the first decision of every game
+    ``observe(seat, move)``         after every completed move, the agent's own included
+    ``act_batch(views, rngs)``      a move for each of several views of independent games
+    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage
+    ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
+    ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
+                                    (:class:`ddz_env.playing.thoughts.Candidate`)
+    ``believe(view, rng)``          where it thinks that the hidden cards are (:class:`ddz_env.playing.thoughts.Belief`)
+    ``close()``                     when the agent is needed no more
+    ==============================  =====================================================================
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        ...
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Choose a legal move."""
+        ...
+
+
+class BatchPlayer(Protocol):
+    """An agent in the many games of a learner's environment: one call answers all games that wait for it.
+
+    It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
+    before another seat acts, so one memory a game suffices; a player that keeps it in an array ``plans`` of shape
+    ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone is asked game by
+    game (:func:`answers_in_batches`).
+    """
+
+    def actions(
+        self,
+        games: npt.NDArray[np.intp],
+        rows: npt.NDArray[np.uint64],
+        observations: npt.NDArray[np.int8],
+        masks: npt.NDArray[np.int8],
+        rngs: Callable[[int], np.random.Generator],
+    ) -> npt.NDArray[np.int64]:
+        """Choose a legal action in each of ``k`` games.
+
+        Args:
+            games: Which of the games they are, shape ``[k]``, ascending.
+            rows: The engine's rows, shape ``[k, 32]``, uint64.  Hidden cards are in them: an agent that is no cheat
+                reads only what the seat to act may know.
+            observations: What the seats to act see, shape ``[k, OBSERVATION_SIZE]``, int8.
+            masks: Legal actions, shape ``[k, NUM_ACTIONS]``, int8.
+            rngs: The generator of a game, as ``act`` would get it.
+
+        Returns:
+            Action ids, shape ``[k]``, int64.
+        """
+        ...
+
+
+def cheats(agent: Agent) -> bool:
+    """Whether the agent declares that it looks at the whole state."""
+    return bool(getattr(agent, "cheats", False))
+
+
+def sight(agent: Agent, state: State) -> View | State:
+    """What the agent may see when it is its seat's turn: the view, or a copy of the state if it cheats."""
+    return state.copy() if cheats(agent) else state.view()
+
+
+def reset(agent: Agent, seat: int, rules: Rules) -> None:
+    """Tell an agent that a game begins, if it wants to know."""
+    if hasattr(agent, "reset"):
+        agent.reset(seat, rules)
+
+
+def observe(agent: Agent, seat: int, move: Move) -> None:
+    """Tell an agent of a completed move, if it wants to know."""
+    if hasattr(agent, "observe"):
+        agent.observe(seat, move)
+
+
+def act_batch(agent: Agent, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
+    """A move for each view, by the agent's own ``act_batch`` or one after the other."""
+    if hasattr(agent, "act_batch"):
+        return list(agent.act_batch(views, rngs))
+    return [agent.act(view, rng) for view, rng in zip(views, rngs, strict=True)]
+
+
+def close(agent: Agent) -> None:
+    """Release what an agent holds, if anything."""
+    if hasattr(agent, "close"):
+        agent.close()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a search agent thought.
+
+    Attributes:
+        move: The move chosen.
+        visits: Visits of each legal first stage (action id → count).  Where nothing was searched it is empty, or holds
+            the move that a policy was all but sure of, once.
+        values: Mean reward of each visited first stage for the acting seat (action id → reward).
+        line: The principal line as action ids, the move's own stages first.
+        unit: What the values are: ``chance`` of winning, from 0 to 1, or ``score``, of which more is better.
+    """
+
+    move: Move
+    visits: Mapping[int, int] = field(default_factory=dict)
+    values: Mapping[int, float] = field(default_factory=dict)
+    line: tuple[int, ...] = ()
+    unit: Literal["chance", "score"] = "chance"
+
+
+def answers_in_batches(agent: Any) -> bool:
+    """Whether an agent offers ``batched``, and no subclass has overridden ``act`` since."""
+    if not hasattr(agent, "batched"):
+        return False
+    owner = getattr(agent.batched, "__self__", agent)  # behind a wrapper that names it, perhaps
+    if "act" in getattr(owner, "__dict__", {}):
+        return False
+    first = next((cls for cls in type(owner).__mro__ if {"act", "batched"} & vars(cls).keys()), None)
+    return first is None or "batched" in vars(first)
+
+
+class StagedAdapter:
+    """Feeds a whole-move agent into an environment that asks stage by stage.
+
+    The agent thinks once a move, at its first stage; the kickers that it chose are handed out one by one.  The
+    position says which stage is asked, so a game that was cut short leaves nothing behind.
+
+    Args:
+        agent: The agent.
+
+    Example:
+        >>> from ddz_env.playing.registry import make_agent
+        >>> staged, state, rng = StagedAdapter(make_agent("random")), State.new(seed=3), np.random.default_rng(0)
+        >>> state.step_action(staged.action(state.view(), rng))
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self._move: Move | None = None
+
+    def action(self, view: View | State, rng: np.random.Generator) -> int:
+        """The action id of the next stage.
+
+        Args:
+            view: What the agent may see (a :class:`State` for an agent that cheats), at any stage of its turn.
+            rng: The agent's generator.
+
+        Raises:
+            IllegalMoveError: If the half-built move in the position is not the one that the agent began.
+        """
+        row = view.row
+        if int(row[STAGE]) != STAGE_KICKER:
+            self._move = plain_move(self.agent.act(view, rng))
+            return self._move.main
+        return KICKER_BASE + self._next_kicker(row)
+
+    def _next_kicker(self, row: np.ndarray[Any, np.dtype[np.uint64]]) -> int:
+        move = self._move
+        if move is None or move.main != int(row[PENDING]):
+            raise IllegalMoveError(
+                f"action {int(row[PENDING])} was not begun by {self.agent.name}: it plays whole moves"
+            )
+        index = len(move.kickers) - int(row[LEFT])
+        size = move.group.kicker_size if move.group else 1
+        if not 0 <= index < len(move.kickers) or int(row[CHOSEN]).bit_count() != index * size:
+            raise IllegalMoveError(f"the kickers chosen so far are not those of {move}, which {self.agent.name} began")
+        return move.kickers[index]

@@ -1,0 +1,179 @@
+"""The plain loop: one game between agents, every move checked."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ddz_env import Move, State
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
+from ddz_env.core.notation import plain_move
+from ddz_env.playing.agent import Agent, observe, reset, sight
+from ddz_env.playing.generators import agent_generator
+
+MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
+"""Makes a generator of a key."""
+
+_Answer = TypeVar("_Answer")
+
+
+class AgentFaultError(DouDizhuError):
+    """An agent failed: whatever it raised, or an answer that is no legal move.  The message names it.
+
+    Attributes:
+        agent: The agent's name.
+        seat: Its seat.
+        phase: What it was asked for: ``construction``, ``reset``, ``act``, ``act_batch``, ``observe`` or ``close``.
+        reason: What went wrong.
+    """
+
+    def __init__(self, agent: str, seat: int, phase: str, reason: str) -> None:
+        super().__init__(f"agent {agent!r} on seat {seat}: failed in {phase}: {reason}")
+        self.agent = agent
+        self.seat = seat
+        self.phase = phase
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:  # the default would call the class with the message alone
+        return type(self), (self.agent, self.seat, self.phase, self.reason)
+
+
+class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
+    """An agent answered with something that is no legal move; the message names the agent."""
+
+
+def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
+    """Do something that runs an agent's code, and name whatever it raises with the agent.
+
+    Nothing that an agent raises goes further under its own name: ``SystemExit`` would end the program as if all were
+    well.  Only ``KeyboardInterrupt`` passes, for it is the user's.
+
+    Args:
+        agent: The agent, or its name.
+        seat: Its seat.
+        phase: What it is asked for (:class:`AgentFaultError`).
+        do: What to do.
+        arguments: Its arguments.
+
+    Raises:
+        IllegalAgentMoveError: If it was an illegal or unreadable move.
+        AgentFaultError: If it was anything else.
+    """
+    try:
+        return do(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
+        raise kind(_name(agent), seat, phase, reason_of(error)) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """An error as text, with its class in front unless it is one of ours; also of one whose text raises."""
+    try:
+        text = str(error)
+    except BaseException:  # it is an agent's code, too
+        text = "its text cannot be read"
+    if isinstance(error, DouDizhuError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _name(agent: Any) -> str:
+    try:
+        return agent if isinstance(agent, str) else str(agent.name)
+    except BaseException:  # likewise
+        return type(agent).__name__
+
+
+def seat_generators(
+    key: Sequence[int], players: int, make: MakeGenerator = agent_generator
+) -> list[np.random.Generator]:
+    """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
+
+    Args:
+        key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
+        players: How many seats.
+        make: :func:`ddz_env.playing.generators.agent_generator`, or another that makes a generator of a key.
+    """
+    return [make([*key, seat]) for seat in range(players)]
+
+
+def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
+    """Play a game from wherever it stands to its end.
+
+    Args:
+        state: The game, played on in place.
+        agents: One agent a seat; the same object may sit on several seats.
+        rngs: One generator a seat (:func:`seat_generators`).
+
+    Returns:
+        The finished state (the same object).
+
+    Raises:
+        AgentFaultError: If an agent raises.
+        IllegalAgentMoveError: If its answer is no legal move; the state stands where it was asked.
+        DouDizhuError: If the number of agents or generators is not that of the seats.
+
+    Example:
+        >>> from ddz_env.playing.registry import make_agent
+        >>> play_game(State.new(seed=1), [make_agent("random")] * 3, seat_generators([1, 0], 3)).is_over
+        True
+    """
+    players = state.rules.players
+    if len(agents) != players or len(rngs) != players:
+        raise DouDizhuError(f"{players} seats need as many agents and generators, not {len(agents)} and {len(rngs)}")
+    for seat, agent in enumerate(agents):
+        call(agent, seat, "reset", reset, agent, seat, state.rules)
+    while not state.is_over:
+        play_one(state, agents, rngs)
+    return state
+
+
+def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
+    """Ask the seat to act for its move, check it, play it, and tell every agent.
+
+    Raises:
+        AgentFaultError: If an agent raises: the one that was asked, or one that was told.
+        IllegalAgentMoveError: If the answer is no legal move.
+    """
+    seat = state.seat
+    agent = agents[seat]
+    move = play_answer(state, agent, call(agent, seat, "act", ask, agent, state, rngs[seat]))
+    for place, listener in enumerate(agents):
+        call(listener, place, "observe", observe, listener, seat, move)
+    return move
+
+
+def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
+    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
+    return agent.act(sight(agent, state), rng)
+
+
+def play_answer(state: State, agent: Agent, answer: object) -> Move:
+    """Play what an agent answered.
+
+    Returns:
+        The move played, an immutable :class:`Move` even where the answer was of a subclass.
+
+    Raises:
+        IllegalAgentMoveError: If it is no legal move; the state is unchanged.
+    """
+    seat = state.seat
+    move = call(agent, seat, "act", read_answer, answer)
+    call(agent, seat, "act", state.step, move)
+    return move
+
+
+def read_answer(answer: object) -> Move:
+    """What an agent answered as a plain move (:func:`ddz_env.core.notation.plain_move`).
+
+    Raises:
+        InvalidMoveError: If it is no move.
+    """
+    if not isinstance(answer, Move):
+        raise InvalidMoveError(f"act must return a Move, not {reprlib.repr(answer)}")
+    return plain_move(answer)

@@ -1,0 +1,344 @@
+"""Agents by name, with options: ``rules``, ``isuct:iterations=2000``, ``mymodule:MyAgent:depth=3``.
+
+Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in its place, whose options stand behind a
+dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
+
+Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
+way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:mod:`ddz_env.playing.levels`).
+Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING
+from importlib import metadata
+from typing import Any
+
+from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
+from ddz_env.core.folders import PACKAGES, package_folder
+from ddz_env.core.options import Option, Range, plain_value, refuse_unknown, split_options
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.bidder import WithBidder
+from ddz_env.playing.levels import LEVELS, spelled_out
+
+GROUP = "ddz_env.agents"
+"""The entry-point group of agents."""
+
+_DISTRIBUTION = "ddz-env"
+_BIDDER = "bidder"
+_ROOT = package_folder("ddz_env").parent
+
+
+def agent_names() -> list[str]:
+    """All names that :func:`make_agent` knows, sorted."""
+    return sorted(_entry_points())
+
+
+def make_agent(agent: str | object) -> Agent:
+    """Make an agent from its name and options.
+
+    Args:
+        agent: ``name``, ``name:option=value,option=value``, a level (:data:`ddz_env.playing.levels.LEVELS`), or the
+        user's own
+            ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``, ``false``,
+            ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).  An object
+            with ``act`` is an agent already, and is returned.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name, or what answers is no agent.
+        InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
+
+    Example:
+        >>> make_agent("random").name
+        'random'
+    """
+    if not isinstance(agent, str):
+        return _checked(agent, shown(agent), type(agent).__name__)
+    player, bidder = split_bidder(agent)
+    factory, options = read_agent(player)
+    try:
+        made = factory(**options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
+    checked = _checked(made, player, player)
+    return checked if bidder is None else WithBidder(checked, make_agent(bidder))
+
+
+def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Read an agent's name and options without making it.
+
+    Args:
+        agent: As for :func:`make_agent`; a bidder (:func:`split_bidder`) is left out.
+
+    Returns:
+        What makes the agent, and the options that it takes.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
+    """
+    factory, rest = _read_name(split_bidder(agent)[0])
+    options = parse_options(_named(factory, rest), agent)
+    _check_options(factory, options, agent)
+    return factory, options
+
+
+def split_bidder(agent: str) -> tuple[str, str | None]:
+    """Split an agent's specification into who plays the cards and who bids.
+
+    Args:
+        agent: As for :func:`make_agent`.
+
+    Returns:
+        The specification without ``bidder=`` and its options, and the bidder's; None where there is none, or where the
+        agent has an option of that name itself.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read, or are those of a bidder that is not named.
+
+    Example:
+        >>> split_bidder("isuct:iterations=20,bidder=payoff,bidder.worlds=100")
+        ('isuct:iterations=20', 'payoff:worlds=100')
+    """
+    if _BIDDER not in agent:
+        return agent, None
+    agent = spelled_out(agent)
+    factory, rest = _read_name(agent)
+    if _BIDDER in _option_names(factory):
+        return agent, None
+    parts = list(filter(None, (piece.strip() for piece in _named(factory, rest).split(","))))
+    written = split_options(parts, InvalidAgentOptionError)
+    bidder = written.pop(_BIDDER, None)
+    theirs = [
+        f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")
+    ]
+    if theirs and bidder is None:
+        raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
+    own = ",".join(f"{name}={value}" for name, value in written.items() if not name.startswith(f"{_BIDDER}."))
+    head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
+    player = f"{head}:{own}" if own else head
+    return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
+
+
+def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
+    """What makes an agent, and the text of its options."""
+    agent = spelled_out(agent)
+    name, _, rest = agent.strip().partition(":")
+    factory = _factory(name)
+    if factory is None:
+        attribute, _, rest = rest.partition(":")
+        if not attribute or "=" in attribute:
+            raise _unknown(name)
+        _look_here()
+        factory = _find(name, attribute)
+    return factory, rest
+
+
+def _option_names(factory: Callable[..., Any]) -> list[str]:
+    """The options that a factory itself has."""
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return [option.name for option in declared.options()]
+    try:
+        return list(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _named(factory: Callable[..., Any], text: str) -> str:
+    """Options as text, with the name of the first where the factory has a ``main_option`` and the text does not say."""
+    main = getattr(factory, "main_option", None)
+    return f"{main}={text}" if main and text and "=" not in text.partition(",")[0] else text
+
+
+def _checked(agent: Any, text: str, name: str) -> Agent:
+    """The agent, with a name of its own if it has none."""
+    if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
+        raise UnknownAgentError(f"{text} is no agent: it needs a method act(view, rng) that returns a Move")
+    return agent if hasattr(agent, "name") else _Named(agent, name)
+
+
+def _look_here() -> None:
+    """Let imports find the current directory, where a user's own agent lies; console scripts do not."""
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+
+
+class _Named:
+    """An agent that has no name of its own: the text that asked for it, or its class, names it."""
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self._agent = agent
+        self.name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or attribute == "_agent":  # while unpickling there is no agent yet
+            raise AttributeError(attribute)
+        return getattr(self._agent, attribute)
+
+
+def parse_options(text: str, spec: str = "") -> dict[str, Any]:
+    """Read ``option=value,option=value``.
+
+    Args:
+        text: The options; empty for none.
+        spec: The whole specification, for the message.
+
+    Raises:
+        InvalidAgentOptionError: If a part is not ``option=value`` or an option stands twice.
+
+    Example:
+        >>> parse_options("iterations=2000,exploration=0.7,reuse=true")
+        {'iterations': 2000, 'exploration': 0.7, 'reuse': True}
+    """
+    if not isinstance(text, str):
+        raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
+    try:
+        written = split_options(filter(None, (piece.strip() for piece in text.split(","))), InvalidAgentOptionError)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{shown(spec or text)}: {error}") from None
+    return {name: plain_value(value) for name, value in written.items()}
+
+
+def agent_options(name: str) -> tuple[Option, ...]:
+    """The options of an agent that text can name: those that its factory declares, or else its parameters.
+
+    Raises:
+        UnknownAgentError: If there is no agent of that name.
+    """
+    factory = agent_factory(name)
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return tuple(option for option in declared.options() if option.textual)
+    return tuple(
+        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
+        for name, option in inspect.signature(factory).parameters.items()
+    )
+
+
+def agent_factory(name: str) -> Callable[..., Any]:
+    """What makes the agent of a name, or of a level.
+
+    Raises:
+        UnknownAgentError: If there is no agent of that name.
+    """
+    factory = _factory(spelled_out(name).partition(":")[0]) if isinstance(name, str) else None
+    if factory is None:
+        raise _unknown(name)
+    return factory
+
+
+def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
+    """Entry points by name, all or those of one; ours come last, so that no other distribution shadows them unseen."""
+    found = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
+    return {point.name: point for point in sorted(found, key=_is_ours)}
+
+
+def _is_ours(point: metadata.EntryPoint) -> bool:
+    return point.dist is not None and point.dist.name.replace("_", "-").lower() == _DISTRIBUTION
+
+
+def _factory(name: str) -> Callable[..., Any] | None:
+    """The factory of a known name."""
+    point = _entry_points(name).get(name)
+    if point is None:
+        return None
+    try:
+        return point.load()  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        if point.value.partition(".")[0] not in PACKAGES:
+            raise
+        module = point.value.partition(":")[0]
+        if isinstance(error, ImportError) and not (error.name and f"{module}.".startswith(f"{error.name}.")):
+            raise  # the module is there, something that it imports is not
+        raise UnknownAgentError(
+            f"{name!r} is installed as {point.value}, which does not exist: {_install()}"
+        ) from error
+
+
+def _install() -> str:
+    """How to install what is missing."""
+    if (_ROOT / "pyproject.toml").is_file():
+        return f"the installation is older than this checkout; run `pip install -e .` in {_ROOT}"
+    return f"the installation is broken; in a clone of {_DISTRIBUTION}, run `pip install --force-reinstall .`"
+
+
+def _declared() -> list[str]:
+    """The names that the checkout's pyproject.toml declares; none outside a checkout."""
+    file = _ROOT / "pyproject.toml"
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    section = text.partition(f'[project.entry-points."{GROUP}"]')[2].partition("\n[")[0]
+    return re.findall(r"^([\w-]+) *=", section, re.MULTILINE)
+
+
+def _find(module_name: str, attribute: str) -> Callable[..., Any]:
+    """The user's own ``module:factory``."""
+    found = _import_module(module_name)
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise UnknownAgentError(f"module {module_name!r} has no class or function {attribute!r}")
+    return found  # type: ignore[no-any-return]
+
+
+def _import_module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # the module is there, something that it imports is not
+        if name in _declared():
+            raise _unknown(name) from error
+        near = did_you_mean(name, agent_names())
+        raise UnknownAgentError(
+            f"there is no module {shown(name)} in the current folder or on the path, and no such agent{near}"
+        ) from error
+    except (TypeError, ValueError) as error:  # an empty or relative name
+        raise UnknownAgentError(f"{name!r} is no module name; {_known()}") from error
+
+
+def _check_options(factory: Callable[..., Any], options: dict[str, Any], spec: str) -> None:
+    """Refuse options that the factory does not have, and a lack of those that it needs."""
+    declared = getattr(factory, "options_type", None)
+    try:
+        if declared is not None:
+            declared.check_names(options)
+        else:
+            _check_parameters(factory, options)
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{spec!r}: {error}") from None
+
+
+def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> None:
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return  # a factory written in C: it will complain itself
+    named = [option for option in parameters if option.kind in (option.POSITIONAL_OR_KEYWORD, option.KEYWORD_ONLY)]
+    if not any(option.kind == option.VAR_KEYWORD for option in parameters):
+        refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)
+    for option in named:
+        if option.default is option.empty and option.name not in options:
+            raise InvalidAgentOptionError(f"option {option.name!r} has no default: name a value")
+
+
+def _unknown(name: str) -> UnknownAgentError:
+    if isinstance(name, str) and name in _declared():
+        return UnknownAgentError(f"the agent {name!r} is not installed: {_install()}")
+    near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
+    return UnknownAgentError(f"no agent is called {shown(name)}{near}; {_known()}")
+
+
+def _known() -> str:
+    names = agent_names()
+    levels = ", ".join(level.name for level in LEVELS)
+    known = f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"
+    return known if names else f"none is: {_install()}"

@@ -1,0 +1,105 @@
+"""What an agent tells of its thinking, beside the move: the moves that it compared, and what it believes of others.
+
+Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are told to the seat that
+acts: they say nothing that its view does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine import layout as at
+from ddz_env.core.notation import Hand, Move
+from ddz_env.core.view import View
+
+NOBODY = 3
+"""The holder of cards that no seat holds: undealt ones, and the landlord cards while they are face down."""
+
+
+class Candidate(NamedTuple):
+    """A whole move that a search has compared with others.
+
+    Attributes:
+        move: The move.
+        visits: How often it was tried.
+        chance: The share of those that its side won.
+        line: What the search expects after it, move by move, as far as it has looked.
+    """
+
+    move: Move
+    visits: int
+    chance: float
+    line: tuple[Move, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Where a seat thinks that the hidden cards are.
+
+    Attributes:
+        chances: The chance that a holder has at least so many cards of a rank, shape ``[4, 15, 5]``, float64: holder
+            (three seats, then :data:`NOBODY`), rank, number 0..4.
+    """
+
+    chances: npt.NDArray[np.float64]
+
+    @classmethod
+    def of_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
+        """What weighted deals say.
+
+        Args:
+            hands: The three hands and the cards that nobody holds, shape ``[n, 4]``, uint64.
+            weights: Adding up to one, shape ``[n]``, float64.
+        """
+        copies = hands[:, :, None, None] >> np.arange(64, dtype=np.uint64).reshape(4, 16)
+        counts = (copies & np.uint64(1)).sum(axis=2)[..., :NUM_RANKS].astype(np.int64)
+        least = counts[..., None] >= np.arange(5)
+        return cls(np.einsum("n,nhrk->hrk", weights, least))
+
+    @classmethod
+    def uniform(cls, view: View) -> Belief:
+        """What the cards alone say: every deal of the cards that the seat cannot place is as likely as any other."""
+        pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
+        known, room = _known(view)
+        total = sum(pool)
+        chances = np.zeros((4, NUM_RANKS, 5))
+        for holder in range(4):
+            for rank in range(NUM_RANKS):
+                for extra in range(pool[rank] + 1):
+                    share = _hypergeometric(extra, pool[rank], total, room[holder])
+                    chances[holder, rank, : known[holder][rank] + extra + 1] += share
+        return cls(chances)
+
+    def expected(self) -> npt.NDArray[np.float64]:
+        """The mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
+        return np.asarray(self.chances[..., 1:].sum(axis=-1))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists and numbers, as JSON has them."""
+        return {"expected": self.expected().tolist(), "chances": self.chances.tolist()}
+
+
+def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:
+    """What each holder is known to hold, and how many cards it holds besides."""
+    sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
+    hands = [view.row[at.HANDS + seat] for seat in range(3)]
+    if view.landlord not in (None, view.seat) and not view.rules.open_hands:
+        hands[view.landlord or 0] = view.row[at.KNOWN]
+    known: list[Sequence[int]] = [Hand.from_word(int(hand)).counts for hand in hands]
+    room = [size - sum(counts) for size, counts in zip(sizes, known, strict=True)]
+    pool = Hand.from_word(int(view.row[at.HIDDEN]))
+    return [*known, (0,) * NUM_RANKS], [*room, len(pool) - sum(room)]
+
+
+def _hypergeometric(found: int, marked: int, total: int, drawn: int) -> float:
+    """The chance that so many of the marked cards are among those drawn."""
+    if found > drawn or marked - found > total - drawn:
+        return 0.0
+    return math.comb(drawn, found) * math.comb(total - drawn, marked - found) / math.comb(total, marked)

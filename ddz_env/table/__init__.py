@@ -1,0 +1,1 @@
+"""A game with people: sessions, pictures, and what they read in two languages."""

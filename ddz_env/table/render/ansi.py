@@ -1,0 +1,168 @@
+"""The table as text: one line a seat, every card a small coloured card where the terminal has colours.
+
+Without colours the text is the same to the letter, so hands can be pasted into :meth:`ddz_env.Hand.parse`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.state import State
+from ddz_env.core.view import View
+from ddz_env.table.render.table import Card, Cards, Play, Seat, Table, table_of
+from ddz_env.table.texts import Texts, cells, padded
+
+_RESET = "\x1b[0m"
+_RED_CARD = "\x1b[1;38;5;160;48;5;255m"
+_BLACK_CARD = "\x1b[1;38;5;16;48;5;255m"
+_BACK = "\x1b[38;5;189;48;5;25m"
+_GOLD = "\x1b[1;33m"
+_BOLD = "\x1b[1m"
+_DIM = "\x1b[2m"
+
+_ROLES = ("landlord", "peasant down", "peasant up", "peasant")
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def render_ansi(
+    game: State | View,
+    *,
+    perspective: int | None = None,
+    colour: bool = True,
+    reveal: bool = False,
+    width: int | None = None,
+    language: str = "en",
+    suits: bool = True,
+) -> str:
+    """Write the table.
+
+    Args:
+        game: A game, or what a seat knows of it (a view shows only that).
+        perspective: The seat that looks; None shows every hand of a ``State``.
+        colour: Whether to colour by ANSI escape sequences.
+        reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
+        width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
+        language: ``en`` or ``zh``.
+        suits: Whether cards have suits; these are the perspective's own, another seat sees others.
+
+    Returns:
+        Some lines, the last without a line break.
+
+    Raises:
+        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+        InvalidOptionError: If there is no such language.
+
+    Example:
+        >>> print(render_ansi(State.from_hands(["34", "5", "6"], check_sizes=False), colour=False))
+        standard · move 0 · stake 1 · bombs 0 · 50 undealt
+        landlord cards  none
+        > seat 0  landlord       2  3♠ 4♠
+          seat 1  peasant down   1  5♠
+          seat 2  peasant up     1  6♠
+        seat 0 leads
+    """
+    return _Writer(colour, width, Texts(language), suits).table(table_of(game, perspective, reveal=reveal))
+
+
+class _Writer:
+    """Writes tables.
+
+    Args:
+        colour: Whether to colour.
+        width: Characters of a line; None for any.
+        say: The texts.
+        suits: Whether cards have suits.
+    """
+
+    def __init__(self, colour: bool, width: int | None, say: Texts, suits: bool) -> None:
+        self.colour = colour
+        self.suits = suits
+        self.width = width
+        self.say = say
+        self.role_width = max(cells(say(role)) for role in _ROLES)
+        self.seat_width = cells(say("seat", seat=0))
+
+    def table(self, table: Table) -> str:
+        """The whole table."""
+        lines = [self._header(table), f"{self.say('landlord cards')}  {self._landlord_cards(table)}"]
+        for seat in table.seats:
+            lines.append(self._seat(seat))
+            if seat.play is not None:
+                lines.append(self._play(seat.play))
+            if seat.acting and table.building is not None:
+                cards, left = table.building.cards, table.building.cards_left
+                lines.append(
+                    self._fitting(
+                        *(f"{self._indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
+                    )
+                )
+        lines.append(self._paint(_BOLD, table.status_in(self.say)))
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _header(self, table: Table) -> str:
+        say = self.say
+        facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
+        facts.append(say("bombs", number=table.bombs))
+        if table.undealt:
+            facts.append(say("undealt", number=table.undealt))
+        return " · ".join(facts)
+
+    def _landlord_cards(self, table: Table) -> str:
+        if table.landlord_backs:
+            return self._backs(table.landlord_backs)
+        face_down = f" {self.say('face down')}" if table.landlord is None and table.landlord_cards else ""
+        return (self._cards(table.landlord_cards) or self.say("none")) + face_down
+
+    def _seat(self, seat: Seat) -> str:
+        marker = self._paint(_GOLD, ">") if seat.acting else " "
+        role = padded(self.say(seat.role) if seat.role else "-", self.role_width)
+        if seat.role == "landlord":
+            role = self._paint(_GOLD, role)
+        hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
+        result = f"  [{seat.result:+g}]" if seat.result is not None else ""
+        extras = (
+            self._paint(_BOLD, doubled * seat.doubled + result) for doubled in (f"  {self.say('doubled')}", "  ×2")
+        )
+        head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
+        return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
+
+    def _play(self, play: Play) -> str:
+        if play.cards:
+            texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
+            return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
+        # Only what is no card is dimmed: nested sequences would end the dimming at the first card.
+        text = self.say.move(play.text)
+        return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
+
+    def _played(self, play: Play, text: str) -> str:
+        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{self._age(play)}"
+
+    def _age(self, play: Play) -> str:
+        return "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
+
+    def _fitting(self, *candidates: str) -> str:
+        """The first text that fits a line, else the last."""
+        fitting = (text for text in candidates if self.width is None or cells(_ESCAPE.sub("", text)) <= self.width)
+        return next(fitting, candidates[-1])
+
+    def _cards(self, cards: Cards, gap: str = " ") -> str:
+        return gap.join(map(self._card, cards))
+
+    def _card(self, card: Card) -> str:
+        red = card.is_red and (self.suits or card.is_joker)
+        return self._paint(_RED_CARD if red else _BLACK_CARD, str(card) if self.suits else RANK_NAMES[card.rank])
+
+    def _backs(self, number: int, gap: str = " ") -> str:
+        return gap.join([self._paint(_BACK, "??" if gap and self.suits else "?")] * number)
+
+    def _indent(self, mark: str = "") -> str:
+        """The space below a seat's role, with a mark at its end."""
+        return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
+
+    def _paint(self, style: str, text: str) -> str:
+        return f"{style}{text}{_RESET}" if self.colour and text else text
+
+
+_GAPS = (" ", "")
+"""Between cards: a blank, or nothing where the line would be too long."""

@@ -1,0 +1,471 @@
+"""What a table looks like, as plain data: every renderer draws a :class:`Table` and never looks at the game.
+
+The table is read from a row and the history alone.  For a perspective it is read from that seat's
+:class:`~ddz_env.core.view.View`, so that nothing hidden can reach a picture.
+
+Suits never matter in Dou Dizhu.  Cards get one here for the eye only.  The copies of a rank are numbered in the order
+in which the observer gets to see them: the hand that it was dealt, the landlord cards, the other hands that it sees,
+and what comes out of hidden hands, move by move.  So no card is drawn twice, and none changes its suit during a game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
+from ddz_env.core.checks import as_integer
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.score import is_shown, is_spring, stake, write_returns
+from ddz_env.core.errors import InvalidPictureError, plural, shown
+from ddz_env.core.notation import Hand, Move, spoken
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import SCORINGS, State
+from ddz_env.core.view import STAGE_NAMES, View, role_of
+from ddz_env.table.texts import Texts
+
+SUITS = "♠♥♣♦"
+"""Suit of a card by its copy."""
+
+
+class Card(NamedTuple):
+    """A card as it is drawn.
+
+    Attributes:
+        rank: 0..14.
+        copy: 0..3, which of the rank's copies; decides the suit.
+    """
+
+    rank: int
+    copy: int
+
+    @property
+    def is_joker(self) -> bool:
+        """Whether it is the black or the red joker."""
+        return self.rank >= BLACK_JOKER
+
+    @property
+    def suit(self) -> str:
+        """One of ``♠♥♣♦``; empty for jokers."""
+        return "" if self.is_joker else SUITS[self.copy % 4]
+
+    @property
+    def is_red(self) -> bool:
+        """Whether it is printed in red: hearts, diamonds and the red joker."""
+        return self.rank > BLACK_JOKER if self.is_joker else self.copy % 2 == 1
+
+    def __str__(self) -> str:
+        return RANK_NAMES[self.rank] + self.suit
+
+
+Cards = tuple[Card, ...]
+
+
+@dataclass(frozen=True)
+class Play:
+    """The last move of a seat.
+
+    Attributes:
+        text: The move's notation, for example ``333+4``, ``pass`` or ``bid 2`` (or in the rules' words, as ``rob``).
+        category: The move's category, for example ``trio+solo``.
+        cards: Its cards, the body before the kickers; empty for passes, bids and answers to doubling.
+        to_beat: Whether it is the move that must be beaten (or ended the game).
+        current: Whether it belongs to the trick (or auction) under way, and its seat does not act anew.
+    """
+
+    text: str
+    category: str
+    cards: Cards
+    to_beat: bool
+    current: bool
+
+
+@dataclass(frozen=True)
+class Building:
+    """A move whose kickers are being chosen.
+
+    Attributes:
+        category: The category of the main group.
+        cards: The body and the kickers chosen so far.
+        kickers_left: Kickers still to choose.
+        cards_left: Cards still to choose (two a kicker where the kickers are pairs).
+    """
+
+    category: str
+    cards: Cards
+    kickers_left: int
+    cards_left: int
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One place at the table.
+
+    Attributes:
+        number: The seat.
+        role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` (two players) or empty in the auction.
+        hand: The cards that are visible; all of them, none, or an opponent's face-up landlord cards.
+        size: Cards in hand.
+        play: The last move, None if there was none.
+        acting: Whether it is this seat's turn.
+        doubled: Whether the seat has doubled.
+        result: The seat's return, None while the game runs.
+    """
+
+    number: int
+    role: str
+    hand: Cards
+    size: int
+    play: Play | None
+    acting: bool
+    doubled: bool
+    result: float | None
+
+    @property
+    def unseen(self) -> int:
+        """Cards of the hand that are face down."""
+        return self.size - len(self.hand)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One moment of a game, as one observer sees it.
+
+    Attributes:
+        rules: Name of the rules.
+        stage: ``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``.
+        robbing: Whether the landlord is called and robbed for.
+        seats: The seats, seat 0 first.
+        viewer: The observer's seat; None sees every hand.
+        landlord: The landlord's seat, None before there is one.
+        landlord_cards: The landlord cards that are visible.
+        landlord_backs: Landlord cards that are face down.
+        undealt: Cards that nobody holds and nobody sees.
+        stake: Base times two per rob, shown hand, bomb and rocket.
+        highest_bid: The highest bid so far, 0 if none.
+        bombs: Bombs and rockets played.
+        moves: Completed moves.
+        on_lead: Whether the seat to act has a free choice.
+        building: A half-built move of the seat to act, where it is visible.
+        winner: The seat that went out, None while the game runs or if everybody declined.
+        spring: Whether the game ended by spring or anti-spring.
+    """
+
+    rules: str
+    stage: str
+    robbing: bool
+    seats: tuple[Seat, ...]
+    viewer: int | None
+    landlord: int | None
+    landlord_cards: Cards
+    landlord_backs: int
+    undealt: int
+    stake: int
+    highest_bid: int
+    bombs: int
+    moves: int
+    on_lead: bool
+    building: Building | None
+    winner: int | None
+    spring: bool
+
+    @property
+    def acting(self) -> Seat | None:
+        """The seat to act, None when the game is over."""
+        return next((seat for seat in self.seats if seat.acting), None)
+
+    @property
+    def to_beat(self) -> Play | None:
+        """The move that must be beaten, None on lead."""
+        return next((seat.play for seat in self.seats if seat.play is not None and seat.play.to_beat), None)
+
+    @property
+    def status(self) -> str:
+        """One sentence: whose turn it is and what for, or how the game ended."""
+        return self.status_in(Texts())
+
+    def status_in(self, say: Texts) -> str:
+        """The same in a language."""
+        if self.acting is None:
+            return self._ending(say)
+        seat = self.acting.number
+        if self.stage == "bid" and self.robbing:
+            return say("may rob", seat=seat, stake=self.stake) if self.highest_bid else say("may call", seat=seat)
+        if self.stage == "bid":
+            return say("bids", seat=seat, bid=self.highest_bid) if self.highest_bid else say("bids first", seat=seat)
+        if self.stage in ("double", "show"):
+            return say("may double" if self.stage == "double" else "may show", seat=seat)
+        if self.building is not None:
+            left, category = self.building.kickers_left, self.building.category
+            kickers = plural(left, "more kicker")
+            return say("choosing", seat=seat, kickers=kickers, number=left, category=say(category))
+        if self.on_lead:
+            return say("leads", seat=seat)
+        if self.to_beat is None:  # a game taken over from a bare row has no history, hence no move to show
+            return say("must beat last", seat=seat)
+        return say("must beat", seat=seat, move=self.to_beat.text)
+
+    def _ending(self, say: Texts) -> str:
+        if self.winner is None:
+            return say("no game")
+        peasants = "peasants win" if len(self.seats) > 2 else "peasant wins"
+        side = "landlord wins" if self.winner == self.landlord else peasants
+        return say(side, seat=self.winner, spring=say("spring") if self.spring else "")
+
+
+def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:
+    """Read the table of a game.
+
+    Args:
+        game: A game, or what a seat knows of it.
+        perspective: The seat that looks; None shows every hand of a ``State``.  A ``View`` has its own.
+        reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
+
+    Raises:
+        InvalidPictureError: If there is no such seat, or a view is asked for another seat's perspective.
+
+    Example:
+        >>> table = table_of(State.new(seed=1), perspective=1)
+        >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
+        [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
+    """
+    if isinstance(game, View):
+        if perspective is not None and as_integer(perspective) != game.seat:
+            raise InvalidPictureError(
+                f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
+            )
+        return _Reader(game.row, game.rules, game.history, game.seat).table()
+    players = game.rules.players
+    if perspective is None:
+        return _Reader(game.row, game.rules, game.history, None).table()
+    seat = as_integer(perspective)
+    if seat is None or not 0 <= seat < players:
+        raise InvalidPictureError(
+            f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
+        )
+    if reveal:
+        return _Reader(game.row, game.rules, game.history, None, seen_by=seat).table()
+    return table_of(game.view(seat))
+
+
+class _Reader:
+    """Reads a table from a row (a view's row where there is a viewer) and the history.
+
+    Args:
+        row: Shape ``[32]``, uint64.
+        rules: The rules.
+        history: Completed moves, oldest first.
+        viewer: The observer; None means that the row is complete.
+        seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
+    """
+
+    def __init__(
+        self,
+        row: npt.NDArray[np.uint64],
+        rules: Rules,
+        history: Sequence[tuple[int, Move]],
+        viewer: int | None,
+        seen_by: int | None = None,
+    ) -> None:
+        self.row = row
+        self.rules = rules
+        self.viewer = viewer
+        self.history = history
+        self.stage = STAGE_NAMES[int(row[at.STAGE])]
+        landlord = int(row[at.LANDLORD])
+        self.landlord = None if landlord == at.NO_SEAT else landlord
+        self.winner = next((seat for seat in range(rules.players) if int(row[at.WINNER]) == seat + 1), None)
+        self.hands = [self._visible_hand(seat) for seat in range(rules.players)]
+        self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
+        self.trick_start = _trick_start(history, rules.players)
+
+    def table(self) -> Table:
+        """The whole table."""
+        seats = tuple(self._seat(seat) for seat in range(self.rules.players))
+        bottom = self._hand(at.BOTTOM)
+        face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
+        return Table(
+            rules=self.rules.name,
+            stage=self.stage,
+            robbing=self.rules.bidding == "robbing",
+            seats=seats,
+            viewer=self.viewer,
+            landlord=self.landlord,
+            landlord_cards=_cards(bottom.counts, self.bottom_copies),
+            landlord_backs=face_down,
+            undealt=len(self._hand(at.HIDDEN)) - sum(seat.unseen for seat in seats) - face_down,
+            stake=int(stake(self.row)),
+            highest_bid=(int(self.row[at.BIDS]) >> 12) & 15,
+            bombs=int(self.row[at.BOMBS]),
+            moves=int(self.row[at.MOVES]),
+            on_lead=int(self.row[at.TARGET]) == 0,
+            building=self._building(),
+            winner=self.winner,
+            spring=self.winner is not None and bool(is_spring(self.row, self.rules.words())),
+        )
+
+    def _hand(self, word: int) -> Hand:
+        return Hand.from_word(int(self.row[word]))
+
+    def _visible_hand(self, seat: int) -> Hand:
+        if self.viewer in (None, seat) or self.rules.open_hands:
+            return self._hand(at.HANDS + seat)
+        return self._hand(at.KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
+
+    def _number(self, observer: int | None) -> tuple[list[list[int]], list[list[list[int]]]]:
+        """Number the copies of each rank in the order in which an observer gets to see them.
+
+        Args:
+            observer: The seat that sees only its own hand, unless hands are open; None sees all from the beginning.
+
+        Returns:
+            The copies of each rank among the landlord cards; and for each seat those that it has played, then those
+            that it holds and shows.
+        """
+        players, bottom = self.rules.players, self._hand(at.BOTTOM).counts
+        first, all_open = observer or 0, observer is None or self.rules.open_hands
+        shown_by = self.landlord if is_shown(self.row) else None
+        played = [self._hand(at.PLAYED + seat).counts for seat in range(players)]
+        shown = [_sum(played[seat], self.hands[seat].counts) for seat in range(players)]
+        free = [0] * NUM_RANKS
+        copies: list[list[list[int]]] = [[[] for _ in range(NUM_RANKS)] for _ in range(players)]
+
+        def give(held: list[list[int]], counts: Sequence[int]) -> None:
+            """Raise the number of copies held to some counts."""
+            for rank, count in enumerate(counts):
+                new = max(0, count - len(held[rank]))
+                held[rank] += range(free[rank], free[rank] + new)
+                free[rank] += new
+
+        def give_own(seat: int) -> None:
+            """The cards that were dealt to a seat before the landlord cards."""
+            give(copies[seat], _without(shown[seat], bottom) if seat == self.landlord else shown[seat])
+
+        give_own(first)
+        landlord_cards: list[list[int]] = [[] for _ in range(NUM_RANKS)]
+        give(landlord_cards, bottom)
+        for seat in range(players):
+            if all_open or seat == shown_by:
+                give_own(seat)
+        if self.landlord is not None:
+            held = copies[self.landlord]
+            held[:] = [sorted(own + extra) for own, extra in zip(held, landlord_cards, strict=True)]
+        logged = [
+            _sum(*(move.cards.counts for mover, move in self.history if mover == seat)) for seat in range(players)
+        ]
+        out = [_without(all_of_it, known) for all_of_it, known in zip(played, logged, strict=True)]
+        for seat in range(players):
+            give(copies[seat], out[seat])  # what was played before the history begins
+        for mover, move in self.history:
+            out[mover] = _sum(out[mover], move.cards.counts)
+            give(copies[mover], out[mover])
+        for seat in range(players):
+            give(copies[seat], shown[seat])
+        return landlord_cards, copies
+
+    def _held(self, seat: int) -> list[list[int]]:
+        """The copies of each rank that are still in hand: the played ones stand before them."""
+        played = self._hand(at.PLAYED + seat).counts
+        return [copies[count:] for copies, count in zip(self.copies[seat], played, strict=True)]
+
+    def _size(self, seat: int) -> int:
+        if self.viewer is None:
+            return len(self.hands[seat])
+        return (int(self.row[at.SIZES]) >> (8 * seat)) & 255
+
+    def _seat(self, seat: int) -> Seat:
+        return Seat(
+            number=seat,
+            role=self._role(seat),
+            hand=_cards(self.hands[seat].counts, self._held(seat)),
+            size=self._size(seat),
+            play=self._play(seat),
+            acting=self._is_acting(seat),
+            doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
+            result=self._returns()[seat] if self.stage == "over" else None,
+        )
+
+    def _is_acting(self, seat: int) -> bool:
+        return self.stage != "over" and int(self.row[at.SEAT]) == seat
+
+    def _role(self, seat: int) -> str:
+        role = (role_of(self.row, seat, self.rules.players) or "").replace("_", " ")
+        return role.split()[0] if self.rules.players == 2 else role
+
+    def _returns(self) -> list[float]:
+        values = np.zeros(3)
+        scoring = SCORINGS[self.rules.scoring]
+        write_returns(self.row, self.rules.words(), scoring, self.rules.peasant_reward, values)
+        return [float(value) for value in values]
+
+    def _moves_of_this_stage(self) -> range:
+        """Action ids of the moves that lie on the table now."""
+        if self.stage == "double":
+            return range(DOUBLE_BASE, DOUBLE_BASE + 2)
+        if self.stage in ("bid", "show") or self.landlord is None:
+            return range(BID_BASE, DOUBLE_BASE)
+        return range(KICKER_BASE)
+
+    def _play(self, seat: int) -> Play | None:
+        shown = self._moves_of_this_stage()
+        for number in range(len(self.history) - 1, -1, -1):
+            mover, move = self.history[number]
+            if mover == seat and move.main in shown:
+                to_beat = int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass
+                return Play(
+                    text=spoken(self.history, number, self.rules),
+                    category=move.category,
+                    cards=self._played_cards(seat, move),
+                    to_beat=to_beat,
+                    current=number >= self.trick_start and not self._is_acting(seat),
+                )
+        return None
+
+    def _played_cards(self, seat: int, move: Move) -> Cards:
+        """The last cards that a seat has played: its last copies before those in hand."""
+        before = _without(self._hand(at.PLAYED + seat).counts, move.cards.counts)
+        last = [copies[count:] for copies, count in zip(self.copies[seat], before, strict=True)]
+        body = move.group.need if move.group is not None else (0,) * NUM_RANKS
+        return _cards(body, last) + _cards(move.kicker_counts, last)
+
+    def _building(self) -> Building | None:
+        if self.stage != "kicker":
+            return None
+        group = MAIN_GROUPS[int(self.row[at.PENDING])]
+        held = self._held(int(self.row[at.SEAT]))
+        left = int(self.row[at.LEFT])
+        return Building(
+            category=CATEGORIES[group.category].name,
+            cards=_cards(group.need, held) + _cards(self._hand(at.CHOSEN).counts, held),
+            kickers_left=left,
+            cards_left=left * group.kicker_size,
+        )
+
+
+def _sum(*columns: Sequence[int]) -> list[int]:
+    return [sum(counts) for counts in zip((0,) * NUM_RANKS, *columns, strict=True)]
+
+
+def _without(counts: Sequence[int], less: Sequence[int]) -> list[int]:
+    """What is left of some counts, at least none."""
+    return [max(0, count - gone) for count, gone in zip(counts, less, strict=True)]
+
+
+def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:
+    """The cards of some counts, by rank: the first of the copies given."""
+    return tuple(Card(rank, copies[rank][place]) for rank, count in enumerate(counts) for place in range(count))
+
+
+def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
+    """The number of the move that led the trick under way; ``len(history)`` on lead."""
+    start, passes = 0, 0
+    for number, (_, move) in enumerate(history):
+        if passes == players - 1:
+            start, passes = number, 0
+        passes = passes + 1 if move.is_pass else 0
+    return len(history) if passes == players - 1 else start

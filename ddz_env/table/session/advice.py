@@ -1,0 +1,227 @@
+"""What an agent says of a position to the seat that acts: its move, and what it compared it with, ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddz_env import Move, View
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
+from ddz_env.core.notation import question, worded
+from ddz_env.playing.agent import Agent, Decision
+from ddz_env.playing.game import call, read_answer
+from ddz_env.playing.thoughts import Belief
+from ddz_env.table.texts import Texts
+
+_CLOSE = 2
+"""Points of chance below which moves are about as good."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A move that an agent has thought of.
+
+    Attributes:
+        main: The action id of its main group (or of a bid or an answer to doubling).
+        move: The whole move; None where the agent tells no kickers apart.
+        chance: The chance of winning that it sees, 0 to 1; None if it tells none.
+        score: Another value, of which more is better; None if it tells a chance or nothing.
+        visits: How often it tried the move; None if it does not count.
+        line: The moves that it expects afterwards; empty if it does not say.
+        prior: The probability that a policy plays it, 0 to 1; None if none was asked.
+    """
+
+    main: int
+    move: Move | None
+    chance: float | None = None
+    score: float | None = None
+    visits: int | None = None
+    line: tuple[Move, ...] = ()
+    prior: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The move, or the name of its main group, in notation."""
+        return action_name(self.main) if self.move is None else str(self.move)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in texts and numbers."""
+        return {
+            "main": action_name(self.main),
+            "move": None if self.move is None else str(self.move),
+            "chance": self.chance,
+            "score": self.score,
+            "visits": self.visits,
+            "line": [str(move) for move in self.line],
+            "prior": self.prior,
+        }
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options that differ in their kickers alone.
+
+    Attributes:
+        main: The action id of the main group.
+        options: With their kickers, the best first.
+    """
+
+    main: int
+    options: tuple[Option, ...]
+
+    @property
+    def visits(self) -> int | None:
+        """Visits of all together; None if they are not counted."""
+        counted = [option.visits for option in self.options if option.visits is not None]
+        return sum(counted) if counted else None
+
+    @property
+    def chance(self) -> float | None:
+        """The chance of winning of all together, by visits; that of the best where visits are not counted."""
+        known = [(option.chance, option.visits or 0) for option in self.options if option.chance is not None]
+        total = sum(visits for _, visits in known)
+        if not total:
+            return known[0][0] if known else None
+        return sum(chance * visits for chance, visits in known) / total
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What an agent says of a position.
+
+    Attributes:
+        agent: Its name.
+        seat: The seat that acts.
+        move: What it would play.
+        options: What it compared, its own move first; at least that move.
+        question: What the seat is asked (:func:`ddz_env.core.notation.question`).
+        source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
+            worlds; ``solver``, open cards that were played out; None where there are none.
+    """
+
+    agent: str
+    seat: int
+    move: Move
+    options: tuple[Option, ...]
+    question: str = "play"
+    source: str | None = None
+
+    @property
+    def chance(self) -> float | None:
+        """The chance of winning that it sees in its move."""
+        return self.options[0].chance
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The options by main group, in the order of each group's best."""
+        mains = dict.fromkeys(option.main for option in self.options)
+        return tuple(Group(main, tuple(one for one in self.options if one.main == main)) for main in mains)
+
+    def why(self, say: Texts) -> str:
+        """One sentence on why it would play its move, by the chances.
+
+        Args:
+            say: The language.
+        """
+        others = [option.chance for option in self.options[1:] if option.chance is not None]
+        if self.chance is None:
+            return say("why unknown")
+        if self.source == "solver":
+            return say("why solved" if self.chance == 1 else "why lost")
+        if self.chance == 1:
+            return say("why wins")
+        if not others:
+            return say("why only")
+        points = round(100 * self.chance) - round(100 * max(others))
+        if abs(points) < _CLOSE:
+            return say("why close")
+        if points > 0:
+            return say("why better", number=points)
+        return say("why deeper" if self.options[0].visits else "why liked", number=-points)
+
+    def said(self, option: Option) -> str:
+        """An option in the words of the rules."""
+        return option.text if option.move is None else worded(option.move, self.question)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""
+        groups = [
+            {
+                "main": action_name(group.main),
+                "chance": group.chance,
+                "visits": group.visits,
+                "options": [option.as_dict() for option in group.options],
+            }
+            for group in self.groups
+        ]
+        told = {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance}
+        return {**told, "source": self.source, "groups": groups}
+
+
+def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
+    """Ask an agent for its move, and for what it says about it.
+
+    Args:
+        agent: The agent; it has been told of the game as far as it wants to know.
+        name: What it is called.
+        sight: What it may see (:func:`ddz_env.playing.agent.sight`).
+        seat: Its seat.
+        rng: Its generator.
+
+    Raises:
+        AgentFaultError: If it fails.
+    """
+    asked = question(sight.history, sight.stage, sight.rules)
+    if not hasattr(agent, "decide"):
+        answer = call(agent, seat, "act", agent.act, sight, rng)
+        move = call(agent, seat, "act", read_answer, answer)
+        return Advice(name, seat, move, (Option(move.main, move),), asked)
+    decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+    move = call(agent, seat, "act", read_answer, decision.move)
+    options = _compared(agent, sight, seat, decision) or _by_group(decision)
+    own = next((one for one in options if one.move == move), Option(move.main, move))
+    source = "search" if any(one.chance is not None for one in options) else None
+    return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
+
+
+def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:
+    """The whole moves, where the agent tells them."""
+    if not decision.visits or not hasattr(agent, "candidates"):
+        return []
+    found = call(agent, seat, "act", agent.candidates, sight)
+    return [Option(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
+
+
+def _by_group(decision: Decision) -> list[Option]:
+    """The main groups by value, then by visits."""
+    options = []
+    for main in dict.fromkeys((*decision.visits, *decision.values)):
+        value, visits = decision.values.get(main), decision.visits.get(main)
+        chance, score = (value, None) if decision.unit == "chance" else (None, value)
+        whole = decision.move if main == decision.move.main else _whole(main)
+        options.append(Option(main, whole, chance, score, visits))
+    return sorted(options, key=lambda one: (-(one.chance or one.score or 0.0), -(one.visits or 0), one.main))
+
+
+def _whole(main: int) -> Move | None:
+    """The move of an action id that takes no kickers."""
+    return Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
+
+
+def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
+    """Where an agent thinks that the hidden cards are; any deal is as likely where it does not say.
+
+    Args:
+        agent: The agent.
+        view: What the seat knows.
+        rng: The agent's only source of randomness.
+
+    Raises:
+        AgentFaultError: If it fails.
+    """
+    if not hasattr(agent, "believe"):
+        return Belief.uniform(view)
+    belief: Belief = call(agent, view.seat, "act", agent.believe, view, rng)
+    return belief

@@ -1,0 +1,233 @@
+"""The cards that a game starts from: dealt by a seed, given, or only as far as one seat sees them.
+
+A seat at a real table knows its own hand, the landlord cards and what has been played.  Where hands are unknown, some
+are made up that could have played all this; a view of the seat that looks on does not show them, so that it is the same
+whichever are made up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ddz_env import Hand, Move, Rules, State, View
+from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.checks import check_flag, check_integer, check_seed
+from ddz_env.core.errors import IllegalMoveError, InvalidDealError, InvalidRulesError, plural, shown
+from ddz_env.table.session.errors import SessionError
+
+_NOTHING = (0,) * NUM_RANKS
+
+Moves = Sequence[tuple[int, Move]]
+"""Whole moves with the seats that made them, in order."""
+
+
+@dataclass(frozen=True)
+class Deal:
+    """The cards that a game starts from.
+
+    Attributes:
+        rules: The rules.
+        seed: Deals the cards; where they are given, it only draws the opener of an auction and deals again if all
+            decline.
+        game: Number of the game under that seed.
+        hands: The hand of each seat without the landlord cards, None for a hand that is not known; or None where the
+            seed deals.
+        bottom: The landlord cards; None where they are not known, or the seed deals.
+        endgame: Whether the hands may have any size, as in a puzzle.
+
+    Raises:
+        InvalidDealError: If the cards do not fit the rules.
+    """
+
+    rules: Rules
+    seed: int = 0
+    game: int = 0
+    hands: tuple[Hand | None, ...] | None = None
+    bottom: Hand | None = None
+    endgame: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rules, Rules):
+            raise InvalidRulesError(
+                f"rules must be a Rules, not {shown(self.rules)}; Rules.preset makes one from a name"
+            )
+        if self.hands is not None and not (
+            isinstance(self.hands, tuple) and all(hand is None or isinstance(hand, Hand) for hand in self.hands)
+        ):
+            raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
+        if self.bottom is not None and not isinstance(self.bottom, Hand):
+            raise InvalidDealError(f"the landlord cards are a Hand or None, not {shown(self.bottom)}")
+        check_flag("endgame", self.endgame, InvalidDealError)
+        check_seed(self.seed)
+        check_seed(self.game, "game")
+        if self.observer is not None:
+            self._check_observed()
+        self.state()  # refuses what cannot be dealt
+
+    @classmethod
+    def observed(
+        cls, rules: Rules, seat: int, hand: Hand, bottom: Hand | None = None, opener: int | None = None
+    ) -> Deal:
+        """What a seat sees of a real table.
+
+        Args:
+            rules: The rules.
+            seat: The seat that looks.
+            hand: Its cards as dealt, without the landlord cards.
+            bottom: The landlord cards, None while they are face down.
+            opener: The seat that opens the auction.
+
+        Raises:
+            InvalidDealError: If the cards do not fit the rules.
+        """
+        check_integer("seat", seat, 0, rules.players - 1, InvalidDealError)
+        hands = tuple(hand if place == seat else None for place in range(rules.players))
+        if not rules.bottom:
+            bottom = Hand(_NOTHING)
+        return cls(rules, hands=hands, bottom=bottom)._opened_by(opener)
+
+    @classmethod
+    def seen(cls, view: View) -> Deal:
+        """The cards that a game started from, as far as a seat has seen them; only its view is looked at.
+
+        Args:
+            view: What the seat knows now.
+
+        Raises:
+            InvalidDealError: If no table under these rules can be seen from one seat.
+        """
+        bottom = None if view.landlord is None else view.landlord_cards
+        dealt = [held + played for held, played in zip(view.hand.counts, view.played(view.seat).counts, strict=True)]
+        if bottom is not None and view.landlord == view.seat:
+            dealt = [count - extra for count, extra in zip(dealt, bottom.counts, strict=True)]
+        opener = view.history[0][0] if view.history else view.acting_seat
+        return cls.observed(view.rules, view.seat, Hand(tuple(dealt)), bottom, opener)
+
+    @classmethod
+    def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
+        """Cards that are known.
+
+        Args:
+            rules: The rules.
+            hands: The hand of each seat, without the landlord cards.
+            bottom: The landlord cards.
+            opener: The seat that opens the auction.
+
+        Raises:
+            InvalidDealError: If the cards do not fit the rules.
+        """
+        return cls(rules, hands=tuple(hands), bottom=bottom)._opened_by(opener)
+
+    def _opened_by(self, opener: int | None) -> Deal:
+        """The same cards with a seed that draws an opener."""
+        if opener is None or self.rules.bidding == "fixed":
+            return self
+        check_integer("opener", opener, 0, self.rules.players - 1, InvalidDealError)
+        deals = (replace(self, seed=seed) for seed in itertools.count())
+        return next(deal for deal in deals if deal.state().seat == opener)
+
+    @property
+    def observer(self) -> int | None:
+        """The only seat whose hand is known; None where all are."""
+        hands = self.hands or ()
+        if None not in hands:
+            return None
+        return next((seat for seat, hand in enumerate(hands) if hand is not None), 0)
+
+    def state(self, moves: Moves = ()) -> State:
+        """The game after some moves.
+
+        Args:
+            moves: All moves since the beginning, declined auctions included.
+
+        Raises:
+            IllegalMoveError: If one cannot be, or another seat was to move; the message says why.
+            SessionError: If moves were made with landlord cards that nobody has told, or everybody declined a deal of
+                which one hand is known.
+        """
+        if self.observer is not None:
+            return self._made_up(moves)
+        if self.hands is None:
+            state = State.new(self.seed, self.rules, self.game)
+        else:
+            hands = [hand for hand in self.hands if hand is not None]
+            bottom = self.bottom or Hand(_NOTHING)
+            state = State.from_hands(hands, bottom, self.rules, check_sizes=not self.endgame, seed=self.seed)
+        return _played(state, moves)
+
+    def _check_observed(self) -> None:
+        rules, hands = self.rules, self.hands or ()
+        if sum(hand is not None for hand in hands) != 1 or len(hands) != rules.players:
+            raise InvalidDealError(f"of {rules.players} hands all are known, or one")
+        if rules.half_deck:
+            raise InvalidDealError(f"the {rules.name} rules deal hands of unknown size: a table cannot be set up")
+        if self.endgame or rules.open_hands or rules.showing:
+            raise InvalidDealError("an endgame, or a game with open or shown hands, needs all hands")
+        [own] = [hand for hand in hands if hand is not None]
+        if len(own) != rules.hand_size:
+            raise InvalidDealError(f"your hand has {plural(len(own), 'card')}; {rules.name} deals {rules.hand_size}")
+        if self.bottom is not None and len(self.bottom) != rules.bottom:
+            raise InvalidDealError(f"{plural(len(self.bottom), 'landlord card')}; {rules.name} has {rules.bottom}")
+
+    def _made_up(self, moves: Moves) -> State:
+        """The game with hands for the others that could have played all this."""
+        auction = [one for one in moves if one[1].group is None]
+        state = _played(self._filled([_NOTHING] * self.rules.players), auction)
+        if auction and not state.history:
+            raise SessionError("everybody declined: the next deal is another game")
+        if len(auction) == len(moves):
+            return state
+        landlord = state.view().landlord
+        if landlord is None:
+            raise IllegalMoveError(f"{moves[len(auction)][1]} is no bid: the stage is {state.stage}")
+        if self.bottom is None:
+            raise SessionError("the landlord cards have been turned up: tell them before the next move")
+        needed = [list(_NOTHING) for _ in range(self.rules.players)]
+        for number, (seat, move) in enumerate(moves, 1):
+            if not 0 <= seat < len(needed):
+                raise IllegalMoveError(f"move {number}, {move} of seat {seat}: there is no such seat")
+            needed[seat] = [a + b for a, b in zip(needed[seat], move.cards.counts, strict=True)]
+        needed[landlord] = [max(0, a - b) for a, b in zip(needed[landlord], self.bottom.counts, strict=True)]
+        try:
+            return _played(self._filled(needed), moves)
+        except IllegalMoveError as error:  # it lists the moves of a hand that may be made up
+            raise IllegalMoveError(str(error).partition("; legal are")[0]) from None
+
+    def _filled(self, needed: Sequence[Sequence[int]]) -> State:
+        """A game in which every other seat is dealt some cards, and whatever is left over.
+
+        Raises:
+            IllegalMoveError: If there are not so many cards.
+        """
+        rules, hands, bottom = self.rules, self.hands or (), self.bottom
+        counts = [list(hand.counts) if hand is not None else list(needed[seat]) for seat, hand in enumerate(hands)]
+        counts.append(list((bottom or Hand(_NOTHING)).counts))
+        pool = [most - sum(held) for most, held in zip(rules.deck, zip(*counts, strict=True), strict=True)]
+        for rank, left in enumerate(pool):
+            if left < 0:
+                raise IllegalMoveError(
+                    f"that would be {rules.deck[rank] - left} cards of rank {RANK_NAMES[rank]}, "
+                    f"yours and the landlord cards included; the deck has {rules.deck[rank]}"
+                )
+        for place, held in enumerate(counts):
+            size = rules.hand_size if place < rules.players else rules.bottom
+            if sum(held) > size:
+                raise IllegalMoveError(f"seat {place} would have played more cards than it was dealt")
+            for rank in range(NUM_RANKS):
+                taken = min(pool[rank], size - sum(held))
+                pool[rank] -= taken
+                held[rank] += taken
+        *dealt, low = [Hand(tuple(held)) for held in counts]
+        return State.from_hands(dealt, low, rules, seed=self.seed)
+
+
+def _played(state: State, moves: Moves) -> State:
+    """Play moves, each by the seat that is named."""
+    for number, (seat, move) in enumerate(moves, 1):
+        if seat != state.seat or state.is_over:
+            whose = "the game is over" if state.is_over else f"it is seat {state.seat}'s turn"
+            raise IllegalMoveError(f"move {number}, {move} of seat {seat}: {whose}")
+        state.step(move)
+    return state

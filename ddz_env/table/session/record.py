@@ -1,0 +1,232 @@
+"""A game as a readable file: rules, seats, hands, then a move a line in notation.
+
+::
+
+    Dou Dizhu game 1
+    rules: standard
+    seed: 7
+    player 0: person
+    player 1: isuct
+    player 2: isuct
+    seat 0: 3344567TJQQKA22BR
+    seat 1: ...
+    seat 2: ...
+    landlord cards: 359
+    0 34567
+    1 pass
+
+``#`` begins a remark.  A hand that nobody knows is ``?``.  A player whose name would not be read back as it is (with a
+``#``, a line break, blanks around it) stands in quotes, as a JSON string.  A game that a seed dealt is dealt again when
+it is read, and its hands are compared with those written down, so that a record replays exactly or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddz_env import Hand, Move, Rules
+from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.core.whole_file import replace_file
+from ddz_env.table.session.deal import Deal
+from ddz_env.table.session.errors import RecordError
+
+PERSON = "person"
+"""The player of a seat that a person holds."""
+
+_FIRST = "Dou Dizhu game 1"
+_UNKNOWN = "?"
+_MOST_CHARACTERS = 1_000_000
+_WHOLE = re.compile("[0-9]{1,20}")
+"""As many digits as a seed may have: Python refuses to read thousands."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A game from its deal to where it stands.
+
+    Attributes:
+        deal: The cards at the beginning.
+        players: Who holds each seat: :data:`PERSON`, or the name of an agent.
+        moves: ``(seat, move)`` for every move since the beginning, declined auctions included.
+        remarks: Lines for the reader, written at the end behind ``#``; not read back.
+
+    Raises:
+        RecordError: If a part is of another type, the players are not one a seat, or a remark has several lines.
+    """
+
+    deal: Deal
+    players: tuple[str, ...]
+    moves: tuple[tuple[int, Move], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.deal, Deal):
+            raise RecordError(f"a record begins with a Deal, not {shown(self.deal)}")
+        for what, texts in (("players", self.players), ("remarks", self.remarks)):
+            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+                raise RecordError(f"{what} are a tuple of texts, not {shown(texts)}")
+        if len(self.players) != self.deal.rules.players:
+            raise RecordError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
+        for remark in self.remarks:
+            if len(remark.splitlines()) > 1:
+                raise RecordError(f"a remark is one line, not {shown(remark)}")
+
+    def __str__(self) -> str:
+        deal, start = self.deal, self.deal.state()
+        lines = [_FIRST, f"rules: {deal.rules.name}", f"seed: {deal.seed}"]
+        lines += [f"game: {deal.game}"] * (deal.game > 0)
+        lines += ["cards: given"] * (deal.hands is not None) + ["endgame: yes"] * deal.endgame
+        lines += [f"player {seat}: {_quoted(name)}" for seat, name in enumerate(self.players)]
+        hands, bottom = deal.hands, deal.bottom
+        if hands is None:
+            hands, bottom = _dealt(deal)
+        lines += [f"seat {seat}: {_UNKNOWN if hand is None else hand}" for seat, hand in enumerate(hands)]
+        if start.rules.bottom:
+            lines.append(f"landlord cards: {_UNKNOWN if bottom is None else bottom}")
+        lines += [f"{seat} {move}" for seat, move in self.moves]
+        return "\n".join([*lines, *(f"# {remark}" for remark in self.remarks), ""])
+
+    @classmethod
+    def parse(cls, text: str) -> Record:
+        """Read a record.
+
+        Raises:
+            RecordError: If the text is none, or a move in it cannot be played; the message names the line.
+        """
+        if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
+            raise RecordError(f"a record begins with the line {_FIRST!r}, not {shown(text)}")
+        lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)]
+        fields: dict[str, str] = {}
+        moves: list[tuple[int, str]] = []
+        for number, line in lines:
+            name, colon, value = line.partition(":")
+            if colon and not moves:
+                if name in fields:
+                    raise RecordError(f"line {number}: {name!r} stands twice")
+                fields[name.strip()] = value.strip()
+            elif line:
+                moves.append((number, line))
+        try:
+            deal, players = _read_fields(fields)
+        except RecordError:
+            raise
+        except DouDizhuError as error:
+            raise RecordError(f"the deal cannot be read: {error}") from error
+        return cls(deal, players, _read_moves(deal, moves))
+
+    def save(self, path: Path) -> None:
+        """Write the file at once: whoever reads it finds the old text or the new one, whole.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        replace_file(path, str(self).encode(), mode=0o600)
+
+    @classmethod
+    def load(cls, path: Path) -> Record:
+        """Read a file.
+
+        Raises:
+            RecordError: If it cannot be read or is no record.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        try:
+            return cls.parse(text)
+        except RecordError as error:
+            raise RecordError(f"{path}: {error}") from error
+
+
+def _quoted(name: str) -> str:
+    """A player as its line has it: as it is, or in quotes where it would not be read back."""
+    if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
+        return name
+    return json.dumps(name).replace("#", "\\u0023")
+
+
+def _unquoted(text: str) -> str:
+    """The inverse.
+
+    Raises:
+        RecordError: If the quotes hold no text.
+    """
+    if not text.startswith('"'):
+        return text
+    try:
+        name = json.loads(text)
+    except ValueError:
+        name = None
+    if not isinstance(name, str):
+        raise RecordError(f"a player in quotes is a JSON string, not {shown(text)}")
+    return name
+
+
+def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
+    """The hands of a deal by seed, without the landlord cards, and these."""
+    state = deal.state()
+    bottom = state.bottom
+    landlord = state.view().landlord
+    hands = []
+    for seat in range(deal.rules.players):
+        less = bottom.counts if seat == landlord else (0,) * len(bottom.counts)
+        hands.append(Hand(tuple(a - b for a, b in zip(state.hand(seat).counts, less, strict=True))))
+    return tuple(hands), bottom
+
+
+def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
+    """The deal and the players of the lines before the moves."""
+    rules = Rules.preset(fields.pop("rules", "standard"))
+    seed, game = (_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
+    given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
+    seats = range(rules.players)
+    players = tuple(_unquoted(fields.pop(f"player {seat}", PERSON)) for seat in seats)
+    hands = tuple(_hand(fields.pop(f"seat {seat}", _UNKNOWN)) for seat in seats)
+    bottom = _hand(fields.pop("landlord cards", _UNKNOWN if rules.bottom else ""))
+    if fields:
+        raise RecordError(f"there is no {shown(next(iter(fields)))} in a record")
+    if given:
+        return Deal(rules, seed, hands=hands, bottom=bottom, endgame=endgame), players
+    deal = Deal(rules, seed, game)
+    if (hands, bottom) != _dealt(deal):
+        raise RecordError(f"seed {seed} deals other hands than those written here (another version of the package?)")
+    return deal, players
+
+
+def _number(name: str, text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise RecordError(f"{name} is a whole number below 2**64, not {shown(text)}")
+    return int(text)
+
+
+def _hand(text: str) -> Hand | None:
+    return None if text == _UNKNOWN else Hand.parse(text)
+
+
+def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
+    """The moves, each checked where it stands."""
+    moves: list[tuple[int, Move]] = []
+    state = deal.state()
+    for number, line in lines:
+        seat, _, text = line.partition(" ")
+        try:
+            if not _WHOLE.fullmatch(seat):
+                raise RecordError(f"a move is a seat and its move, as '0 34567', not {shown(line)}")
+            moves.append((int(seat), Move.parse(text, deal.rules)))
+            if deal.observer is None:
+                if int(seat) != state.seat:
+                    raise RecordError(f"it is seat {state.seat}'s turn, not seat {seat}'s")
+                state.step(moves[-1][1])
+        except DouDizhuError as error:
+            raise RecordError(f"line {number}: {error}") from error
+    if deal.observer is not None:
+        try:
+            deal.state(moves)
+        except DouDizhuError as error:
+            raise RecordError(f"the moves cannot be played: {error}") from error
+    return tuple(moves)

@@ -1,0 +1,171 @@
+"""A recorded game, step by step: any position of it, what an agent thinks there, and playing on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ddz_env import Move, State, View
+from ddz_env.core.checks import check_integer
+from ddz_env.playing.thoughts import Belief
+from ddz_env.table.session.advice import Advice
+from ddz_env.table.session.advisers import Advisers
+from ddz_env.table.session.errors import SessionError
+from ddz_env.table.session.record import PERSON, Record
+from ddz_env.table.session.session import Session
+from ddz_env.table.session.sight import Sight
+
+
+class Reviewed(NamedTuple):
+    """A decision of a recorded game, seen by an agent that knows what its seat knew.
+
+    Attributes:
+        number: The number of the move.
+        seat: Who decided.
+        move: What was played.
+        advice: What the agent says.
+        chance: The chance of winning that it gives to what was played; None if it does not say.
+    """
+
+    number: int
+    seat: int
+    move: Move
+    advice: Advice
+    chance: float | None
+
+    @property
+    def loss(self) -> float | None:
+        """How much less that is than the best chance that the agent sees; None if it does not say."""
+        known = [option.chance for option in self.advice.options if option.chance is not None]
+        return None if self.chance is None or not known else max(known) - self.chance
+
+
+class Replay:
+    """A recorded game, step by step.
+
+    Args:
+        record: The game.
+        number: How many of its moves have been made.
+        advisers: Agents that are asked for hints, shared with other games; by default the replay's own.
+
+    Raises:
+        SessionError: If it has not so many.
+
+    Example:
+        >>> from ddz_env import Rules
+        >>> from ddz_env.table.session import Deal
+        >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
+        >>> turns = game.let_agents_play()
+        >>> replay = Replay(game.record())
+        >>> replay.go(len(replay))
+        >>> replay.sight(None).waits_for
+        'over'
+    """
+
+    def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
+        self._record = record
+        people = Record(record.deal, (PERSON,) * len(record.players))
+        self._session = Session(people, shown=True, advisers=advisers)
+        self.go(number)
+
+    def __len__(self) -> int:
+        return len(self._record.moves)
+
+    @property
+    def record(self) -> Record:
+        """The whole game."""
+        return self._record
+
+    @property
+    def number(self) -> int:
+        """How many moves have been made."""
+        return len(self._session.moves)
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return self._session.seat
+
+    @property
+    def next_move(self) -> tuple[int, Move] | None:
+        """The move that follows, with its seat; None at the end."""
+        return self._record.moves[self.number] if self.number < len(self) else None
+
+    def go(self, number: int) -> None:
+        """Go to the position after so many moves.
+
+        Raises:
+            SessionError: If the game has not so many.
+        """
+        number = check_integer("move", number, 0, len(self), SessionError)
+        if number < self.number:
+            self._session.undo(number)
+        for seat, move in self._record.moves[self.number : number]:
+            self._session.play(move, seat)
+
+    def sight(self, viewer: int | None) -> Sight:
+        """The position as plain data, as a seat knew it or (None) with all hands."""
+        return self._session.sight(viewer)
+
+    def position(self, viewer: int | None) -> View | State:
+        """What a renderer draws: what a seat knew or (None) all hands."""
+        return self._session.position(viewer)
+
+    def worded(self, move: Move) -> str:
+        """A move of the seat to act in the words of the rules."""
+        return self._session.worded(move)
+
+    def view(self, seat: int) -> View:
+        """What a seat knows here."""
+        return self._session.view(seat)
+
+    def hint(self, agent: str, viewer: int | None = None) -> Advice:
+        """What an agent would do here (:meth:`Session.hint`).
+
+        Args:
+            agent: Its name.
+            viewer: The seat that looks on, which is told what it would do itself; None for whoever is to act.
+
+        Raises:
+            NotYourTurnError: If another seat than the viewer is to act.
+        """
+        return self._session.hint(agent, viewer)
+
+    def belief(self, agent: str, seat: int) -> Belief:
+        """Where an agent thinks that the hidden cards are (:meth:`Session.belief`)."""
+        return self._session.belief(agent, seat)
+
+    def close(self) -> None:
+        """Release what the agents hold that were asked."""
+        self._session.close()
+
+    def until_here(self, players: Sequence[str]) -> Record:
+        """The game up to this position, with other players: to play on from it."""
+        return Record(self._record.deal, tuple(players), self._session.moves)
+
+    def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
+        """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
+
+        Args:
+            agent: Its name.
+            seats: Whose decisions; everybody's by default.
+
+        Raises:
+            HiddenCardsError: If the agent looks at hidden cards, or a seat's cards are not known.
+            UnknownAgentError: If there is no such agent.
+            AgentFaultError: If it fails.
+        """
+        for number, (seat, move) in enumerate(self._record.moves):
+            self.go(number)
+            if (seats is not None and seat not in seats) or len(self._session.view(seat).legal_moves()) == 1:
+                continue
+            advice = self.hint(agent)
+            yield Reviewed(number, seat, move, advice, _chance(advice, move))
+
+
+def _chance(advice: Advice, move: Move) -> float | None:
+    """The chance that an advice gives to a move, or else to its main group."""
+    for same in (lambda one: one.move == move, lambda one: one.move is None and one.main == move.main):
+        for option in filter(same, advice.options):
+            return option.chance
+    return None

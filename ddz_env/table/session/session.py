@@ -1,0 +1,509 @@
+"""The game itself: seats held by people and agents, one move after the other, with hints and a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ddz_env import Hand, Move, Rules, State, View
+from ddz_env.core.checks import as_integer, check_integer
+from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
+from ddz_env.core.notation import question, spoken, worded
+from ddz_env.playing.agent import Agent, cheats, close, observe, reset, sight
+from ddz_env.playing.game import call, play_answer
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+from ddz_env.playing.thoughts import Belief
+from ddz_env.table.render.table import table_of
+from ddz_env.table.session.advice import Advice, believe, think
+from ddz_env.table.session.advisers import Advisers
+from ddz_env.table.session.deal import Deal
+from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.session.record import PERSON, Record
+from ddz_env.table.session.sight import Sight
+
+_GAME, _HINT, _BELIEF = range(3)
+"""What a generator is for."""
+
+
+class Turn(NamedTuple):
+    """A move that was made.
+
+    Attributes:
+        seat: Who made it.
+        move: The move.
+        number: Its number since the beginning, from 0.
+        redealt: Whether everybody declined, and new cards have been dealt.
+    """
+
+    seat: int
+    move: Move
+    number: int
+    redealt: bool
+
+
+class Session:
+    """A game between people and agents.
+
+    Agents draw from a generator of the deal, their seat and the number of the move, and are told the whole game before
+    they move.  So a game that was saved, or taken back and played again, goes on as if nothing had happened (as long
+    as its agents keep nothing else in mind).
+
+    Args:
+        record: The deal, who holds each seat, and the moves so far.
+        agents: Agents that are objects, by seat; the others are made from their names.
+        shown: Whether anybody may see every hand, as in a game that was played before; at an observed table nobody can.
+        advisers: Agents that are asked for hints, shared with other games; by default the session's own.
+
+    Raises:
+        IllegalMoveError: If the moves cannot be played.
+        SessionError: If at a table of which one hand is known an agent has another seat, or looks at hidden cards.
+        UnknownAgentError: If there is no agent of a name.
+        InvalidAgentOptionError: If it has no such option.
+
+    Example:
+        >>> from ddz_env import Rules
+        >>> session = Session(Record(Deal(Rules(), seed=1), (PERSON, "random", "random")))
+        >>> session.play("6").seat, session.waits_for
+        (0, 'agent')
+        >>> turns = session.let_agents_play()
+        >>> session.undo().move, session.waits_for
+        (Move.parse('6'), 'person')
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        agents: Mapping[int, Agent] | None = None,
+        *,
+        shown: bool = False,
+        advisers: Advisers | None = None,
+    ) -> None:
+        self._deal, self._players, self._shown = record.deal, record.players, shown
+        self._moves: list[tuple[int, Move]] = list(record.moves)
+        self._state = self._deal.state(self._moves)
+        self._agents: dict[int, Agent] = {}
+        self._seat_agents(agents or {})
+        self._told: dict[int, int] = {}
+        self._thoughts: dict[int, Advice] = {}
+        self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
+
+    # --- what anybody may know ---
+
+    @property
+    def deal(self) -> Deal:
+        """The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table."""
+        return self._deal
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+        return self._deal.rules
+
+    @property
+    def observer(self) -> int | None:
+        """The seat from which a table is seen of which nobody knows the other hands; None elsewhere."""
+        return self._deal.observer
+
+    def role(self, seat: int) -> str:
+        """What a seat is: ``landlord``, ``peasant down``, ``peasant up``, of two players ``peasant``, or ``bidder``."""
+        role = (self._state.role(seat) or "bidder").replace("_", " ")
+        return role.split()[0] if self.rules.players == 2 else role
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """Who holds each seat: :data:`PERSON` or the name of an agent."""
+        return self._players
+
+    @property
+    def moves(self) -> tuple[tuple[int, Move], ...]:
+        """``(seat, move)`` since the beginning, declined auctions included."""
+        return tuple(self._moves)
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return self._state.seat
+
+    @property
+    def stage(self) -> str:
+        """``play``, ``bid``, ``double`` or ``over``."""
+        return self._state.stage
+
+    @property
+    def question(self) -> str:
+        """What the seat to act is asked (:func:`ddz_env.core.notation.question`)."""
+        return question(self._moves, self.stage, self.rules)
+
+    def worded(self, move: Move, number: int | None = None) -> str:
+        """A move in the words of the rules: of the seat to act, or the one that was made with a number.
+
+        Raises:
+            InvalidMoveError: If it is no move.
+            SessionError: If no move has that number.
+        """
+        if not isinstance(move, Move):
+            raise InvalidMoveError(f"a move is a Move (Move.parse reads one), not {shown(move)}")
+        if number is None:
+            return worded(move, self.question)
+        return spoken(self._moves, self._made(number), self.rules)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game has ended."""
+        return self._state.is_over
+
+    @property
+    def waits_for(self) -> str:
+        """Whom the game waits for: ``person``, ``agent``, or ``over``."""
+        if self.is_over:
+            return "over"
+        return PERSON if self._players[self.seat] == PERSON else "agent"
+
+    @property
+    def cheaters(self) -> tuple[int, ...]:
+        """Seats of agents that look at cards which are hidden from others; none where all hands lie open."""
+        if self._shown or self.rules.open_hands:
+            return ()
+        return tuple(seat for seat, agent in self._agents.items() if cheats(agent))
+
+    @property
+    def needs_landlord_cards(self) -> bool:
+        """Whether the landlord cards of an observed table have been turned up and nobody has told them yet."""
+        observed = self._deal.observer is not None and self._deal.bottom is None
+        return observed and self._state.view().landlord is not None
+
+    def returns(self) -> tuple[float, ...]:
+        """Each seat's return; zeros while the game runs."""
+        return self._state.returns()
+
+    # --- what a viewer may see ---
+
+    def view(self, seat: int) -> View:
+        """What a seat knows.
+
+        Raises:
+            HiddenCardsError: If the table is one that another seat observes.
+            InvalidDealError: If there is no such seat.
+        """
+        seat = check_integer("seat", seat, 0, len(self._players) - 1, InvalidDealError)
+        observer = self._deal.observer
+        if observer not in (None, seat):
+            raise HiddenCardsError(f"this table is seen from seat {observer}: nobody knows what seat {seat} holds")
+        return self._state.view(seat)
+
+    def sight(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> Sight:
+        """What a viewer may see, as plain data.
+
+        Args:
+            viewer: A seat, which sees what it knows; None for a spectator, who sees every hand, where no person plays
+                or the game is over.
+            reveal: Show a seat every hand, too, once a spectator may see them: how a game ends for a person.
+            legal: Whether to list the viewer's legal moves; a table is shown without them.
+
+        Raises:
+            HiddenCardsError: If the viewer may not look.
+        """
+        position, history, rules = self._position(viewer, reveal), self._state.history, self.rules
+        mine = legal and viewer == self.seat and self.waits_for == PERSON
+        return Sight(
+            table=table_of(position, viewer, reveal=True),
+            players=self._players,
+            history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
+            waits_for=self.waits_for,
+            legal=tuple(map(self.worded, self._state.legal_moves())) if mine else (),
+            decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
+        )
+
+    def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
+        """What a renderer may draw for a viewer (:meth:`sight`): a view, or a copy of the game with all hands.
+
+        Raises:
+            HiddenCardsError: If the viewer may not look.
+        """
+        found = self._position(viewer, reveal)
+        return found if isinstance(found, View) else found.copy()
+
+    def _position(self, viewer: int | None, reveal: bool) -> View | State:
+        if viewer is not None:
+            check_integer("viewer", viewer, 0, len(self._players) - 1, HiddenCardsError)
+        if self._is_open() and (viewer is None or reveal):
+            return self._state
+        if viewer is not None:
+            return self.view(viewer)
+        if self.observer is not None:
+            raise HiddenCardsError(f"this table is seen from seat {self.observer}: nobody knows the other hands")
+        raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
+
+    def _is_open(self) -> bool:
+        """Whether everybody may see every hand."""
+        return self._deal.observer is None and (self._shown or self.is_over or PERSON not in self._players)
+
+    def thought(self, number: int, viewer: int | None) -> Advice | None:
+        """What an agent thought at a move; None if it was not asked here, or by nobody.
+
+        Args:
+            number: The number of the move.
+            viewer: Who wants to know: a seat, or None for a spectator, who may see every hand (:meth:`sight`).
+
+        Raises:
+            HiddenCardsError: If the thoughts of another seat would tell the viewer its cards.
+            SessionError: If no move has that number.
+        """
+        found = self._thoughts.get(self._made(number))
+        if found is not None and found.seat != viewer and (viewer is not None or not self._is_open()):
+            when = "" if self._is_open() else " when the game is over"
+            raise HiddenCardsError(f"what seat {found.seat} thought tells its cards: ask as a spectator{when}")
+        return found
+
+    def _made(self, number: int) -> int:
+        """The number of a move that was made, checked."""
+        chosen = as_integer(number)
+        if chosen is None or not 0 <= chosen < len(self._moves):
+            raise SessionError(f"there is no move {shown(number)}: {len(self._moves)} were made, numbered from 0")
+        return chosen
+
+    # --- moves ---
+
+    def play(self, move: Move | str, seat: int | None = None) -> Turn:
+        """Make a person's move.
+
+        Args:
+            move: The move, or its notation.
+            seat: Who makes it; the seat to act by default.
+
+        Raises:
+            NotYourTurnError: If it is another seat's turn, or an agent's.
+            InvalidMoveError: If the text is no move.
+            IllegalMoveError: If the position does not allow it.  The game is unchanged.
+            GameOverError: If the game has ended.
+        """
+        if not self.is_over and seat is not None and as_integer(seat) != self.seat:
+            raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {shown(seat)}'s")
+        if self.waits_for == "agent":
+            raise NotYourTurnError(f"seat {self.seat} is held by {self._players[self.seat]}, not by a person")
+        return self._step(move)
+
+    def can_play(self, move: Move) -> bool:
+        """Whether the seat to act can make a move; at an observed table, whether it may hold the cards."""
+        try:
+            self._deal.state([*self._moves, (self.seat, move)])
+        except DouDizhuError:
+            return False
+        return True
+
+    def let_agent_play(self) -> Turn:
+        """Let the agent whose turn it is make its move; what it thought is kept (:meth:`thought`).
+
+        Raises:
+            NotYourTurnError: If it is a person's turn, or the game is over.
+            AgentFaultError: If the agent fails; the game is unchanged.
+        """
+        if self.waits_for != "agent":
+            raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
+        seat = self.seat
+        agent = self._agents[seat]
+        self._tell(agent, seat)
+        thought = think(agent, self._players[seat], sight(agent, self._state), seat, self._generator(seat))
+        play_answer(self._state.copy(), agent, thought.move)
+        turn = self._step(thought.move)
+        self._thoughts[turn.number] = thought
+        return turn
+
+    def let_agents_play(self, on_turn: Callable[[Turn], None] | None = None) -> list[Turn]:
+        """Let agents move until a person is to act or the game is over.
+
+        Args:
+            on_turn: Told of every move.
+
+        Raises:
+            AgentFaultError: If an agent fails.
+        """
+        turns = []
+        while self.waits_for == "agent":
+            turns.append(self.let_agent_play())
+            if on_turn is not None:
+                on_turn(turns[-1])
+        return turns
+
+    def tell_landlord_cards(self, bottom: str) -> None:
+        """Say which landlord cards have been turned up at an observed table.
+
+        Raises:
+            SessionError: If they are known, or the table is not observed.
+            InvalidDealError: If they are too many or too few, or the deck has no such cards left.
+            InvalidHandError: If they cannot be read.
+        """
+        if not self.needs_landlord_cards:
+            raise SessionError("the landlord cards are known, or not turned up yet")
+        deal = replace(self._deal, bottom=Hand.parse(bottom))
+        self._state, self._deal = deal.state(self._moves), deal
+
+    def undo(self, number: int | None = None, seat: int | None = None) -> Turn:
+        """Take back a person's decision and everything after it.
+
+        Args:
+            number: The number of the decision; by default the last one that a person made.
+            seat: Whose decision it has to be; any person's by default.
+
+        Returns:
+            The decision that was taken back.
+
+        Raises:
+            SessionError: If there is no such decision.
+        """
+        mine = [
+            place for place, (who, _) in enumerate(self._moves) if self._players[who] == PERSON and seat in (None, who)
+        ]
+        if not mine:
+            raise SessionError("there is nothing to take back")
+        chosen = mine[-1] if number is None else as_integer(number)
+        if chosen is None or chosen not in mine:
+            raise SessionError(f"move {shown(number)} is no decision of yours: choose from {', '.join(map(str, mine))}")
+        who, move = self._moves[chosen]
+        self._state = self._deal.state(self._moves[:chosen])
+        del self._moves[chosen:]
+        self._told.clear()
+        self._thoughts = {place: thought for place, thought in self._thoughts.items() if place < chosen}
+        return Turn(who, move, chosen, False)
+
+    # --- asking agents ---
+
+    def hint(self, agent: str, seat: int | None = None) -> Advice:
+        """What an agent would do in the place of the seat to act; it draws none of the game's numbers.
+
+        Args:
+            agent: Its name.
+            seat: Who asks; the seat to act by default.
+
+        Raises:
+            NotYourTurnError: If it is another seat's turn, or the game is over.
+            HiddenCardsError: If the agent looks at hidden cards, or the seat's are not known.
+            UnknownAgentError: If there is no such agent.
+            AgentFaultError: If it fails.
+        """
+        own = self.seat if seat is None else as_integer(seat)
+        if own is None or self.is_over or own != self.seat:
+            raise NotYourTurnError("the game is over" if self.is_over else f"it is seat {self.seat}'s turn")
+        view = self.view(own)
+        with self._adviser(agent, own) as adviser:
+            return think(adviser, agent, sight(adviser, self._state), view.seat, self._generator(own, _HINT))
+
+    def belief(self, agent: str, seat: int) -> Belief:
+        """Where an agent in the place of a seat thinks that the hidden cards are.
+
+        Raises:
+            HiddenCardsError: If the agent looks at hidden cards, or the seat's are not known.
+            UnknownAgentError: If there is no such agent.
+            AgentFaultError: If it fails.
+        """
+        view = self.view(seat)
+        with self._adviser(agent, seat) as adviser:
+            return believe(adviser, view, self._generator(seat, _BELIEF))
+
+    @contextmanager
+    def _adviser(self, name: str, seat: int) -> Iterator[Agent]:
+        """An agent that has been told the game in the place of a seat."""
+        if not isinstance(name, str):
+            raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
+        with self._advisers.lent(name) as agent:
+            self._check_blind(agent)
+            if cheats(agent) and not self._deal.rules.open_hands:
+                raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
+            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
+            for mover, move in self._moves:
+                call(agent, seat, "observe", observe, agent, mover, move)
+            yield agent
+
+    # --- keeping ---
+
+    def record(self, viewer: int | None = None) -> Record:
+        """The game as it can be saved.
+
+        Args:
+            viewer: A seat, for what it has seen of the deal that is played: its own hand, the landlord cards and the
+                moves (all hands where they lie open).  None for the whole game, with all hands.
+
+        Raises:
+            HiddenCardsError: If the table is one that another seat observes.
+            InvalidDealError: If there is no such seat, or no table under these rules can be seen from one
+                (:meth:`Deal.observed`).
+        """
+        remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
+        view = None if viewer is None else self.view(viewer)
+        if view is None or (view.rules.open_hands and view.rules.bidding == "fixed"):
+            return Record(self._deal, self._players, tuple(self._moves), remarks)
+        return Record(Deal.seen(view), self._players, tuple(view.history), remarks)
+
+    def copy(self) -> Session:
+        """An equal game with the same agents: they may think there while this one is looked at.
+
+        Only one of the two may ask them at a time.
+        """
+        self._told.clear()  # they are told there
+        twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
+        twin._thoughts, twin._shares_advisers = dict(self._thoughts), self._shares_advisers
+        return twin
+
+    def close(self) -> None:
+        """Release what the agents hold; advisers that other games share stay."""
+        for agent in self._agents.values():
+            close(agent)
+        if not self._shares_advisers:
+            self._advisers.close()
+
+    # --- inside ---
+
+    def _seat_agents(self, given: Mapping[int, Agent]) -> None:
+        """Let agents take their seats; if one cannot, those that sit already are released."""
+        try:
+            for seat, name in enumerate(self._players):
+                if name != PERSON:
+                    self._agents[seat] = given.get(seat) or make_agent(name)
+                    self._check_seat(seat, name)
+        except BaseException:
+            for agent in self._agents.values():
+                close(agent)
+            raise
+
+    def _check_seat(self, seat: int, name: str) -> None:
+        """At an observed table an agent can only have the seat whose hand is known."""
+        self._check_blind(self._agents[seat])
+        if self.observer not in (None, seat):
+            raise HiddenCardsError(
+                f"{name} cannot play seat {seat}: this table is seen from seat {self.observer}, and nobody knows the "
+                "other hands"
+            )
+
+    def _step(self, move: Move | str) -> Turn:
+        seat, number = self.seat, len(self._moves)
+        if isinstance(move, str):
+            move = Move.parse(move, self._deal.rules)
+        if self.needs_landlord_cards:
+            raise SessionError("the landlord cards have been turned up: tell them before the next move")
+        if self._deal.observer in (None, seat):
+            self._state.step(move)
+        else:
+            self._state = self._deal.state([*self._moves, (seat, move)])
+        self._moves.append((seat, move))
+        return Turn(seat, move, number, redealt=not self._state.history)
+
+    def _tell(self, agent: Agent, seat: int) -> None:
+        """Tell an agent what it has not heard yet."""
+        if seat not in self._told:
+            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
+        for mover, move in self._moves[self._told.get(seat, 0) :]:
+            call(agent, seat, "observe", observe, agent, mover, move)
+        self._told[seat] = len(self._moves)
+
+    def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
+        key: Sequence[int] = [self._deal.seed, self._deal.game, len(self._moves), seat, purpose]
+        return agent_generator(key)
+
+    def _check_blind(self, agent: Agent) -> None:
+        if self._deal.observer is not None and cheats(agent):
+            raise HiddenCardsError(f"{agent.name} looks at hidden cards, and at this table nobody knows them")

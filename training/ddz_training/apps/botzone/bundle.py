@@ -1,0 +1,145 @@
+"""The archive that is uploaded: a bot of ours in one zip file that Python runs."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import agents
+import ddz_env
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.options import as_written
+from ddz_env.core.whole_file import replace_file
+from ddz_env.playing.agent import cheats, close
+from ddz_env.playing.provenance import agent_files
+from ddz_env.playing.registry import GROUP, make_agent, read_agent
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every file, so that equal bundles are equal files."""
+_NEVER = ("ddz_env/table/render/", "ddz_env/peers/openspiel/")
+_MAIN = '''"""A bot for Botzone's Dou Dizhu: {spec}."""
+
+import os
+import sys
+import tempfile
+import types
+import zipfile
+
+ARCHIVE = os.path.dirname(os.path.abspath(__file__))
+HOME = ARCHIVE
+if zipfile.is_zipfile(ARCHIVE):  # weights and compiled code need files
+    HOME = os.path.join(tempfile.gettempdir(), "ddz-bot-{digest}-%d" % os.getuid())
+    if not os.path.isdir(HOME):
+        fresh = tempfile.mkdtemp()
+        zipfile.ZipFile(ARCHIVE).extractall(fresh)
+        try:
+            os.rename(fresh, HOME)
+        except OSError:  # another process was faster
+            HOME = HOME if os.path.isdir(HOME) else fresh
+sys.path.insert(0, HOME)
+os.chdir(HOME)
+for name in ("gymnasium", "pettingzoo"):  # imported by the package, not used by a bot
+    try:
+        __import__(name)
+    except ImportError:
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].registry = {{"ddz_env/DouDizhu-v0": None}}
+
+from ddz_env.peers.botzone.serving import serve
+from ddz_env.playing.registry import make_agent
+
+serve(make_agent({factory!r}), sys.stdin, lambda line: print(line, flush=True), {seed}, {stay})
+'''
+
+
+class BundleError(DouDizhuError):
+    """An agent cannot be put into an archive."""
+
+
+class Bundle(NamedTuple):
+    """What was written.
+
+    Attributes:
+        files: How many files are in the archive.
+        size: Its bytes.
+        data: The names of the agent's own files in it.
+    """
+
+    files: int
+    size: int
+    data: list[str]
+
+
+def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bundle:
+    """Write the archive of an agent.
+
+    It holds ``__main__.py``, the packages ``ddz_env`` and ``agents`` and the files that the agent's options name.
+
+    Args:
+        path: The archive.
+        spec: The agent by name.
+        seed: Of its draws.
+        stay: Whether the bot asks to be kept running.
+
+    Raises:
+        BundleError: If the agent is not one of this package, or looks at hidden cards.
+        UnknownAgentError: If there is no such agent.
+    """
+    made = make_agent(spec)
+    hidden = cheats(made)
+    close(made)
+    if hidden:
+        raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
+    data = dict(_own_files(spec))
+    contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}
+    contents |= {name: file.read_bytes() for name, file in data.items()}
+    factory = _factory(spec, {str(file): name for name, file in data.items()})
+    digest = hashlib.sha256(
+        repr(sorted((name, hashlib.sha256(body).digest()) for name, body in contents.items())).encode()
+    )
+    main = _MAIN.format(spec=spec, factory=factory, seed=seed, stay=stay, digest=digest.hexdigest()[:16])
+    contents["__main__.py"] = main.encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, contents[name])
+    replace_file(path, packed.getvalue())
+    shipped = [name for name in contents if not name.endswith(".py")]
+    return Bundle(len(contents), len(packed.getvalue()), sorted(shipped))
+
+
+def _own_files(spec: str) -> list[tuple[str, Path]]:
+    """The files that the text of the options names, with their names in the archive."""
+    _, options = read_agent(spec)
+    named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
+    return [(f"files/{place}-{file.name}", file) for place, file in enumerate(named)]
+
+
+def _sources(read: set[str]) -> dict[str, Path]:
+    """The sources of the packages, and those of their data files that the agent reads."""
+    found = {}
+    for package in (ddz_env, agents):
+        folder = Path(str(package.__file__)).parent
+        for file in sorted(folder.rglob("*")):
+            name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
+            if (file.suffix == ".py" or file.name in read) and not name.startswith(_NEVER):
+                found[name] = file
+    return found
+
+
+def _factory(spec: str, places: dict[str, str]) -> str:
+    """The agent as ``module:factory:options``: an archive has no entry points."""
+    name, _, _ = spec.strip().partition(":")
+    points = metadata.entry_points(group=GROUP)
+    value = next((point.value for point in points if point.name == name), "")
+    if not value.startswith("agents."):
+        raise BundleError(f"{spec} is no agent of this package: an archive holds nothing else")
+    options: dict[str, Any] = read_agent(spec)[1]
+    written = [f"{option}={places.get(str(given), as_written(given))}" for option, given in options.items()]
+    return ":".join([value, ",".join(written)]) if written else value

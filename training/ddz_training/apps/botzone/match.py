@@ -1,0 +1,120 @@
+"""A match as the platform runs it: the judge is asked, then the bots, until it names the scores.
+
+A bot of ours and a program get the same messages, and the log is what the platform would write.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Protocol
+
+from ddz_agents.external.botzone.agent import BotzoneAgent
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.peers.botzone.games import SEATS, BotzoneGame
+from ddz_env.peers.botzone.judge import judge
+from ddz_env.peers.botzone.log import BotzoneLog
+from ddz_env.peers.botzone.player import BotzonePlayer
+from ddz_env.playing.agent import Agent, close
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+
+
+class _Bot(Protocol):
+    """Who sits at a seat."""
+
+    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The log's entry for its answer to a request."""
+        ...
+
+
+class _OwnBot:
+    """An agent of ours."""
+
+    def __init__(self, agent: Agent, game: BotzoneGame, seed: int) -> None:
+        self._player = BotzonePlayer(agent, game, seed)
+        self._requests: list[Mapping[str, Any]] = []
+
+    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        start = time.monotonic()
+        first = not self._requests
+        self._requests.append(request)
+        said = self._player.answer({"requests": [request], "responses": []} if first else request)
+        return _entry(not first, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
+
+
+class _Program:
+    """A bot in a process of its own."""
+
+    def __init__(self, agent: BotzoneAgent) -> None:
+        options = agent.options
+        limits = Limits(options.seconds, options.megabytes, options.kilobytes)
+        self.program = BotProgram(command_of(options.path), limits, options.keep_running)
+        self._requests: list[Mapping[str, Any]] = []
+        self._responses: list[Any] = []
+        self._kept: dict[str, Any] = {}
+
+    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        self._requests.append(request)
+        bare = self.program.runs
+        said = {"requests": self._requests, "responses": self._responses, **self._kept}
+        try:
+            answer = self.program.ask(json.dumps(request if bare else said))
+        except BotFaultError as fault:
+            return _entry(bare, 0, 0, fault.verdict)
+        try:
+            found = json.loads(answer.text)
+        except (ValueError, RecursionError):
+            return _entry(bare, answer.megabytes, answer.milliseconds, "NJ")
+        found = found if isinstance(found, dict) and "response" in found else {"response": found}
+        self._responses.append(found["response"])
+        self._kept = {name: found[name] for name in ("data", "globaldata") if found.get(name)}
+        shown = {name: found[name] for name in ("response", "debug") if name in found}
+        return _entry(bare, answer.megabytes, answer.milliseconds, "OK", **shown)
+
+
+def _entry(keeps_running: bool, memory: int, milliseconds: int, verdict: str, **rest: Any) -> dict[str, Any]:
+    return {"keep_running": keeps_running, "memory": memory, "time": milliseconds, "verdict": verdict, **rest}
+
+
+def play_match(
+    game: BotzoneGame, agents: Sequence[str], seed: int = 0, initdata: Mapping[str, Any] | None = None
+) -> BotzoneLog:
+    """Play one match.
+
+    Args:
+        game: The game.
+        agents: Three agents by name, one a seat; ``botzone:./bot`` for programs.
+        seed: Of the deal and of our agents' draws.
+        initdata: The deal, as a judge's first word has it; dealt from the seed by default.
+
+    Raises:
+        DouDizhuError: If there are not three agents, or one cannot be made.
+    """
+    if len(agents) != SEATS:
+        raise DouDizhuError(f"a match has {SEATS} seats, not {len(agents)}: name an agent for each")
+    rng = agent_generator([seed])
+    entries: list[dict[str, Any]] = []
+    with ExitStack() as leave:
+        bots = [_seated(spec, game, seed, leave) for spec in agents]
+        said = judge(game, entries, initdata, rng)
+        deal = said["initdata"]
+        while True:
+            entries.append({"keep_running": False, "memory": 0, "output": said, "time": 0, "verdict": "OK"})
+            if said["command"] == "finish":
+                return BotzoneLog(game, entries)
+            entries.append({seat: bots[int(seat)].entry(request) for seat, request in said["content"].items()})
+            said = judge(game, entries, deal)
+
+
+def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _Bot:
+    agent = make_agent(spec)
+    if isinstance(agent, BotzoneAgent):
+        program = _Program(agent)
+        leave.callback(program.program.end)
+        return program
+    leave.callback(close, agent)
+    return _OwnBot(agent, game, seed)

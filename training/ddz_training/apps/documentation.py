@@ -1,0 +1,347 @@
+"""The generated parts of the docs: tables computed from the code, written between markers.
+
+A generated block in a page looks like ``<!-- table: actions -->`` ... ``<!-- end -->``; ``ddz docs`` rewrites every
+block, ``ddz docs --check`` (and a test) refuses a page that is out of date.  Tables of experiments are computed from
+the results in the checkout's ``docs/results/``, also those of the README and of the model card, which lies beside the
+shipped weights.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ddz_env.core.actions import (
+    BID_BASE,
+    CATEGORIES,
+    DOUBLE_BASE,
+    KICKER_BASE,
+    MAIN_GROUPS,
+    NUM_ACTIONS,
+    SEGMENTS,
+    action_name,
+)
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.errors import DouDizhuError, UnknownAgentError
+from ddz_env.core.observation import OBSERVATION, STATE, Layout
+from ddz_env.core.observation.layout import HISTORY, WORD
+from ddz_env.core.options import as_written, meanings
+from ddz_env.core.rules import PRESETS, Rules, differing_options
+from ddz_env.envs.infos import INFOS
+from ddz_env.playing.registry import GROUP, agent_options
+from ddz_training.apps import integrations
+from ddz_training.data.card import columns_table
+from ddz_training.data.games import RecordedGame
+from ddz_training.experiments import training_curves
+from ddz_training.experiments.registry import load_experiments
+from ddz_training.measure import strengths
+from ddz_training.measure.benchmark import leaderboard
+from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.speed import page as bench_page
+
+_BLOCK = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
+"""In the head of a model card, which is YAML, the markers stand behind ``# ``."""
+
+
+class StaleDocsError(DouDizhuError):
+    """A page's generated tables are out of date, or name a table that does not exist."""
+
+
+def action_table() -> str:
+    """One line a category: ids, how many, an example."""
+    rows: list[tuple[object, ...]] = []
+    for index, category in enumerate(CATEGORIES):
+        groups = [group for group in MAIN_GROUPS if group.category == index]
+        segments = [segment for segment in SEGMENTS if segment.category == index]
+        lengths = f"{segments[0].length}–{segments[-1].length}" if len(segments) > 1 else "–"
+        kickers = "–"
+        if category.kicker_size:
+            what = "solo" if category.kicker_size == 1 else "pair"
+            each = "each link" if len(segments) > 1 else ""
+            kickers = f"{category.kickers_per_link} {what}{'s' if category.kickers_per_link > 1 else ''} {each}".strip()
+        ids = f"{groups[0].id}–{groups[-1].id}" if len(groups) > 1 else str(groups[0].id)
+        example = groups[0].name.removeprefix(category.name).strip() or "pass"
+        rows.append((ids, category.name, len(groups), lengths, kickers, f"`{example}`"))
+    rows.append((f"{KICKER_BASE}–{BID_BASE - 1}", "kicker rank", len(RANK_NAMES), "–", "–", "`kicker 3`"))
+    rows.append(
+        (f"{BID_BASE}–{DOUBLE_BASE - 1}", "bid", DOUBLE_BASE - BID_BASE, "–", "–", f"`{action_name(BID_BASE)}`")
+    )
+    last = NUM_ACTIONS - DOUBLE_BASE
+    rows.append((f"{DOUBLE_BASE}–{NUM_ACTIONS - 1}", "doubling", last, "–", "–", f"`{action_name(DOUBLE_BASE)}`"))
+    return markdown_table(("ids", "category", "count", "length", "kickers", "first"), rows)
+
+
+def _layout_table(layout: Layout) -> str:
+    """Its features; the moves further back, which are alike, share a row."""
+    rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
+    if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
+        place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
+        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
+        older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
+        rows.insert(place, older)
+    return markdown_table(("bytes", "feature", "range", "meaning"), rows)
+
+
+def info_table() -> str:
+    """What every info holds, as numbers and as text."""
+    rows = [(f"`{info.key}`", info.numbers, f"`{info.text_key}`", info.text, info.meaning) for info in INFOS]
+    return markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
+
+
+def preset_table() -> str:
+    """What each preset sets, option by option, where presets differ."""
+    rows: list[list[object]] = [
+        [f"`{option}`", *(getattr(rules, option) for rules in PRESETS.values())] for option in differing_options()
+    ]
+    rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
+    rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
+    names = [f"`{name}`" for name in PRESETS]
+    return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
+
+
+def _plain(value: object) -> object:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
+def option_table() -> str:
+    """The fields of :class:`Rules` with their meaning, from its docstring."""
+    lines = ((f"`{option.name}`", option.meaning) for option in Rules.options())
+    return markdown_table(("option", "meaning"), _safe(lines))
+
+
+def agent_table(name: str) -> str:
+    """The options of an agent.
+
+    Raises:
+        UnknownAgentError: If there is no such agent.
+    """
+    lines = ((f"`{option.name}`", option.written, option.values, option.meaning) for option in agent_options(name))
+    return markdown_table(("option", "default", "values", "meaning"), _safe(lines))
+
+
+def agents_table() -> str:
+    """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
+    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    return markdown_table(("agent", "what it is"), _safe((f"`{name}`", about) for name, about in agents))
+
+
+def opening(text: str | None) -> str:
+    """The first paragraph of a text, on one line."""
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+def _summary(module: str, name: str) -> str:
+    """The first paragraph of the docstring of a module's class or function, read from the source."""
+    found = find_spec(module)
+    if found is None or found.origin is None:
+        raise StaleDocsError(f"the package does not have the module {module}")
+    source = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    kinds = ast.ClassDef | ast.FunctionDef
+    [defined] = [node for node in source.body if isinstance(node, kinds) and node.name == name]
+    return opening(ast.get_docstring(defined))
+
+
+def experiment_table() -> str:
+    """What each experiment repeats or measures."""
+    rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
+    return markdown_table(("experiment", "source", "what"), _safe(rows))
+
+
+def config_table(config: type[Any]) -> str:
+    """The settings of a training, those of a part of them behind its name."""
+    return markdown_table(("setting", "default", "meaning"), _safe(_settings(config)))
+
+
+def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
+    told = meanings(config)
+    for field in dataclasses.fields(config):
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if dataclasses.is_dataclass(default):
+            yield from _settings(type(default), f"{before}{field.name}.")
+        else:
+            yield f"`{before}{field.name}`", as_written(default) or "none", told.get(field.name, "")
+
+
+def _safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
+    """Cells of a docstring's text as Markdown: without roles, and with bars that do not end them."""
+    role = re.compile(r":\w+:`~?([^`<]*?)(?: <[^>]*>)?`")
+    return ([role.sub(r"`\1`", cell).replace("``", "`").replace("|", "\\|") for cell in line] for line in lines)
+
+
+def _fields(kind: type[Any]) -> Iterable[tuple[str, str]]:
+    told = meanings(kind)
+    return ((f"`{field.name}`", told[field.name]) for field in dataclasses.fields(kind))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "actions": action_table,
+    "observation": lambda: _layout_table(OBSERVATION),
+    "state": lambda: _layout_table(STATE),
+    "infos": info_table,
+    "presets": preset_table,
+    "options": option_table,
+    "agents": agents_table,
+    "experiments": experiment_table,
+    "data-columns": columns_table,
+    "data-games": lambda: markdown_table(("field", "meaning"), _safe(_fields(RecordedGame))),
+}
+"""Tables of the code; further ones are ``agent-NAME``, of an agent's options, and those of :data:`CONFIGS`."""
+
+COMMANDS = {"commands": "ddz_training.apps.cli.reference:commands_table"}
+"""The table of the command line, of which ``ddz docs`` is a part."""
+
+CONFIGS = {
+    "config-selfplay": "ddz_training.learn.ppo.config:SelfPlayConfig",
+    "config-expert": "ddz_training.learn.expert.config:ExpertConfig",
+    "config-sb3": "ddz_training.learn.sb3.config:Sb3Config",
+}
+"""Tables of the settings of trainings, which need PyTorch."""
+
+
+def sabotage_table(results: Path) -> str:
+    """What ``python -m tests.sabotage --out`` counted."""
+    document = json.loads((results / "sabotage.json").read_text(encoding="utf-8"))
+    rows = [
+        (outcome["kind"], outcome["left_out"] or f"{outcome['tried']:,}", outcome["failed"], outcome["promise"])
+        for outcome in document["outcomes"]
+    ]
+    table = markdown_table(("what was tried", "attempts", "did not hold", "what must hold"), rows)
+    machine = document["machine"]
+    where = f"{machine['system']}, Python {machine['python']}, {machine['cores']} cores"
+    return f"{table}\n\n{where}, seed {document['seed']}."
+
+
+_PAGES = training_curves.PAGES | bench_page.PAGES | leaderboard.PAGES | {"sabotage": sabotage_table}
+
+
+def experiment_tables(results: Path = Path("docs/results")) -> list[str]:
+    """The names of the blocks that are computed from results, and of the programs that are shown beside them."""
+    every = [name for experiment in load_experiments() for name in (*experiment.tables, *experiment.pages)]
+    return [*every, *_PAGES, *integrations.pages(results)]
+
+
+def _named(place: str) -> Any:
+    """What ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def block(name: str, results: Path) -> str:
+    """A generated block of a page.
+
+    Args:
+        name: The name in the page's marker.
+        results: Where the results of experiments are.
+
+    Raises:
+        StaleDocsError: If there is no such block.
+    """
+    if name in TABLES:
+        return TABLES[name]()
+    if name in COMMANDS:
+        return str(_named(COMMANDS[name])())
+    if name in CONFIGS:
+        return config_table(_named(CONFIGS[name]))
+    if name.startswith("agent-"):
+        try:
+            return agent_table(name.removeprefix("agent-"))
+        except UnknownAgentError as error:
+            raise StaleDocsError(f"no table is called {name!r}: {error}") from error
+    try:
+        if make_page := (_PAGES | integrations.pages(results)).get(name):
+            return make_page(results)
+        for experiment in load_experiments():
+            if make := experiment.block(name, results):
+                return make()
+    except FileNotFoundError as error:
+        path = Path(error.filename)
+        return f"*There are no results yet: this table is computed from `{path.parent.name}/{path.name}`.*"
+    known = ", ".join((*TABLES, *COMMANDS, *CONFIGS, "agent-NAME", *experiment_tables(results)))
+    raise StaleDocsError(f"no table is called {name!r}; there are {known}")
+
+
+def refreshed(text: str, results: Path = Path("docs/results")) -> str:
+    """Return a page with its generated blocks rewritten.
+
+    Args:
+        text: The page.
+        results: Where the results of experiments are.
+
+    Raises:
+        StaleDocsError: If a block names a table that does not exist.
+    """
+    return _BLOCK.sub(lambda match: f"{match[1]}{block(match['name'], results)}\n{match[3]}", text)
+
+
+MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
+README = Path("README.md")
+"""The generated pages outside ``docs/``, from the root of the checkout."""
+
+
+def generated_pages(root: Path) -> list[Path]:
+    """All pages of a checkout that may have generated blocks."""
+    pages = (root / README, *sorted((root / "docs").rglob("*.md")), root / MODEL_CARD)
+    return [page for page in pages if page.is_file()]
+
+
+def _results_of(page: Path) -> Path:
+    """Where the results for a page are: beside it, or in the ``docs`` of a folder above."""
+    beside = page.parent / "results"
+    above = [root / "docs" / "results" for root in page.absolute().parents]
+    return next((folder for folder in (beside, *above) if folder.is_dir()), beside)
+
+
+def refresh(pages: Iterable[Path], *, check: bool = False) -> list[Path]:
+    """Rewrite the generated blocks of pages.
+
+    Args:
+        pages: Markdown files.
+        check: Raise instead of writing.
+
+    Returns:
+        The pages that were out of date.
+
+    Raises:
+        StaleDocsError: If ``check`` and a page is out of date.
+    """
+    stale = []
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        new = refreshed(text, _results_of(page))
+        if new != text:
+            stale.append(page)
+            if not check:
+                page.write_text(new, encoding="utf-8")
+    if check and stale:
+        raise StaleDocsError(f"out of date: {', '.join(map(str, stale))}; run `ddz docs`")
+    return stale
+
+
+def refresh_strengths(results: Path = Path("docs/results"), *, check: bool = False) -> list[Path]:
+    """Write the strengths that ``ddz agents`` shows, which are no page, anew from the results.
+
+    Args:
+        results: The results.
+        check: Raise instead of writing.
+
+    Returns:
+        Their file, if it was out of date.
+
+    Raises:
+        StaleDocsError: If ``check`` and it is.
+    """
+    new = strengths.written(strengths.measured(results))
+    if strengths.FILE.is_file() and strengths.FILE.read_text(encoding="utf-8") == new:
+        return []
+    if check:
+        raise StaleDocsError(f"out of date: {strengths.FILE.name}; run `ddz docs`")
+    strengths.FILE.write_text(new, encoding="utf-8")
+    return [strengths.FILE]

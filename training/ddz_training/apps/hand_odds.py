@@ -1,0 +1,117 @@
+"""What ``ddz bidding`` says of a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ddz_agents.bidding.convergence import Settling, settling
+from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
+from ddz_agents.bidding.worlds import Outcomes, outcomes
+from ddz_env import View
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.match.statistics import Interval, wilson_interval
+
+SETTLING_HEADER = ("worlds", "highest", "lowest", "mean", "difference")
+"""Heads of the columns of :func:`settling_cells`."""
+
+
+@dataclass(frozen=True)
+class HandReport:
+    """What one player of the worlds makes of a hand.
+
+    Attributes:
+        player: Who played the worlds out.
+        view: What the seat knows.
+        found: The worlds.
+        answers: What each legal answer is worth.
+    """
+
+    player: str
+    view: View
+    found: Outcomes
+    answers: Sequence[Appraisal]
+
+    @property
+    def landlords(self) -> dict[str, int]:
+        """Whose landlord's seats the worlds were played with, by the part that the observer then has."""
+        seat, landlord = self.view.seat, self.view.landlord
+        if landlord is not None:
+            return {str(self.view.role).replace("_", "-"): landlord}
+        return {"landlord": seat, "peasant-down": (seat + 2) % 3, "peasant-up": (seat + 1) % 3}
+
+    def rates(self) -> dict[str, Interval]:
+        """The win rate in each part, with its 95 % interval."""
+        worlds = len(self.found.landlord_won)
+        return {
+            part: wilson_interval(int(self.found.wins(landlord).sum()), worlds)
+            for part, landlord in self.landlords.items()
+        }
+
+    def settling(self) -> list[Settling]:
+        """How the win rate of the first part settles: as the landlord, in the auction."""
+        return settling(self.found.wins(next(iter(self.landlords.values()))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "player": self.player,
+            "hand": str(self.view.hand),
+            "worlds": len(self.found.landlord_won),
+            "win_rates": {part: [rate.mean, rate.low, rate.high] for part, rate in self.rates().items()},
+            "gains": {part: self.found.gain(landlord) for part, landlord in self.landlords.items()},
+            "answers": [
+                {"move": str(one.move), "stake": one.chip, "win_rate": one.win_rate, "payoff": one.payoff}
+                for one in self.answers
+            ],
+            "best": str(best(self.answers).move),
+            "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
+        }
+
+    def table(self) -> Table:
+        """What each answer is worth."""
+        chosen = best(self.answers).move
+        lines = [(*_cells(one), "←" if one.move == chosen else "") for one in self.answers]
+        rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
+        gains = ", ".join(f"{part} {self.found.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
+        worlds = len(self.found.landlord_won)
+        note = f"{self.view.hand} in {worlds:,} worlds. Wins: {rates}. Points for each at stake: {gains}."
+        return Table(f"Played out by {self.player}", ("answer", "at stake", "win %", "payoff", "best"), lines, note)
+
+    def settling_table(self) -> Table:
+        """The win rate as worlds are added."""
+        part = next(iter(self.landlords))
+        title = f"The win rate as {part} settles, played out by {self.player}"
+        return Table(title, SETTLING_HEADER, settling_cells(self.settling()))
+
+
+def _cells(one: Appraisal) -> tuple[str, ...]:
+    return str(one.move), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
+
+
+def settling_cells(lines: Sequence[Settling]) -> list[tuple[str, ...]]:
+    """A line of the paper's table 1 each."""
+    return [
+        (f"{line.first}–{line.last}", *(f"{rate:.3f}" for rate in (line.highest, line.lowest, line.mean, line.spread)))
+        for line in lines
+    ]
+
+
+def report(view: View, options: PayoffOptions, seed: int) -> HandReport:
+    """Deal worlds, have them played out, and value the answers.
+
+    Args:
+        view: In the auction, at showing or at doubling.
+        options: Worlds, who plays them, and how payoffs are expected.
+        seed: Seed of the worlds.
+    """
+    player, rng, shown = make_agent(options.player), np.random.default_rng(seed), None
+    if view.stage == "show":
+        found, shown = (outcomes(seen, twin, options.worlds, player) for seen, twin in both_ways(view, rng))
+    else:
+        found = outcomes(view, rng, options.worlds, player)
+    return HandReport(options.player, view, found, appraise(view, found, options, shown))

@@ -1,0 +1,168 @@
+"""The page of integrations: the programs that use other libraries, and what came of running them.
+
+The programs lie in ``tests/integrations``, where they are checked like all other code, and stand whole in
+``docs/guides/integrations``.  The runner takes them from the pages, so what it runs is what a reader copies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ddz_env.core.errors import DouDizhuError
+from ddz_training.measure.markdown import markdown_table
+
+FILE = "integrations.json"
+CONSTRAINTS = "constraints.txt"
+PAGES = Path("docs") / "guides" / "integrations"
+_STEPS = re.compile(r'environ\.get\("STEPS", ([\d_]+)\)')
+_ROLE = re.compile(r'evaluate\(.*role="(\w+)"')
+_FORM = re.compile(r'\b(rules|opponents|observation|dtype)"?(?:=|: )"(\w+)"')
+
+
+class IntegrationError(DouDizhuError):
+    """A page does not show the program of an integration."""
+
+
+def programs(folder: Path) -> dict[str, Path]:
+    """The programs of all libraries by name: ``LIBRARY`` for ``train.py``, ``LIBRARY-WHAT`` for ``train_WHAT.py``.
+
+    Args:
+        folder: ``tests/integrations`` of a checkout.
+    """
+    files = sorted(path for path in folder.glob("*/train*.py") if (path.parent / CONSTRAINTS).is_file())
+    return {f"{path.parent.name}{path.stem.removeprefix('train').replace('_', '-')}": path for path in files}
+
+
+def on_page(name: str, root: Path) -> str:
+    """A program as the reader of its page copies it.
+
+    Args:
+        name: Of the program.
+        root: The checkout.
+
+    Raises:
+        IntegrationError: If no page shows it.
+    """
+    block = re.compile(rf"<!-- table: code-{re.escape(name)} -->\n```py\n(.*?)```\n<!-- end -->", re.DOTALL)
+    for page in sorted((root / PAGES).glob("*.md")):
+        if found := block.search(page.read_text(encoding="utf-8")):
+            return found[1]
+    raise IntegrationError(f"no page in {PAGES} shows the program {name!r}: run `ddz docs`")
+
+
+def fingerprint(source: str) -> str:
+    """What results name the program by that they are of."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def steps_of(source: str) -> int:
+    """Decisions that a program learns from unless it is told otherwise.
+
+    Raises:
+        IntegrationError: If it does not say.
+    """
+    if not (found := _STEPS.search(source)):
+        raise IntegrationError('a program says STEPS = int(os.environ.get("STEPS", ...)): a smoke test shortens it')
+    return int(found[1])
+
+
+def role_of(source: str) -> str | None:
+    """The role that a program is judged in; none: all of them."""
+    found = _ROLE.search(source)
+    return found[1] if found else None
+
+
+def form_of(source: str) -> dict[str, str]:
+    """The form of the games that a program learns from; those that it is judged by may have another."""
+    return dict(_FORM.findall(source.partition("def evaluate(")[0]))
+
+
+def counted_lines(source: str) -> int:
+    """Lines that are neither blank nor a comment."""
+    lines = (line.strip() for line in source.splitlines())
+    return sum(bool(line) and not line.startswith("#") for line in lines)
+
+
+def _folder(results: Path) -> Path:
+    """The integrations of the checkout that has these results in ``docs/results``."""
+    return results.absolute().parent.parent / "tests" / "integrations"
+
+
+def _code(program: Path) -> Callable[[Path], str]:
+    return lambda _: f"```py\n{program.read_text(encoding='utf-8')}```"
+
+
+def pages(results: Path) -> dict[str, Callable[[Path], str]]:
+    """The generated blocks: the table, and ``code-NAME`` for every program."""
+    found = programs(_folder(results))
+    return {"integrations": _table, **{f"code-{name}": _code(program) for name, program in found.items()}}
+
+
+def current(results: Path) -> dict[str, dict[str, Any]]:
+    """The rows of the programs as they are today, by name; those of earlier texts are left out."""
+    rows: dict[str, dict[str, Any]] = json.loads((results / FILE).read_text(encoding="utf-8"))
+    found = programs(_folder(results))
+    return {
+        name: row
+        for name, row in sorted(rows.items())
+        if name in found and row["program"] == fingerprint(found[name].read_text(encoding="utf-8"))
+    }
+
+
+_HEADER = (
+    "program",
+    "library",
+    "Python, torch, gymnasium, PettingZoo",
+    "lines",
+    "role",
+    "steps",
+    "seeds",
+    "wins % v random",
+    "random's own",
+    "processor time",
+    "steps/s",
+    "of ours",
+)
+
+
+def _table(results: Path) -> str:
+    """A line a program, in the order of their names, and those that still have to be measured."""
+    found, rows = programs(_folder(results)), current(results)
+    lines = [_line(name, row, found[name].read_text(encoding="utf-8")) for name, row in rows.items()]
+    missing = [f"`{name}`" for name in found if name not in rows]
+    told = f"\n\nNot yet measured as they stand: {', '.join(missing)}." if missing else ""
+    return (markdown_table(_HEADER, lines) if lines else "") + told
+
+
+def spread(shares: Iterable[float]) -> str:
+    """The mean of some shares, and the lowest and the highest, in per cent."""
+    every = sorted(100 * share for share in shares)
+    mean = f"{statistics.fmean(every):.1f}"
+    return f"{mean} ({every[0]:.1f}–{every[-1]:.1f})" if len(every) > 1 else mean
+
+
+def _line(name: str, row: dict[str, Any], source: str) -> tuple[object, ...]:
+    speed: dict[str, Any] = row.get("speed", {})
+    versions: dict[str, str] = row["versions"]
+    seconds = statistics.fmean(seed["seconds"] for seed in row["seeds"].values())
+    wall = " (wall clock)" if speed.get("clock") == "wall" else ""
+    return (
+        f"`{name}`",
+        f"{row['library']} {versions[row['library']]}",
+        ", ".join(versions[which] for which in ("python", "torch", "gymnasium", "pettingzoo")),
+        counted_lines(source),
+        role_of(source) or "all",
+        f"{steps_of(source):,}",
+        len(row["seeds"]),
+        spread(seed["wins"] for seed in row["seeds"].values()),
+        f"{100 * row['random']:.1f}",
+        f"{seconds:,.0f} s",
+        f"{speed['through']:,}{wall}" if speed else "–",
+        f"{speed['of_ours']:.0%}" if speed else "–",
+    )

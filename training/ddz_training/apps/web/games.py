@@ -1,0 +1,318 @@
+"""The games of the server: each under a name that nobody guesses, kept as a file after every move.
+
+A server that is killed goes on with all of them.  Only the games used last are in memory.  A game without a move for a
+week is put aside, and comes back if it is asked for; a week later it is deleted.  So a clock that jumps, or a file that
+has lost its time, costs nobody a game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import re
+import secrets
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
+from ddz_training.apps.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError, WebOptionError
+from ddz_training.measure.match.one_writer import claim
+
+LIFETIME = 7 * 24 * 3600.0
+"""Seconds after which a game without a move is put aside, and one that was put aside is deleted."""
+TIDIED_EVERY = 3600.0
+"""Seconds between two looks for such games."""
+IN_MEMORY = 32
+"""Games; agents may hold some ten megabytes for each, and a game that is asked for again is read in milliseconds."""
+_log = logging.getLogger(__name__)
+_NAME = r"[A-Za-z0-9_-]{22}"
+_FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
+"""A game's file, one that was put aside, or what a server that was killed while it wrote has left behind."""
+_ASIDE = ".old"
+
+
+@dataclass
+class Game:
+    """A game of the server.
+
+    Attributes:
+        name: Its name: whoever knows it sits at the table.
+        loaded: The game; None until somebody who holds the lock has read it.
+        lock: Held by whoever reads or changes it; nobody thinks meanwhile.
+        study: Held while its agents think.
+        users: How many hold it or wait for it; such a game stays in memory.
+    """
+
+    name: str
+    loaded: Session | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    study: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+
+    @property
+    def session(self) -> Session:
+        """The game."""
+        if self.loaded is None:
+            raise NoSuchGameError("there is no such game")
+        return self.loaded
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self.loaded = session
+
+    @property
+    def viewer(self) -> int | None:
+        """The person's seat; None where only agents play."""
+        players = self.session.players
+        return players.index(PERSON) if PERSON in players else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everybody may see the whole game: nobody plays it, or not any more."""
+        return self.viewer is None or self.session.is_over
+
+
+class Games:
+    """All games of a server.
+
+    Args:
+        folder: Where they are kept; it is made if there is none.
+        agents: The agents that may play: a page never names any other code.
+        asked: Agents that may be asked; one that looks at hidden cards plays only where all hands lie open.
+
+    Attributes:
+        advisers: Who gives hints: the same agents in all games.
+
+    Raises:
+        WebOptionError: If the folder cannot be written.
+        InUseError: If another server keeps its games there.
+    """
+
+    def __init__(self, folder: Path, agents: Sequence[str], asked: Sequence[str] = ()) -> None:
+        self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *asked))
+        self.advisers = Advisers()
+        self._tidied = -math.inf
+        self._lock = threading.Lock()
+        self._used: OrderedDict[str, Game] = OrderedDict()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(b"0" * 4096)
+        except OSError as error:
+            raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
+        self._claim = claim(folder, folder=True)
+        self.expire()
+
+    def begin(self, record: Record) -> str:
+        """Begin a game, and return its name.
+
+        Raises:
+            RequestError: If an agent is not offered, or several persons would share one page.
+            DouDizhuError: If the record cannot be played.
+            OSError: If it cannot be kept.
+        """
+        self.expire()
+        game = Game(secrets.token_urlsafe(16), self._session(record))
+        try:
+            self.keep(game)
+        except BaseException:
+            _release(game.session)
+            raise
+        self._remember(game)
+        return game.name
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[Game]:
+        """A game by name, for one user at a time.
+
+        Raises:
+            NoSuchGameError: If there is none.
+            GameLostError: If its file cannot be read any more.
+        """
+        with self._in_use(name) as game, self._loaded(game):
+            yield game
+
+    @contextmanager
+    def studied(self, name: str) -> Iterator[Game]:
+        """A copy of a game by name, whose agents may think while the game itself is looked at and played on.
+
+        Raises:
+            NoSuchGameError: If there is none.
+            GameLostError: If its file cannot be read any more.
+        """
+        with self._in_use(name) as game, game.study:
+            with self._loaded(game):
+                copy = Game(name, game.session.copy())
+            yield copy
+
+    def go_on(self, copy: Game, number: int) -> None:
+        """Let a game go on as its copy has, if it still stands where it was copied.
+
+        Args:
+            copy: The copy; it holds more moves now.
+            number: How many moves the game had.
+
+        Raises:
+            StaleGameError: If the game has gone another way.
+            OSError: If it cannot be kept.
+        """
+        with self.held(copy.name) as game:
+            now, then = game.session, copy.session
+            if (now.players, now.moves) != (then.players, then.moves[:number]):
+                raise StaleGameError("the game has gone on: this page shows it now")
+            game.session = then
+            self.keep(game)
+
+    @contextmanager
+    def _loaded(self, game: Game) -> Iterator[None]:
+        """Hold a game's lock; whoever is the first reads its file."""
+        with game.lock:
+            if game.loaded is None:
+                game.loaded = self._read(self._path(game.name))
+            self._remember(game)
+            yield
+
+    @contextmanager
+    def _in_use(self, name: str) -> Iterator[Game]:
+        """A game that stays in memory meanwhile."""
+        self._path(name)  # refuses what is no name
+        with self._lock:
+            game = self._used.setdefault(name, Game(name))
+            game.users += 1
+        try:
+            yield game
+        finally:
+            with self._lock:
+                game.users -= 1
+                if game.loaded is None and not game.users:
+                    self._used.pop(name, None)
+
+    def keep(self, game: Game) -> None:
+        """Write a game's file, whole or not at all.
+
+        Raises:
+            OSError: If it cannot be written: the game is then as it was before.
+        """
+        try:
+            game.session.record().save(self._path(game.name))
+        except OSError:
+            with contextlib.suppress(NoSuchGameError, DouDizhuError):
+                self._swap(game, self._read(self._path(game.name)))
+            raise
+
+    def replace(self, game: Game, seat: int, agent: str) -> None:
+        """Let another agent take an agent's seat.
+
+        Raises:
+            RequestError: If the agent is not offered, or the seat is the person's.
+        """
+        record = game.session.record()
+        if record.players[seat] == PERSON:
+            raise RequestError(f"seat {seat} is held by a person")
+        players = (*record.players[:seat], agent, *record.players[seat + 1 :])
+        self._swap(game, self._session(Record(record.deal, players, record.moves)))
+        self.keep(game)
+
+    def close(self) -> None:
+        """Release what the agents of all games hold: the server ends."""
+        with self._lock:
+            games, self._used = self._used, OrderedDict()
+        for game in games.values():
+            if game.loaded is not None:
+                _release(game.loaded)
+        _release(self.advisers)
+
+    def check_agent(self, name: str) -> str:
+        """The same name.
+
+        Raises:
+            RequestError: If the agent is not offered.
+        """
+        if name not in self._agents:
+            raise RequestError(f"the agent {name[:80]!r} is not offered here: see --agent of ddz web")
+        return name
+
+    def expire(self) -> None:
+        """Put games without a move for a week aside, and delete those that were; no other file is touched."""
+        if time.monotonic() - self._tidied < TIDIED_EVERY:
+            return
+        self._tidied = time.monotonic()
+        for path in self._folder.iterdir():
+            found = _FILE.fullmatch(path.name)
+            if found is None:
+                continue
+            with self._lock, contextlib.suppress(OSError):
+                if found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
+                    self._age(path, is_game=path.name == self._path(found[1]).name)
+
+    def _age(self, path: Path, is_game: bool) -> None:
+        """Put a game aside, from now on; delete any other file."""
+        if is_game:
+            os.utime(path)
+            path.rename(f"{path}{_ASIDE}")
+        else:
+            path.unlink()
+
+    def _remember(self, game: Game) -> None:
+        """Put a game in front of those in memory, and let those go that were used least lately."""
+        with self._lock:
+            self._used[game.name] = game
+            self._used.move_to_end(game.name)
+            idle = [name for name, one in self._used.items() if not one.users and one is not game]
+            gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
+        for one in gone:  # an agent may take its time
+            _release(one.session)
+
+    def _swap(self, game: Game, session: Session) -> None:
+        """Go on with another session; what the agents of the one before hold is released."""
+        before, game.session = game.session, session
+        _release(before)
+
+    def _read(self, path: Path) -> Session:
+        with contextlib.suppress(OSError):
+            if not path.exists():
+                Path(f"{path}{_ASIDE}").rename(path)
+        if not path.exists():
+            raise NoSuchGameError("there is no such game: it may have expired")
+        if not path.is_file():  # to read a pipe is to wait for whoever writes to it
+            raise GameLostError("the file of this game is not a file any more")
+        try:
+            return self._session(Record.load(path))
+        except RecordError as error:
+            raise GameLostError("the file of this game cannot be read any more") from error
+
+    def _session(self, record: Record) -> Session:
+        for name in record.players:
+            if name != PERSON:
+                self.check_agent(name)
+        if record.players.count(PERSON) > 1:
+            raise RequestError("one page is one person: the other seats are held by agents")
+        # An endgame is a puzzle: hands are open.
+        session = Session(record, shown=record.deal.endgame, advisers=self.advisers)
+        unnamed = [record.players[seat] for seat in session.cheaters if record.players[seat] not in self._named]
+        if unnamed:
+            _release(session)
+            raise RequestError(f"{unnamed[0]} looks at hidden cards: it plays puzzles alone, unless --agent names it")
+        return session
+
+    def _path(self, name: str) -> Path:
+        if not re.fullmatch(_NAME, name):
+            raise NoSuchGameError("there is no such game")
+        return self._folder / f"{name}.game.txt"
+
+
+def _release(used: Session | Advisers) -> None:
+    """Close a session or the advisers, whatever their agents do then."""
+    try:
+        used.close()
+    except Exception:
+        _log.exception("an agent failed when its game was put away")

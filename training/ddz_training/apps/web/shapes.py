@@ -1,0 +1,149 @@
+"""What the page is told, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddz_env import Hand, Move
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.playing.thoughts import NOBODY, Belief
+from ddz_env.table.render.table import Card, Play, Seat, Table
+from ddz_env.table.session import PERSON, Advice, Option, Session, Sight
+from ddz_env.table.texts import Texts
+from ddz_training.apps.web.games import Game
+
+Json = dict[str, Any]
+
+
+def card_shape(card: Card) -> Json:
+    """A card as it is drawn."""
+    return {"rank": card.rank, "suit": card.suit, "red": card.is_red}
+
+
+def _play_shape(play: Play | None) -> Json | None:
+    if play is None:
+        return None
+    cards = [card_shape(card) for card in play.cards]
+    flags = {"to_beat": play.to_beat, "current": play.current}
+    return {"text": play.text, "kind": play.category, "cards": cards, **flags}
+
+
+def _seat_shape(seat: Seat) -> Json:
+    return {
+        "number": seat.number,
+        "role": seat.role,
+        "hand": [card_shape(card) for card in seat.hand],
+        "size": seat.size,
+        "unseen": seat.unseen,
+        "play": _play_shape(seat.play),
+        "acting": seat.acting,
+        "doubled": seat.doubled,
+    }
+
+
+def table_shape(table: Table) -> Json:
+    """A table as one viewer sees it."""
+    return {
+        "seats": [_seat_shape(seat) for seat in table.seats],
+        "landlord": table.landlord,
+        "landlord_cards": [card_shape(card) for card in table.landlord_cards],
+        "landlord_backs": table.landlord_backs,
+        "stake": table.stake,
+        "spring": table.spring,
+    }
+
+
+def _position(sight: Sight, viewer: int | None) -> Json:
+    table = sight.table
+    acting = table.acting
+    over = table.stage == "over"
+    result = table.seats[viewer].result if viewer is not None and over else None
+    return {
+        "seat": viewer,
+        "names": list(sight.players),
+        "table": table_shape(table),
+        "stage": table.stage,
+        "turn": None if acting is None else acting.number,
+        "moves": [{"seat": seat, "text": text} for seat, text in sight.history],
+        "to_beat": None if table.to_beat is None else table.to_beat.text,
+        "over": over,
+        "winner": table.winner,
+        "result": result,
+    }
+
+
+def game_shape(game: Game) -> Json:
+    """A game as its person sees it, with what may be done now."""
+    session, viewer = game.session, game.viewer
+    plays = session.stage == "play"  # a page needs no list of these moves, and the first list takes long to compile
+    sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
+    position = _position(sight, viewer)
+    mine = viewer == session.seat and session.waits_for == PERSON
+    may = {
+        "may_pass": plays and mine and position["to_beat"] is not None,
+        "may_undo": bool(sight.decisions),
+        "words": list(sight.legal),
+    }
+    rules = session.deal.rules
+    about = {"id": game.name, "rules": rules.name, "puzzle": session.deal.endgame}
+    about |= {"bombs": rules.bombs, "scoring": rules.scoring}
+    return {
+        **about,
+        "cheaters": list(session.cheaters),
+        "number": len(session.moves),
+        "open": game.is_open,
+        "question": session.question,
+        **position,
+        **may,
+    }
+
+
+def replay_shape(game: Game, sight: Sight, number: int, may_choose: bool) -> Json:
+    """A position of a game that may be seen as a whole, and whether the seat to act has a choice."""
+    session = game.session
+    running = not session.is_over and PERSON not in session.players
+    shape = _position(sight, None)
+    shape |= {"names": list(session.players), "number": number, "total": len(session.moves)}
+    shape |= {"running": running, "may_choose": may_choose}
+    return {"id": game.name, "rules": session.deal.rules.name, "cheaters": list(session.cheaters), **shape}
+
+
+def _option_shape(advice: Advice, option: Option) -> Json:
+    """A move that was compared."""
+    shares = {"chance": option.chance, "prior": option.prior}
+    return {
+        "text": advice.said(option),
+        "group": option.main,
+        **{name: None if share is None else round(share, 4) for name, share in shares.items()},
+        "visits": option.visits,
+        "line": [str(move) for move in option.line],
+    }
+
+
+def thoughts_shape(agent: str, advice: Advice, belief: Belief | None, players: int, say: Texts) -> Json:
+    """What an agent, by the name that it was asked by, says of a position and of the hidden cards, and why."""
+    shape: Json = {
+        "agent": agent,
+        "seat": advice.seat,
+        "move": advice.said(advice.options[0]),
+        "moves": [_option_shape(advice, option) for option in advice.options],
+        "source": advice.source,
+        "why": advice.why(say),
+        "beliefs": None,
+    }
+    if belief is not None:
+        expected = belief.expected().round(2)
+        holders = [seat for seat in range(players) if seat != advice.seat]
+        if expected[NOBODY].sum() > 0:
+            holders.append(NOBODY)
+        shape["beliefs"] = [{"seat": seat, "expected": expected[seat, :NUM_RANKS].tolist()} for seat in holders]
+    return shape
+
+
+def readings(session: Session, text: str, exact: bool) -> list[Move]:
+    """The legal moves that a text may mean: the one that is written so, or all that consist of these cards."""
+    legal = session.view(session.seat).legal_moves()
+    if exact:
+        return [move for move in legal if str(move) == text]
+    wanted = Hand.parse(text)
+    return [move for move in legal if move.cards == wanted]

@@ -1,0 +1,295 @@
+"""Recorded games: a line of JSON each, which people can read and which replays to the last bit.
+
+A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.jsonl`` is a file of
+results (:mod:`ddz_training.measure.match.results`): its first line says by whom, under which rules and with which code
+its games were played.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.engine import layout as at
+from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
+from ddz_env.core.notation import Hand
+from ddz_env.table.session import Deal, Record
+from ddz_training.data.errors import DataSetError, GameRecordError
+from ddz_training.measure.match.duplicate import Scores
+from ddz_training.measure.match.results import of_rows, read_results
+from ddz_training.measure.match.rules_settings import read_rules_settings
+
+FORMAT = "ddz-games-1"
+GAMES = "games.jsonl"
+"""The file of a data set that holds its games."""
+
+_OPENER = 16
+"""Where the opener stands in the word of bids."""
+
+
+@functools.lru_cache(4096)
+def _move(text: str, rules: Rules) -> Move:
+    """A move by its notation, of which a data set has few different ones."""
+    return Move.parse(text, rules)
+
+
+class Thought(NamedTuple):
+    """What a search said of an action of a main stage.
+
+    Attributes:
+        action: The action's id.
+        visits: How often it was visited.
+        value: The mean reward of these visits for the acting seat; None where the search does not tell it.
+    """
+
+    action: int
+    visits: int
+    value: float | None
+
+    def __str__(self) -> str:
+        return f"{self.action}:{self.visits}" + ("" if self.value is None else f":{self.value:.6g}")
+
+    @classmethod
+    def parse(cls, text: str) -> Thought:
+        """The inverse of ``str``.
+
+        Example:
+            >>> Thought.parse("17:340:0.25"), str(Thought(17, 340, None))
+            (Thought(action=17, visits=340, value=0.25), '17:340')
+        """
+        action, visits, *value = text.split(":")
+        if len(value) > 1:
+            raise ValueError(f"{text!r} is no action:visits:value")
+        return cls(int(action), int(visits), float(value[0]) if value else None)
+
+
+class RecordedDecision(NamedTuple):
+    """A position and what was done in it.
+
+    Attributes:
+        state: The game before the move.  It is played on afterwards: copy what is to be kept.
+        move: The move, bid or answer to doubling.
+        thoughts: What the search that chose it said of the legal first stages; empty where none is recorded.
+    """
+
+    state: State
+    move: Move
+    thoughts: tuple[Thought, ...]
+
+
+@dataclass(frozen=True)
+class RecordedGame:
+    """A game.
+
+    Attributes:
+        deal: Number of the deal under the seed.
+        game: Number of the game within the deal.
+        seats: Who sat where, a letter a seat: ``abb`` is the file's first agent in seat 0 and the second in the others.
+        hands: Each seat's cards as dealt, without the landlord cards.
+        bottom: The landlord cards.
+        opener: The seat that opens the auction; -1 where there is none.
+        generator: The game's own generator after the deal, for a new deal where everybody declines; hexadecimal.
+        moves: Every decision in order, in notation (:meth:`ddz_env.core.notation.Move.parse`).
+        win: Each seat's return under win scoring.
+        stake: Each seat's return under stake scoring.
+        searched: For each decision what its search said, ``action:visits:value`` separated by spaces, empty for
+            nothing; no entries where visits were not recorded.
+    """
+
+    deal: int
+    game: int
+    seats: str
+    hands: tuple[str, ...]
+    bottom: str
+    opener: int
+    generator: str
+    moves: tuple[str, ...]
+    win: Scores
+    stake: Scores
+    searched: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        start: State,
+        moves: Sequence[Move],
+        over: State,
+        *,
+        deal: int = 0,
+        game: int = 0,
+        seats: str = "",
+        thoughts: Sequence[Sequence[Thought]] = (),
+    ) -> RecordedGame:
+        """The record of a game.
+
+        Args:
+            start: The game as dealt.
+            moves: Every decision since, those before a new deal included.
+            over: The game after them.
+            deal: Number of the deal.
+            game: Number of the game within the deal.
+            seats: Who sat where; ``a`` everywhere by default.
+            thoughts: What searches said, decision by decision.
+        """
+        hands = _hands(start)
+        searched = tuple(" ".join(map(str, said)) for said in thoughts)
+        return cls(
+            deal=deal,
+            game=game,
+            seats=seats or "a" * len(hands),
+            hands=tuple(map(str, hands)),
+            bottom=str(start.bottom),
+            opener=start.seat if start.stage == "bid" else -1,
+            generator=f"{int(start.row[at.RNG]):016x}",
+            moves=tuple(map(str, moves)),
+            win=over.returns("win"),
+            stake=over.returns("stake"),
+            searched=searched if any(searched) else (),
+        )
+
+    def start(self, rules: Rules) -> State:
+        """The game as dealt.
+
+        Raises:
+            GameRecordError: If the record holds no deal of these rules.
+        """
+        try:
+            state = State.from_hands(self.hands, self.bottom, rules)
+            state.row[at.RNG] = np.uint64(int(self.generator, 16))
+        except (DouDizhuError, TypeError, ValueError, OverflowError) as error:
+            raise GameRecordError(f"{self.name} has no deal of the {rules.name} rules: {error}") from error
+        if state.stage == "bid":
+            if not 0 <= self.opener < rules.players:
+                raise GameRecordError(f"{self.name} has an auction, which seat {self.opener} cannot open")
+            state.row[at.SEAT] = state.row[at.OWNER] = np.uint64(self.opener)
+            state.row[at.BIDS] = np.uint64(self.opener << _OPENER)
+        return state
+
+    def decisions(self, rules: Rules) -> Iterator[RecordedDecision]:
+        """Play it again, decision by decision.
+
+        Raises:
+            GameRecordError: If a move does not fit, or the game ends otherwise than the record says.
+        """
+        state = self.start(rules)
+        for place, text in enumerate(self.moves):
+            try:
+                move = _move(text, rules)
+                said = self.searched[place].split() if self.searched else ()
+                yield RecordedDecision(state, move, tuple(map(Thought.parse, said)))
+                state.step(move)
+            except (DouDizhuError, LookupError, ValueError) as error:
+                raise GameRecordError(f"decision {place} of {self.name} does not fit: {error}") from error
+        if (state.returns("win"), state.returns("stake")) != (self.win, self.stake):
+            raise GameRecordError(
+                f"{self.name} replays to the returns {state.returns('win')} and stakes {state.returns('stake')}, not "
+                f"{self.win} and {self.stake}"
+            )
+
+    def replay(self, rules: Rules) -> State:
+        """Play it again; the game where the record ends.
+
+        Raises:
+            GameRecordError: As :meth:`decisions`.
+        """
+        state = self.start(rules)
+        for decision in self.decisions(rules):
+            state = decision.state
+        return state
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"game {self.game} of deal {self.deal}"
+
+    def record(self, rules: Rules, agents: Sequence[str]) -> Record:
+        """The game as a readable file holds it, from the deal that was played on: declined ones are left out.
+
+        Args:
+            rules: The rules.
+            agents: The agents that the letters of ``seats`` stand for.
+
+        Raises:
+            GameRecordError: As :meth:`decisions`.
+        """
+        start = self.start(rules)
+        moves: list[tuple[int, Move]] = []
+        for state, move, _ in self.decisions(rules):
+            if not state.history:
+                start, moves = state.copy(), []
+            moves.append((state.seat, move))
+        opener = start.seat if start.stage == "bid" else None
+        deal = Deal.given(rules, _hands(start), start.bottom, opener)
+        remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
+        return Record(deal, tuple(_agent(agents, letter) for letter in self.seats), tuple(moves), remarks)
+
+
+def _hands(start: State) -> list[Hand]:
+    """The hands as dealt, without the landlord cards."""
+    hands = [start.hand(seat) for seat in range(start.rules.players)]
+    if start.rules.bidding == "fixed":
+        hands[0] = Hand(tuple(a - b for a, b in zip(hands[0].counts, start.bottom.counts, strict=True)))
+    return hands
+
+
+def _agent(agents: Sequence[str], letter: str) -> str:
+    place = ord(letter) - ord("a")
+    return agents[place] if 0 <= place < len(agents) else letter
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return " ".join(f"{value:+g}" for value in values)
+
+
+class GameFile(NamedTuple):
+    """What a file of games holds.
+
+    Attributes:
+        settings: By whom, under which rules and with which code the games were played.
+        rules: The rules.
+        agents: The agents that the letters of ``seats`` stand for.
+        games: The games, by deal.
+    """
+
+    settings: Mapping[str, Any]
+    rules: Rules
+    agents: tuple[str, ...]
+    games: list[RecordedGame]
+
+
+def games_file(path: Path) -> Path:
+    """The file of games of a data set, which is a folder; any other path as it is."""
+    return path / GAMES if path.is_dir() else path
+
+
+def read_games(path: str | Path) -> GameFile:
+    """Read a file of games.
+
+    Args:
+        path: The file, or the folder of a data set.
+
+    Raises:
+        DataSetError: If there is none, or it is none of games.
+        ResultsFileError: If a line cannot be read.
+    """
+    path = games_file(Path(path))
+    if not path.is_file():
+        raise DataSetError(f"there is no file {path}; ddz record writes one")
+    settings, rows = read_results(path)
+    if settings.get("format") != FORMAT:
+        raise DataSetError(f"{path} is of the format {settings.get('format')!r}, not {FORMAT!r}")
+    agents = settings.get("agents")
+    if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
+        raise DataSetError(f"{path}: the agents of the first line are a list of texts, not {shown(agents)}")
+    try:
+        rules = read_rules_settings(settings.get("rules"))
+    except InvalidRulesError as error:
+        raise DataSetError(f"{path}: the rules of the first line: {error}") from error
+    games = sorted(of_rows(RecordedGame, rows), key=lambda game: (game.deal, game.game))
+    return GameFile(settings, rules, tuple(agents), games)

@@ -1,0 +1,219 @@
+"""Agents play, and every game is kept: self-play, the duplicate deals of a match, or an agent a seat.
+
+A game of a match is the very game that the arena plays with the same agents, seed and deal.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ddz_env import Move, Rules, State, __version__
+from ddz_env.core.notation import plain_move
+from ddz_env.playing.agent import Agent, Decision, cheats
+from ddz_env.playing.game import AgentFaultError, play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from ddz_training.data.errors import DataSetError
+from ddz_training.data.games import FORMAT, RecordedGame, Thought
+from ddz_training.measure.match.duplicate import AgentKeeper, check_agents, close_or_warn, seatings
+from ddz_training.measure.match.errors import AgentFailedError
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.rules_settings import rules_settings
+
+_STANDARD = Rules()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What the games of a recording depend on.
+
+    Attributes:
+        agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one a seat.
+        rules: The rules.
+        seed: Seed of the deals and the agents.
+        visits: Whether to note what the searches think; all agents must tell it (``decide``) and not cheat.
+
+    Raises:
+        DataSetError: If the number of agents is none of these.
+    """
+
+    agents: tuple[str, ...]
+    rules: Rules = _STANDARD
+    seed: int = 0
+    visits: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.agents) not in (1, 2, self.rules.players):
+            raise DataSetError(
+                f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
+                f"{self.rules.players}, one a seat"
+            )
+
+    @property
+    def seatings(self) -> tuple[str, ...]:
+        """Who sits where in each game of a deal.
+
+        Example:
+            >>> [Recording(agents).seatings for agents in (("rules",), ("rules", "random"), ("rules",) * 3)]
+            [('aaa',), ('abb', 'baa'), ('abc',)]
+        """
+        if len(self.agents) == 2:
+            return seatings(self.rules)
+        return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
+
+    def settings(self) -> dict[str, Any]:
+        """What a file of games must agree on before it is completed."""
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "agents": list(self.agents),
+            "rules": rules_settings(self.rules),
+            "seed": self.seed,
+            "visits": self.visits,
+        }
+
+    def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
+        """Where the games are kept; a file with others of the same recording is completed.
+
+        Args:
+            path: The file, ``.jsonl``; None keeps the games in memory only.
+
+        Raises:
+            ResultsFileError: If the file cannot be used.
+            SettingsMismatchError: If it holds another recording.
+            AgentChangedError: If a file that an agent reads has been replaced since.
+            InUseError: If another process has the file.
+            UnknownAgentError: If an agent does not exist.
+            AgentFailedError: If one cannot be made.
+            DataSetError: If visits are wanted of an agent that does not tell them, or cheats.
+        """
+        check_agents(self.agents)
+        if self.visits:
+            _check_searches(self.agents)
+        return ResultStore(
+            RecordedGame,
+            path,
+            self.settings(),
+            ("deal",),
+            agents=self.agents,
+            per_key=len(self.seatings),
+            place="folder",
+        )
+
+
+class _Noted:
+    """Passes everything on to an agent, and notes what it chooses and thinks."""
+
+    def __init__(self, agent: Agent, visits: bool, notes: list[Decision]) -> None:
+        self._agent: Any = agent
+        self._visits, self._notes = visits, notes
+        self.name = agent.name
+        self.cheats = cheats(agent)
+        for optional in ("reset", "observe"):
+            if (method := getattr(agent, optional, None)) is not None:
+                setattr(self, optional, method)
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Choose a move."""
+        said = self._agent.decide(view, rng) if self._visits else Decision(self._agent.act(view, rng))
+        decision = Decision(plain_move(said.move), said.visits, said.values)
+        self._notes.append(decision)
+        return decision.move
+
+
+class GameRecorder:
+    """Plays deals and records them: a worker.
+
+    Args:
+        recording: Agents, rules and seed.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording, self._agents = recording, AgentKeeper()
+
+    def play(self, deal: int) -> list[RecordedGame]:
+        """Play every game of a deal.
+
+        Raises:
+            AgentFailedError: If an agent fails: a data set has no games that were not played to their end.
+        """
+        return [self._play(deal, game, seats) for game, seats in enumerate(self._recording.seatings)]
+
+    def close(self) -> None:
+        """Release the agents."""
+        self._agents.close()
+
+    def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
+        recording, notes = self._recording, list[Decision]()
+        over = State.new(recording.seed, recording.rules, deal)
+        start = over.copy()
+        players = [
+            _Noted(self._agents.agent(recording.agents["abc".index(letter)], seat), recording.visits, notes)
+            for seat, letter in enumerate(seats)
+        ]
+        try:
+            play_game(over, players, seat_generators([recording.seed, deal, game], recording.rules.players))
+        except AgentFaultError as fault:
+            raise AgentFailedError(
+                f"agent {fault.agent!r} failed in seat {fault.seat} of deal {deal}, game {game} (seed "
+                f"{recording.seed}), in {fault.phase}: {fault.reason}"
+            ) from fault
+        moves, thoughts = [decision.move for decision in notes], [_thoughts(decision) for decision in notes]
+        return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
+
+
+def _thoughts(decision: Decision) -> list[Thought]:
+    return [
+        Thought(int(action), int(visits), None if (value := decision.values.get(action)) is None else float(value))
+        for action, visits in sorted(decision.visits.items())
+        if visits > 0
+    ]
+
+
+def record_games(
+    recording: Recording,
+    deals: int,
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    store: ResultStore[RecordedGame] | None = None,
+    on_progress: OnProgress = no_progress,
+) -> list[RecordedGame]:
+    """Play deals and record every game.
+
+    Args:
+        recording: Agents, rules and seed.
+        deals: How many deals.
+        first_deal: Number of the first deal.
+        processes: Worker processes; the games do not depend on them.
+        store: Where to keep each deal as soon as it and all before it are done (:meth:`Recording.store`).  Deals that
+            it already holds are not played again.
+        on_progress: Told how many deals are done.
+
+    Returns:
+        The games of all deals asked for, in their order.
+
+    Raises:
+        DataSetError: If there are no deals.
+        AgentFailedError: If an agent fails.
+        WorkerDiedError: If a worker died.
+    """
+    if deals < 1 or first_deal < 0:
+        raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
+    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    start = functools.partial(GameRecorder, recording)
+    return (store or recording.store()).fill(tasks, start, processes, on_progress)
+
+
+def _check_searches(specs: Sequence[str]) -> None:
+    for spec in specs:
+        agent = make_agent(spec)
+        fit = hasattr(agent, "decide") and not cheats(agent)
+        close_or_warn(agent, spec)
+        if not fit:
+            raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")

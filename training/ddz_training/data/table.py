@@ -1,0 +1,314 @@
+"""Tables of states and actions: Parquet files, a row a stage of a decision, computed from recorded games.
+
+A move with kickers is decided stage by stage (the main group, then each kicker), so it takes several rows.  The columns
+are in ``COLUMNS``; the files' metadata say under ``ddz`` what the games are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.errors import install_hint, shown
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
+from ddz_env.core.whole_file import replacing
+from ddz_training.data.errors import DataSetError
+from ddz_training.data.games import GameFile, RecordedGame, Thought
+from ddz_training.measure.match.rules_settings import read_rules_settings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KIND = "ddz-decisions-1"
+TABLES = "decisions"
+"""The folder of a data set that holds its tables."""
+DEALS_A_TABLE = 5_000
+_ROWS_AT_ONCE = 16_384
+_KEY = b"ddz"
+
+
+class Row(NamedTuple):
+    """A stage of a decision and the game that it belongs to.
+
+    Attributes:
+        game: The game.
+        agents: The agents that the letters of its seats stand for.
+        ply: Number of the decision in the game.
+        stage: Number of the stage in the decision.
+        before: The game before the decision.
+        state: The game before the stage.
+        legal: The legal actions of the stage.
+        move: The whole move.
+        thoughts: What a search said of the stage.
+    """
+
+    game: RecordedGame
+    agents: Sequence[str]
+    ply: int
+    stage: int
+    before: State
+    state: State
+    legal: list[int]
+    move: Move
+    thoughts: Sequence[Thought]
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes:
+        name: Its name.
+        kind: Its Arrow type, as text.
+        meaning: What it holds.
+        value: Makes its cell.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+    value: Callable[[Row], Any]
+
+
+def _of_thoughts(read: Callable[[Thought], Any], otherwise: Any) -> Callable[[Row], Any]:
+    """A number for each legal action; nothing where no search spoke."""
+
+    def cell(row: Row) -> list[Any] | None:
+        said = {thought.action: read(thought) for thought in row.thoughts}
+        return [said.get(action, otherwise) for action in row.legal] if said else None
+
+    return cell
+
+
+def _to_beat(row: Row) -> str | None:
+    target = row.before.view().target if row.before.stage == "play" else None
+    return None if target is None else str(target[1])
+
+
+COLUMNS = (
+    Column("deal", "int64", "number of the deal; games of one deal share its cards", lambda row: row.game.deal),
+    Column("game", "int16", "number of the game within the deal", lambda row: row.game.game),
+    Column("ply", "int16", "number of the decision within the game, from 0", lambda row: row.ply),
+    Column("stage", "int8", "0: main group, pass, bid or doubling; 1, 2 …: a kicker", lambda row: row.stage),
+    Column("seat", "int8", "the seat that decides", lambda row: row.state.seat),
+    Column("role", "string", "its role; null before there is a landlord", lambda row: row.state.role()),
+    Column("agent", "string", "who decides", lambda row: row.agents["abc".index(row.game.seats[row.state.seat])]),
+    Column("hand", "string", "its hand before the move, in notation", lambda row: str(row.before.hand())),
+    Column("to_beat", "string", "the move to beat, in notation; null on lead, in the auction, in doubling", _to_beat),
+    Column("move", "string", "the whole move that was chosen, in notation", lambda row: str(row.move)),
+    Column("action", "int16", "the action id of this stage", lambda row: row.move.actions[row.stage]),
+    Column("legal", "list<int16>", "the legal action ids of this stage, ascending", lambda row: row.legal),
+    Column(
+        "observation",
+        f"fixed_size_list<int8>[{OBSERVATION_SIZE}]",
+        "what the seat sees, as in the environments",
+        lambda row: observe(row.state),
+    ),
+    Column("win", "float32", "the seat's return under win scoring", lambda row: row.game.win[row.before.seat]),
+    Column("stake", "float32", "the seat's return under stake scoring", lambda row: row.game.stake[row.before.seat]),
+    Column(
+        "visits",
+        "list<int32>",
+        "how often a search visited each action of `legal`; null where none is recorded",
+        _of_thoughts(lambda thought: thought.visits, 0),
+    ),
+    Column(
+        "values",
+        "list<float32>",
+        "the mean reward of these visits for the seat, null for an action without; null likewise",
+        _of_thoughts(lambda thought: thought.value, None),
+    ),
+)
+"""The columns, in order."""
+
+
+@functools.cache
+def fingerprint() -> str:
+    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits."""
+    lines = [*map(str, OBSERVATION.rows()), *map(action_name, range(NUM_ACTIONS))]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def check_tables() -> None:
+    """Make sure that tables can be written and read.
+
+    Raises:
+        DataSetError: If PyArrow is not installed.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise DataSetError(f"tables of a data set need PyArrow: {install_hint('data')}")
+
+
+def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[Row]:
+    """The rows of a game.
+
+    Args:
+        game: The game.
+        rules: The rules.
+        agents: The agents that the letters of its seats stand for.
+
+    Raises:
+        GameRecordError: If it does not replay.
+    """
+    for ply, (before, move, thoughts) in enumerate(game.decisions(rules)):
+        state = before.copy()
+        for stage, action in enumerate(move.actions):
+            said = thoughts if stage == 0 else ()
+            yield Row(game, agents, ply, stage, before, state, state.legal_actions(), move, said)
+            state.step_action(action)
+
+
+def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> int:
+    """Write games as a table; the file is replaced atomically.
+
+    Args:
+        path: Where to.
+        file: The file of games that they are from.
+        games: The games.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        DataSetError: If PyArrow is not installed, or the file cannot be written.
+        GameRecordError: If a game does not replay.
+    """
+    check_tables()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    games = list(games)
+    about = {"kind": KIND, "fingerprint": fingerprint(), "games": len(games), **file.settings}
+    schema = pa.schema([_field(column) for column in COLUMNS], {_KEY: json.dumps(about, ensure_ascii=False).encode()})
+    count = 0
+    try:
+        with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+            for cells in _pieces(row for game in games for row in rows_of(game, file.rules, file.agents)):
+                arrays = [_array(field.type, values) for field, values in zip(schema, cells, strict=True)]
+                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+                count += len(cells[0])
+    except OSError as error:
+        raise DataSetError(f"cannot write {path}: {error.strerror or error}") from error
+    return count
+
+
+def _pieces(rows: Iterator[Row]) -> Iterator[list[list[Any]]]:
+    """The cells of some rows at a time, column by column."""
+    cells: list[list[Any]] = [[] for _ in COLUMNS]
+    for row in rows:
+        for column, values in zip(COLUMNS, cells, strict=True):
+            values.append(column.value(row))
+        if len(cells[0]) == _ROWS_AT_ONCE:
+            yield cells
+            cells = [[] for _ in COLUMNS]
+    if cells[0]:
+        yield cells
+
+
+def _field(column: Column) -> pa.Field:
+    import pyarrow as pa
+
+    name, _, inner = column.kind.rstrip("]").replace(">", "").partition("<")
+    item, _, size = inner.partition("[")
+    if not inner:
+        kind = getattr(pa, name)()
+    elif size:
+        kind = pa.list_(getattr(pa, item)(), int(size))
+    else:
+        kind = pa.list_(getattr(pa, item)())
+    return pa.field(column.name, kind, metadata={b"meaning": column.meaning.encode()})
+
+
+def _array(kind: pa.DataType, values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    if isinstance(values[0], np.ndarray):
+        return pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(values)), type=kind)
+    return pa.array(values, kind)
+
+
+def table_files(path: str | Path) -> list[Path]:
+    """The tables of a data set.
+
+    Args:
+        path: A table, a folder with tables, or the folder of a data set.
+
+    Raises:
+        DataSetError: If there is none.
+    """
+    path = Path(path)
+    folder = path / TABLES if (path / TABLES).is_dir() else path
+    files = sorted(folder.glob("*.parquet")) if folder.is_dir() else [path] if path.is_file() else []
+    if not files:
+        raise DataSetError(f"there is no table at {path}; ddz record writes some")
+    return files
+
+
+def read_about(path: Path) -> Mapping[str, Any]:
+    """What a table says of its games.
+
+    Raises:
+        DataSetError: If it is no table of ours, or one for other observations or actions.
+    """
+    check_tables()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        said = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise DataSetError(f"{path} is no table: {error}") from error
+    if said.get("kind") != KIND:
+        raise DataSetError(f"{path} is no table of decisions ({KIND}) but {shown(said.get('kind'))}")
+    if said.get("fingerprint") != fingerprint():
+        raise DataSetError(
+            f"{path} was written for observations or actions with the fingerprint {said.get('fingerprint')!r}, those "
+            f"of this package have {fingerprint()!r}: write the tables anew from the recorded games (ddz record)"
+        )
+    return dict(said)
+
+
+def rules_of_tables(path: str | Path) -> Rules:
+    """The rules that the games of a data set were played under.
+
+    Args:
+        path: As for :func:`table_files`.
+
+    Raises:
+        DataSetError: If there is no table, one is none of ours, or they are of different rules.
+    """
+    found = {read_rules_settings(read_about(file)["rules"]) for file in table_files(path)}
+    if len(found) > 1:
+        names = " and ".join(sorted(rules.name for rules in found))
+        raise DataSetError(f"the tables at {path} are of games under different rules: {names}")
+    return found.pop()
+
+
+def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of the tables of a data set, piece by piece.
+
+    Args:
+        path: As for :func:`table_files`.
+        columns: Their names.
+
+    Raises:
+        DataSetError: If there is no table, one cannot be read, or it is for other observations or actions.
+    """
+    for file in table_files(path):
+        read_about(file)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(file) as table:
+                yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
+        except (OSError, pa.ArrowException) as error:
+            raise DataSetError(f"{file} cannot be read: {error}") from error

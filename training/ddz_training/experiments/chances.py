@@ -1,0 +1,161 @@
+"""Whether a chance of winning that people are shown is what it says: positions of games of the policy with itself.
+
+At some decisions of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that is then played,
+from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the games with
+even numbers, and the table counts those with odd ones.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import numpy as np
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, fitted
+from ddz_env import State
+from ddz_env.core.options import Range
+from ddz_env.core.view import legal_ids
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.provenance import file_digest
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import normal_interval, within
+
+FIRST_DEAL = 7_000_000
+TENTHS = 10
+_GAME, _CHOICE, _WORLDS = range(3)
+"""What a generator is for."""
+
+
+@dataclass(frozen=True)
+class ChanceOptions(ParallelOptions):
+    """Which games are played.
+
+    Attributes:
+        seed: Seed of deals, decisions and worlds.
+        games: How many games.
+        decisions: Decisions of each game that are looked at, at most.
+    """
+
+    games: Annotated[int, Range(1)] = 4000
+    decisions: Annotated[int, Range(1)] = 3
+
+
+@dataclass(frozen=True)
+class ChanceResult:
+    """A decision between several moves.
+
+    Attributes:
+        deal: Number of the deal.
+        number: Number of the move that was played.
+        landlord: Whether the landlord moved, 0 or 1.
+        mean: The critic's mean after the move, 0 to 1.
+        won: Whether the mover's side won, 0 or 1.
+    """
+
+    deal: int
+    number: int
+    landlord: int
+    mean: Annotated[float, ".4f"]
+    won: int
+
+
+class _Player(Worker[int, list[ChanceResult]]):
+    """Plays one game after the other."""
+
+    def __init__(self, options: ChanceOptions) -> None:
+        model = load_policy()
+        self._options, self._agent, self._judge = options, ModelAgent(model), Judge(model)
+
+    def play(self, task: int) -> list[ChanceResult]:
+        """The decisions of a deal that are looked at."""
+        seed, rng = self._options.seed, published_generator
+        state, moments = State.new(seed, game=task), []
+        while not state.is_over:
+            view = state.view()
+            move = self._agent.act(view, rng([seed, task, _GAME]))  # the likeliest: it draws nothing
+            if len(legal_ids(state.row, state.rule_words)) > 1:
+                moments.append((len(state.history), view, move))
+            state.step(move)
+        returns = state.returns()
+        count = min(self._options.decisions, len(moments))
+        chosen = sorted(rng([seed, task, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+        lines = []
+        for number, view, move in (moments[place] for place in chosen):
+            mean = float(self._judge.means(view, [move], rng([seed, task, _WORLDS, number]))[0])
+            lines.append(ChanceResult(task, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
+        return lines
+
+
+def run_chances(
+    options: ChanceOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[ChanceResult]:
+    """Play games and ask for chances.
+
+    Args:
+        options: Which games.
+        path: Where to save; a file of an earlier run is resumed.
+        on_progress: Told how many games are done.
+
+    Raises:
+        SettingsMismatchError: If the file was written with other weights, another seed or another number of worlds.
+    """
+    settings = {"experiment": "chances", "seed": options.seed, "worlds": WORLDS, "decisions": options.decisions}
+    settings["weights"] = file_digest(shipped_policy_path())
+    store = ResultStore(ChanceResult, path, settings, ("deal",), agents=("policy",))
+    tasks = {(deal,): deal for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)}
+    return kept(store, store.fill(tasks, functools.partial(_Player, options), options.processes, on_progress))
+
+
+def fit(results: Sequence[ChanceResult]) -> Calibration:
+    """The map that the games with even numbers give."""
+    sides = ([one for one in results if one.deal % 2 == 0 and one.landlord == side] for side in (0, 1))
+    return Calibration(
+        *(fitted(np.array([one.mean for one in side]), np.array([one.won for one in side], np.bool_)) for side in sides)
+    )
+
+
+def told_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
+    """The chances told in the games with odd numbers and whether these were won, in ten parts by the chance told."""
+    odd = [result for result in results if result.deal % 2]
+    told = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
+    tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
+    for chance, one in zip(told, odd, strict=True):
+        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, one.won))
+    return tenths
+
+
+def chances_table(saved: Saved[ChanceResult]) -> Table:
+    """What was told beside what came of it."""
+    lines = []
+    for place, part in enumerate(told_and_won(saved.results)):
+        if part:
+            told, won = 100 * fmean(chance for chance, _ in part), [float(one) for _, one in part]
+            rate = within(normal_interval(won), 0.0, 1.0)
+            name = f"{100 * place // TENTHS}–{100 * (place + 1) // TENTHS}"
+            lines.append((name, f"{len(part):,}", f"{told:.1f}", rate.both(to="–"), f"{100 * rate.mean - told:+.1f}"))
+    note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
+    header = ("chance told, %", "positions", "its mean", "games won, %", "difference")
+    return Table("Chances of winning, told and found", header, lines, note)
+
+
+CHANCES = Experiment(
+    name="chances",
+    source="own",
+    about="Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself.",
+    unit="games",
+    options=ChanceOptions,
+    result=ChanceResult,
+    run=run_chances,
+    tables={"chances": chances_table},
+    file="chances",
+)

@@ -1,0 +1,297 @@
+"""Monte Carlo complexity (thesis, algorithm 3): eleven numbers for a deal and for Reversi and Awari.
+
+From every first move random games are played until the means of their rewards and of their lengths have settled.  Two
+rules say when: the thesis's, that a further game changes both by less than 0.0001, and ours, that both have a small
+standard error.  They read the same games.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from ddz_env import State
+from ddz_env.core.options import Range
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_training.measure.complexity.board_games import BOARD_GAMES, board_playouts, load_game
+from ddz_training.measure.complexity.playouts import Playouts, playouts
+from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.plotting import BLUE, new_grid, save_figure
+
+RULES = "botzone"
+"""The thesis plays by Botzone's rules."""
+
+DEALS: Mapping[str, tuple[str, str, str]] = {
+    "deal 1": ("33334589999TJJQA22BR", "66777788TJJQQQKAA", "444555668TTKKKA22"),
+    "deal 2": ("33445566677889TTKA2B", "44579TTJJJJQQKA22", "335678899QQKKAA2R"),
+    "deal 3": ("344555577888JJQKA22R", "336678999TTJKKK2B", "3446679TTJQQQAAA2"),
+}
+"""Table 4.4: landlord, peasant down, peasant up.  Our copy of it prints deal 3's landlord in the row of deal 2."""
+
+GAMES = (*DEALS, *BOARD_GAMES)
+
+NUMBERS = (
+    "m",
+    "n",
+    "iterations, mean",
+    "iterations, least",
+    "iterations, most",
+    "value, mean",
+    "value, least",
+    "value, most",
+    "depth, mean",
+    "depth, least",
+    "depth, most",
+)
+"""Table 4.2."""
+
+THESIS: Mapping[str, str] = {
+    "deal 1": "450 19,869,066 44,153 37,171 49,985 0.0487 -0.0498 0.150 71.0 54.8 88.6",
+    "deal 2": "43 1,739,158 40,445 38,132 43,334 -0.0189 -0.1713 0.0987 74.5 63.2 88.1",
+    "deal 3": "229 7,610,373 33,233 28,662 38,768 0.0015 -0.0999 0.0998 61.2 36.7 87.4",
+    "othello": "4 225,924 56,481 56,237 56,711 -0.0808 -0.0827 -0.0792 60.0 59.9 60.1",
+    "oware": "6 247,926 41,321 40,935 422,82 -0.0013 -0.073 0.006 50.0 49.8 50.1",
+}
+"""Table 4.5 as it is printed; 4.3 has the same for the deals, with depths cut to whole numbers."""
+
+BIN = 5
+"""Lengths of games are counted in steps of so many decisions."""
+
+_PIECE = 5_000
+
+
+@dataclass(frozen=True)
+class ChildResult:
+    """A first move.
+
+    Attributes:
+        game: One of :data:`GAMES`.
+        child: Number of the move among the legal ones.
+        move: The move.
+        iterations: Games until the thesis's rule stops.
+        value: Their mean reward, of the landlord or of the player who moves first.
+        depth: Their mean length in decisions, the first included.
+        error_iterations: Games until both standard errors are small enough.
+        error_value: Their mean reward.
+        error_depth: Their mean length.
+        lengths: How many of ``iterations`` games took 0 to 4 decisions, 5 to 9, and so on.
+    """
+
+    game: str
+    child: int
+    move: str
+    iterations: int
+    value: Annotated[float, ".5f"]
+    depth: Annotated[float, ".3f"]
+    error_iterations: int
+    error_value: Annotated[float, ".5f"]
+    error_depth: Annotated[float, ".3f"]
+    lengths: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ComplexityOptions(ParallelOptions):
+    """Which games, and when their means count as settled.
+
+    Attributes:
+        only: Only this game; may be repeated.
+        difference: The thesis's rule: the last game has changed both means by less.
+        value_error: The other rule: the largest standard error of the mean reward.
+        depth_error: And of the mean length.
+    """
+
+    only: tuple[str, ...] | None = None
+    difference: Annotated[float, Range(1e-6, 1)] = 1e-4
+    value_error: Annotated[float, Range(1e-4, 1)] = 0.01
+    depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
+
+
+class _Child(NamedTuple):
+    game: str
+    number: int
+
+
+def deal_state(deal: str) -> State:
+    """A deal of table 4.4 before the landlord's first move."""
+    return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
+
+
+@functools.cache
+def first_moves(game: str) -> tuple[str, ...]:
+    """The legal first moves of a game, as text and in their order."""
+    if game in DEALS:
+        return tuple(str(move) for move in deal_state(game).legal_moves())
+    start = load_game(game).new_initial_state()
+    return tuple(start.action_to_string(start.current_player(), action) for action in start.legal_actions())
+
+
+def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
+    """What plays games from behind a first move, from their number and that of the first."""
+    if game in DEALS:
+        state = deal_state(game)
+        state.step(state.legal_moves()[child])
+        return lambda games, first: playouts([state], games, seed, first)
+    board = load_game(game).new_initial_state()
+    board.apply_action(board.legal_actions()[child])
+    return lambda games, first: board_playouts(board, games, seed, first)
+
+
+class _Prober(Worker[_Child, list[ChildResult]]):
+    """Samples first moves."""
+
+    def __init__(self, options: ComplexityOptions) -> None:
+        self._options = options
+
+    def play(self, task: _Child) -> list[ChildResult]:
+        options, game, number = self._options, task.game, task.number
+        key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
+        sample = sampler(game, number, int(key[0]))
+        values, depths = np.empty(0), np.empty(0)
+        thesis = error = None
+        while thesis is None or error is None:
+            found = sample(_PIECE, len(values))
+            values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
+            thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
+            errors = ((values, options.value_error), (depths, options.depth_error))
+            error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
+        lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
+        stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
+        move = first_moves(game)[number]
+        return [ChildResult(game, number, move, *next(stops), *next(stops), tuple(map(int, lengths)))]
+
+
+def run_complexity(
+    options: ComplexityOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[ChildResult]:
+    """Sample every first move of every game.
+
+    Args:
+        options: Which games, and how long.
+        path: Where to save, one line a first move; a file of an earlier run is resumed.
+        on_progress: Told how many first moves are done.
+
+    Raises:
+        InvalidExperimentError: If there is no such game.
+        DouDizhuError: If a game needs OpenSpiel and it is not installed.
+    """
+    games = options.only or GAMES
+    check_known("game", games, GAMES)
+    settings = {
+        "experiment": "complexity",
+        "seed": options.seed,
+        "rules": RULES,
+        "difference": options.difference,
+        "errors": [options.value_error, options.depth_error],
+        "least": LEAST,
+    }
+    children = [_Child(game, number) for game in games for number in range(len(first_moves(game)))]
+    store = ResultStore(ChildResult, path, settings, ("game", "child"))
+    tasks = {(child.game, child.number): child for child in children}
+    return kept(store, store.fill(tasks, functools.partial(_Prober, options), options.processes, on_progress))
+
+
+def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
+    """Table 4.2's numbers from the iterations, value and depth of each first move.
+
+    Example:
+        >>> eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
+        ('2', '30', '15', '10', '20')
+    """
+    iterations, values, depths = zip(*children, strict=True)
+    return (
+        str(len(children)),
+        f"{sum(iterations):,}",
+        *(f"{number:,.0f}" for number in (fmean(iterations), min(iterations), max(iterations))),
+        *(f"{number:.4f}" for number in (fmean(values), min(values), max(values))),
+        *(f"{number:.1f}" for number in (fmean(depths), min(depths), max(depths))),
+    )
+
+
+def _of_game(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
+    found: dict[str, list[ChildResult]] = {game: [] for game in GAMES}
+    for child in saved.results:
+        found[child.game].append(child)
+    return {game: children for game, children in found.items() if children}
+
+
+def complexity_table(saved: Saved[ChildResult]) -> Table:
+    """Tables 4.3 and 4.5 beside ours."""
+    games = _of_game(saved)
+    ours = {
+        game: eleven_numbers([(one.iterations, one.value, one.depth) for one in children])
+        for game, children in games.items()
+    }
+    header = ["number", *(f"{game}, {whose}" for game in games for whose in ("thesis", "ours"))]
+    lines = [
+        [name, *(numbers[place] for game in games for numbers in (THESIS[game].split(), ours[game]))]
+        for place, name in enumerate(NUMBERS)
+    ]
+    note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
+    return Table("Monte Carlo complexity by the thesis's rule", header, lines, note)
+
+
+def error_table(saved: Saved[ChildResult]) -> Table:
+    """The numbers by standard errors."""
+    games = _of_game(saved)
+    ours = [
+        eleven_numbers([(one.error_iterations, one.error_value, one.error_depth) for one in children])
+        for children in games.values()
+    ]
+    lines = [[name, *(numbers[place] for numbers in ours)] for place, name in enumerate(NUMBERS)]
+    value, depth = saved.settings["errors"]
+    note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
+    return Table("Monte Carlo complexity by standard errors", ["number", *games], lines, note)
+
+
+def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
+    """Figures 4.2 to 4.5, a row each, and a column a game."""
+    games = _of_game(saved)
+    figure, rows = new_grid(len(games), 4)
+    for column, (game, children) in enumerate(games.items()):
+        panels = [axes[column] for axes in rows]
+        panels[0].set_title(game)
+        children_by = ([one.iterations for one in children], [one.value for one in children])
+        for axes, numbers in zip(panels, (*children_by, None, [one.depth for one in children]), strict=True):
+            if numbers is not None:
+                axes.hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
+        counts = np.zeros(max(len(one.lengths) for one in children))
+        for one in children:
+            counts[: len(one.lengths)] += one.lengths
+        panels[2].bar(np.arange(len(counts)) * BIN, 100 * counts / counts.sum(), BIN, align="edge", color=BLUE)
+    labels = (
+        ("4.2: games of a first move", "% of first moves"),
+        ("4.3: value", "% of first moves"),
+        ("4.4: length of a game", "% of games"),
+        ("4.5: mean length", "% of first moves"),
+    )
+    for axes, (below, beside) in zip(rows, labels, strict=True):
+        axes[0].set_ylabel(beside)
+        for panel in axes:
+            panel.set_xlabel(below)
+    save_figure(figure, path)
+
+
+COMPLEXITY = Experiment(
+    name="complexity",
+    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
+    about="""Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
+
+    Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
+    (extra peers).
+    """,
+    unit="first moves",
+    options=ComplexityOptions,
+    result=ChildResult,
+    run=run_complexity,
+    tables={"complexity": complexity_table, "complexity-errors": error_table},
+    file="complexity",
+    plot=plot_complexity,
+)

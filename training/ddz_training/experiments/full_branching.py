@@ -1,0 +1,245 @@
+"""How many choices a decision has with and without grouping (Whitehouse, Powley and Cowling 2011, section II.C).
+
+With grouping, a decision is first one among the legal main groups (the kickers are a level of their own); without, it
+is one among all whole moves.  The paper: 20 to 70 at the first decision with grouping, often more than 300 without;
+later usually fewer than 10, and often 1.
+
+The first decision is the landlord's lead, and follows from the deal alone.  Later decisions depend on who plays: the
+deals are played through by the rule agent or at random.
+
+Suits never matter, and a whole move is a set of ranks here.  Whether the paper counts so is not said; the first
+decision is therefore counted a third way, with the cards of a rank told apart by their suits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ddz_env import State
+from ddz_env.core.engine.moves import list_moves
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import play_one, seat_generators
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Comparison, Experiment, Saved, check_known, compared, kept
+from ddz_training.experiments.full_deals import DEAL_LIST, new_game
+from ddz_training.experiments.full_games import DealOptions, game_number, games_note
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import clustered_interval, wilson_interval
+from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+
+PLAYERS = ("rules", "random")
+"""Who may play the deals through."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How many choices one decision has.
+
+    Attributes:
+        main_groups: With grouping: legal main groups, a pass included.
+        whole_moves: Without: legal moves, a pass included.
+    """
+
+    main_groups: int
+    whole_moves: int
+
+    def __str__(self) -> str:
+        both = self.main_groups, self.whole_moves
+        return str(both[0]) if both[0] == both[1] else f"{both[0]}/{both[1]}"
+
+    @classmethod
+    def parse(cls, text: str) -> Choices:
+        """The inverse of ``str``: both counts, or one that stands for both.
+
+        Example:
+            >>> Choices.parse("31/108"), str(Choices.parse("7"))
+            (Choices(main_groups=31, whole_moves=108), '7')
+        """
+        main_groups, _, whole_moves = text.partition("/")
+        return cls(int(main_groups), int(whole_moves or main_groups))
+
+
+@dataclass(frozen=True)
+class BranchingResult:
+    """The decisions of one game.
+
+    Attributes:
+        player: Who played it through.
+        deal: Number of the deal.
+        first_by_suit: Whole moves of the first decision, with cards told apart by suit.
+        leads: Choices wherever a seat had the lead, in order; the first is the landlord's first decision.
+        follows: Choices wherever a seat had to beat a move or pass.
+    """
+
+    player: str
+    deal: int
+    first_by_suit: int
+    leads: tuple[Choices, ...]
+    follows: tuple[Choices, ...]
+
+    @property
+    def first(self) -> Choices:
+        """The landlord's first decision."""
+        return self.leads[0]
+
+    @property
+    def later(self) -> tuple[Choices, ...]:
+        """All others."""
+        return self.leads[1:] + self.follows
+
+
+def count_choices(state: State) -> Choices:
+    """Count the choices of the seat to act, at the start of its decision."""
+    space = np.empty(1, np.uint64)  # moves that find no room are counted all the same
+    return Choices(len(state.legal_actions()), int(list_moves(state.row, state.rule_words, space, space.copy())))
+
+
+def count_by_suit(state: State) -> int:
+    """Count the whole moves of the seat to act with cards told apart by suit: one for each set of cards of the move.
+
+    Example:
+        >>> state = State.from_hands(["3334", "5", "6"], check_sizes=False)
+        >>> [str(move) for move in state.legal_moves()], count_by_suit(state)
+        (['3', '4', '33', '333', '333+4'], 9)
+    """
+    hand = state.hand().counts
+    return sum(
+        math.prod(math.comb(held, used) for held, used in zip(hand, move.cards.counts, strict=True))
+        for move in state.legal_moves()
+    )
+
+
+class _Follower(Worker[tuple[str, int], list[BranchingResult]]):
+    """Plays deals through and counts."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def play(self, task: tuple[str, int]) -> list[BranchingResult]:
+        player, deal = task
+        state = new_game(deal)
+        first_by_suit = count_by_suit(state)
+        agents: list[Agent] = [make_agent(player)] * state.rules.players
+        number = game_number("branching", player, deal, 0)
+        rngs = seat_generators([self._seed, number], len(agents), published_generator)
+        leads: list[Choices] = []
+        follows: list[Choices] = []
+        while not state.is_over:
+            (leads if state.view().on_lead else follows).append(count_choices(state))
+            play_one(state, agents, rngs)
+        return [BranchingResult(player, deal, first_by_suit, tuple(leads), tuple(follows))]
+
+
+def run_branching(
+    options: DealOptions,
+    path: Path | None = None,
+    on_progress: OnProgress = no_progress,
+    players: Sequence[str] = PLAYERS,
+) -> Saved[BranchingResult]:
+    """Count the choices of every decision of every deal.
+
+    Args:
+        options: How many deals.
+        path: Where to save them, one line a game; a file of an earlier run is resumed.
+        on_progress: Told how many games are done.
+        players: Who plays the deals through.
+
+    Raises:
+        InvalidExperimentError: If a player is none of ``PLAYERS``.
+    """
+    check_known("player", players, PLAYERS)
+    settings = {"experiment": "branching", "deals": DEAL_LIST, "seed": options.seed}
+    store = ResultStore(BranchingResult, path, settings, ("player", "deal"), agents=players)
+    tasks = {(player, deal): (player, deal) for player in players for deal in range(options.deals)}
+    return kept(store, store.fill(tasks, lambda: _Follower(options.seed), 1, on_progress))
+
+
+def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
+    """The paper's words beside our distributions."""
+    players = sorted({result.player for result in results}, key=PLAYERS.index)
+    firsts = [result for result in results if result.player == players[0]]  # the deals alone decide them
+    main_groups = [[result.first.main_groups] for result in firsts]
+    whole_moves = [[result.first.whole_moves] for result in firsts]
+    by_suit = [[result.first_by_suit] for result in firsts]
+    lines = [
+        *_distribution("first decision, main groups", "20 to 70", main_groups),
+        _share("first decision, 20 to 70 main groups", "typical", main_groups, lambda count: 20 <= count <= 70),
+        *_distribution("first decision, whole moves", "", whole_moves),
+        _share("first decision, more than 300 whole moves", "often", whole_moves, lambda count: count > 300),
+        *_distribution("first decision, whole moves by suit", "", by_suit),
+        _share("first decision, more than 300 whole moves by suit", "often", by_suit, lambda count: count > 300),
+    ]
+    for player in players:
+        later = [result.later for result in results if result.player == player]
+        main_groups = [[choices.main_groups for choices in game] for game in later]
+        whole_moves = [[choices.whole_moves for choices in game] for game in later]
+        name = f"later, played by {player}"
+        lines += [
+            *_distribution(f"{name}, main groups", "", main_groups),
+            _share(f"{name}, fewer than 10 main groups", "typical", main_groups, lambda count: count < 10),
+            _share(f"{name}, a single choice", "often", whole_moves, lambda count: count == 1),
+            *_distribution(f"{name}, whole moves", "", whole_moves),
+        ]
+    return lines
+
+
+def _distribution(what: str, paper: str, games: Sequence[Sequence[int]]) -> list[Comparison]:
+    """Median and mean of a count over all decisions of some games; the mean's interval is clustered by game."""
+    every = [count for game in games for count in game]
+    low, median, high = np.percentile(every, (5, 50, 95), method="inverted_cdf")
+    mean = clustered_interval(games)
+    return [
+        Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}"),
+        Comparison(f"{what}, mean", "", mean.text(scale=1), mean.span(scale=1)),
+    ]
+
+
+def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> Comparison:
+    """The share of some counts: Wilson's interval for a decision a game, else clustered by game."""
+    belonging = [[float(belongs(count)) for count in game] for game in games]
+    alone = all(len(game) == 1 for game in games)
+    share = wilson_interval(sum(map(sum, belonging)), len(games)) if alone else clustered_interval(belonging)
+    return Comparison(f"{what}, %", paper, share.text(), share.span())
+
+
+def plot_branching(saved: Saved[BranchingResult], path: Path) -> None:
+    """The landlord's first decision, counted three ways."""
+    figure, axes = new_axes(6.5)
+    first = {result.deal: result for result in saved.results}.values()
+    counted = (
+        ("main groups", BLUE, [result.first.main_groups for result in first]),
+        ("whole moves", ORANGE, [result.first.whole_moves for result in first]),
+        ("whole moves, cards told apart by suit", GREY, [result.first_by_suit for result in first]),
+    )
+    bins = [10 * 2 ** (step / 4) for step in range(37)]
+    for label, color, counts in counted:
+        axes.hist(counts, bins=bins, label=label, color=color, alpha=0.7)
+    axes.axvspan(20, 70, color="black", alpha=0.06, label="paper, grouped: 20 to 70")
+    axes.axvline(300, color="black", linestyle=":", label="paper, not grouped: often more")
+    axes.set_xscale("log")
+    finish_figure(figure, axes, path, "choices at the first decision", "deals", fontsize=8)
+
+
+BRANCHING = Experiment(
+    name="branching",
+    source="Whitehouse, Powley and Cowling 2011, section II.C",
+    about="""Choices at a decision with and without grouping: 20 to 70 against more than 300.
+
+    Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
+    the deal.
+    """,
+    unit="games",
+    options=DealOptions,
+    result=BranchingResult,
+    run=run_branching,
+    tables={"full-branching": compared("Branching with and without grouping", compare_branching, games_note)},
+    file="full_branching",
+    plot=plot_branching,
+)

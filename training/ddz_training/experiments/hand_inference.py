@@ -1,0 +1,353 @@
+"""How much hand inference knows: the probability that weighted particles put on how the hidden cards truly lie.
+
+Games of three kinds of players (the rule agent, information-set UCT, uniformly random play; all three seats alike) are
+watched by every seat at some of its own decisions.  For each rank of which the seat cannot place every card, the
+particles give the probability of its true split among the other holders; the mean of its logarithm over ranks is
+compared with that of plain determinization, which is known exactly (a hypergeometric probability).  The same game is
+scored under the default belief (each seat may be any of three kinds of players) and under the belief that the seats
+are the rule agent, which is right for the first kind of game and wrong for the last.  The paper (Whitehouse, Powley
+and Cowling 2011) leaves inference for the full game open, so there is no figure of theirs beside ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, prod
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.worlds.inference import DEFAULT_PARTICLES, infer
+from ddz_agents.worlds.particles import Particles
+from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer
+from ddz_env import State, View
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.options import Range
+from ddz_env.playing.game import play_one, seat_generators
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, kept
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import Interval, normal_interval
+from ddz_training.measure.match.timing import processor_time
+from ddz_training.measure.plotting import finish_figure, new_axes
+
+PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
+"""Who plays the games, by name."""
+WATCH_SEED = 2011
+"""Seed of the games; responses and defaults were chosen on others."""
+STAGES = ((1, 4), (5, 9), (10, 19), (20, 99))
+"""Decisions of hidden seats so far, from and to, by which results are grouped."""
+BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
+"""What the seats may be believed to be."""
+_WATCHES = 2
+"""Decisions a seat and game at which it looks at the others' hands."""
+_DOUBT = 1e-3
+"""Share of plain determinization in the scored probabilities: a split that no particle has costs about seven nats
+more, not infinitely many."""
+
+FloatArray = npt.NDArray[np.float64]
+_Nats = Annotated[float, ".5f"]
+
+
+@dataclass(frozen=True)
+class WatchResult:
+    """What one seat knew at one of its decisions.
+
+    Attributes:
+        player: Who played the game, a key of ``PLAYERS``.
+        game: The game's number.
+        seat: The observer; seat 0 is the landlord.
+        moves: Moves made in the game.
+        decisions: Play decisions of hidden seats among them.
+        ranks: Ranks of which the observer cannot place every card.
+        uniform: Sum over them of the log-probability of their true splits under plain determinization.
+        default: The same under inference with the default models.
+        rules: The same where every seat is believed to be the rule agent.
+        ess: The effective sample size of the default inference.
+    """
+
+    player: str
+    game: int
+    seat: int
+    moves: int
+    decisions: int
+    ranks: int
+    uniform: _Nats
+    default: _Nats
+    rules: _Nats
+    ess: _Nats
+
+
+def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.int64]:
+    """Who holds the cards that a seat cannot place.
+
+    Args:
+        row: The whole game, shape ``[32]``, after the auction.
+        seat: The observer.
+
+    Returns:
+        Cards by holder (three seats, then nobody) and rank, shape ``[4, 15]``; none of the observer's own and none of
+        the face-up landlord cards.
+    """
+    counts = np.array([word_to_counts(int(row[word])) for word in (HANDS, HANDS + 1, HANDS + 2, HIDDEN)])
+    if int(row[LANDLORD]) != seat:
+        counts[int(row[LANDLORD])] -= word_to_counts(int(row[KNOWN]))
+    counts[seat] = 0
+    return counts
+
+
+def plain_splits(truth: npt.NDArray[np.int64]) -> FloatArray:
+    """The probability of the true split of each rank when nothing is inferred, shape ``[15]``.
+
+    The hidden cards of a rank lie in a random set of the hidden places, so it is multivariate hypergeometric.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+    """
+    places, ranks = truth.sum(axis=1).tolist(), truth.T.tolist()
+    ways = [prod(comb(place, count) for place, count in zip(places, counts, strict=True)) for counts in ranks]
+    return np.array([way / comb(sum(places), sum(counts)) for way, counts in zip(ways, ranks, strict=True)])
+
+
+def inferred_splits(truth: npt.NDArray[np.int64], view: View, known: Particles) -> FloatArray:
+    """The weight of the particles that split each rank as it truly is, shape ``[15]``.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        view: The observer's view.
+        known: What it has inferred.
+    """
+    true = truth.copy()
+    true[view.seat] = view.hand.counts
+    if view.landlord not in (None, view.seat):
+        true[view.landlord] += view.known_cards.counts
+    bits = 16 * np.arange(4)[:, None] + np.arange(NUM_RANKS)
+    held = (known.hands[:, :, None, None] >> bits.astype(np.uint64)) & np.uint64(1)
+    same = (held.sum(axis=2) == true.astype(np.uint64)).all(axis=1)
+    return np.asarray(known.weights @ same)
+
+
+def log_probability(truth: npt.NDArray[np.int64], splits: FloatArray) -> float:
+    """The summed log-probability of the true splits of the hidden ranks, in nats.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        splits: The probability of each rank's true split, shape ``[15]``.
+    """
+    hidden = truth.sum(axis=0) > 0
+    doubted = (1 - _DOUBT) * splits + _DOUBT * plain_splits(truth)
+    return float(np.log(doubted[hidden]).sum())
+
+
+@dataclass(frozen=True)
+class WatchOptions(SeedOptions):
+    """How much is watched.
+
+    Attributes:
+        seed: Seed of the games.
+        games: Games for each kind of player.
+        particles: Particles per inference.
+    """
+
+    seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
+    games: Annotated[int, Range(1)] = 80
+    particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
+
+
+def run_hand_inference(
+    options: WatchOptions,
+    path: Path | None = None,
+    on_progress: OnProgress = no_progress,
+    players: Sequence[str] = tuple(PLAYERS),
+) -> Saved[WatchResult]:
+    """Watch games.
+
+    Args:
+        options: How many games and particles.
+        path: Where to save, a few lines a game; a file of an earlier run is resumed.
+        on_progress: Told how many games are done.
+        players: Keys of ``PLAYERS``.
+    """
+    settings = {"experiment": "hand-inference", "particles": options.particles, "seed": options.seed}
+    agents = [PLAYERS[player] for player in players]
+    store = ResultStore(WatchResult, path, settings, ("player", "game"), agents=agents)
+    tasks = {(player, game): (player, game) for player in players for game in range(options.games)}
+    return kept(store, store.fill(tasks, lambda: _Watcher(options), 1, on_progress))
+
+
+class _Watcher(Worker[tuple[str, int], list[WatchResult]]):
+    """Plays games, then looks at them from every seat at some of its decisions."""
+
+    def __init__(self, options: WatchOptions) -> None:
+        self._seed, self._particles = options.seed, options.particles
+
+    def play(self, task: tuple[str, int]) -> list[WatchResult]:
+        player, game = task
+        state = State.new(seed=self._seed, game=game)
+        seats = state.rules.players
+        agents = [make_agent(PLAYERS[player])] * seats
+        rngs = seat_generators([self._seed, game], seats, published_generator)
+        moments: list[list[State]] = [[] for _ in range(seats)]
+        while not state.is_over:
+            if any(mover != state.seat for mover, _ in state.history):
+                moments[state.seat].append(state.copy())
+            play_one(state, agents, rngs)
+        rng = np.random.default_rng([self._seed, game, seats])
+        return [
+            _watch(player, game, states[index], seat, self._particles, rng)
+            for seat, states in enumerate(moments)
+            for index in sorted(rng.permutation(len(states))[:_WATCHES].tolist())
+        ]
+
+
+def _watch(player: str, game: int, state: State, seat: int, particles: int, rng: np.random.Generator) -> WatchResult:
+    view, truth = state.view(seat), hidden_counts(state.row, seat)
+    default = infer(view, rng, particles)
+    rules = infer(view, rng, particles, RulesPlayer(FAITHFUL))
+    decisions = sum(mover != seat for mover, _ in view.history)
+    scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
+    plain = log_probability(truth, plain_splits(truth))
+    moves, ranks = len(view.history), int((truth.sum(axis=0) > 0).sum())
+    # As a file holds them, so that a run and its file say the same.
+    numbers = (round(value, 5) for value in (plain, *scored, default.ess))
+    return WatchResult(player, game, seat, moves, decisions, ranks, *numbers)
+
+
+def gain(results: Sequence[WatchResult], belief: str) -> Interval:
+    """By how many nats a hidden rank a belief beats plain determinization.
+
+    The mean is over ranks; its interval is that of a ratio of two sums over games, which are independent.
+
+    Args:
+        results: What was seen.
+        belief: ``default`` or ``rules``.
+    """
+    by_game: dict[tuple[str, int], FloatArray] = {}
+    for result in results:
+        more = np.array([getattr(result, belief) - result.uniform, result.ranks], np.float64)
+        key = (result.player, result.game)
+        by_game[key] = by_game.get(key, np.zeros(2)) + more
+    nats, ranks = np.array(list(by_game.values())).T
+    mean = nats.sum() / max(1.0, ranks.sum())
+    return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
+
+
+def probability(results: Sequence[WatchResult], belief: str) -> float:
+    """The probability of a hidden rank's true split, the geometric mean over ranks; NaN where nothing was seen."""
+    ranks = sum(result.ranks for result in results)
+    return float(np.exp(sum(getattr(result, belief) for result in results) / ranks)) if ranks else float("nan")
+
+
+def _by_player(results: Sequence[WatchResult]) -> dict[str, list[WatchResult]]:
+    players = dict.fromkeys(result.player for result in results)
+    return {player: [result for result in results if result.player == player] for player in players}
+
+
+def _in_stage(results: Sequence[WatchResult], stage: tuple[int, int]) -> list[WatchResult]:
+    return [result for result in results if stage[0] <= result.decisions <= stage[1]]
+
+
+def _cell(results: Sequence[WatchResult], belief: str) -> str:
+    interval = gain(results, belief)
+    nats = f"{interval.text('+.3f', 1)}, {interval.span('+.3f', 1)}"
+    return f"{probability(results, belief):.3f} ({nats})" if results else "–"
+
+
+def player_table(saved: Saved[WatchResult]) -> Table:
+    """What the beliefs know in games of each kind of player."""
+    lines = [
+        (PLAYERS[player], f"{probability(own, 'uniform'):.3f}", *(_cell(own, belief) for belief in BELIEFS))
+        for player, own in _by_player(saved.results).items()
+    ]
+    header = ("games of", "plain determinization", *(f"believed to be {label}" for label in BELIEFS.values()))
+    note = (
+        "Probability of the true split of a hidden rank; in brackets the gain over plain determinization in nats a "
+        f"hidden rank, with its 95 % interval over games. Computed from {saved.name}."
+    )
+    return Table("What hand inference knows", header, lines, note)
+
+
+def stage_table(saved: Saved[WatchResult]) -> Table:
+    """What the default belief knows the longer a game lasts."""
+    by_player = _by_player(saved.results)
+    lines = []
+    for first, last in STAGES:
+        here = [_in_stage(own, (first, last)) for own in by_player.values()]
+        cells = (f"{probability(own, 'uniform'):.3f} → {_cell(own, 'default')}" if own else "–" for own in here)
+        lines.append((f"{first} to {last}", *cells))
+    header = ("decisions of hidden seats", *(PLAYERS[player] for player in by_player))
+    note = "Without inference → with the belief in three kinds of players (gain in nats, 95 % interval)."
+    return Table("What it knows the longer a game lasts", header, lines, note)
+
+
+def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
+    """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
+    by_player = _by_player(saved.results)
+    figure, panels = new_axes(3.2 * len(by_player), 3.4, len(by_player))
+    panels = panels if len(by_player) > 1 else [panels]
+    for panel, (player, own) in zip(panels, by_player.items(), strict=True):
+        for belief, label in (("uniform", "plain determinization"), *BELIEFS.items()):
+            line = [probability(_in_stage(own, stage), belief) for stage in STAGES]
+            panel.plot([f"{first}–{last}" for first, last in STAGES], line, marker="o", label=label)
+        panel.set_title(f"games of {player}")
+        panel.set_xlabel("decisions of hidden seats")
+    finish_figure(figure, panels[0], path, "decisions of hidden seats", "probability of a rank's true split")
+
+
+HAND_INFERENCE = Experiment(
+    name="hand-inference",
+    source="own",
+    about="How much the moves reveal about the hidden hands of the full game (left open by the paper).",
+    unit="games",
+    options=WatchOptions,
+    result=WatchResult,
+    run=run_hand_inference,
+    tables={"hand-inference": player_table, "hand-inference-stages": stage_table},
+    file="hand_inference",
+    plot=plot_hand_inference,
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor time of inference.
+
+    Attributes:
+        decision_us: Microseconds a deal and decision of a hidden seat, drawing the deal included.
+        look_ms: Milliseconds a call of :func:`ddz_agents.worlds.inference.infer` as it is by default.
+    """
+
+    decision_us: float
+    look_ms: float
+
+
+def measure_cost(moments: int = 20, moves: int = 12) -> Cost:
+    """Time inference in games of the rule agent.
+
+    Args:
+        moments: Positions to look at, one a game.
+        moves: Moves into the game; until about 12 hardly any deal is drawn twice.
+    """
+    agent, rng = make_agent("rules"), np.random.default_rng(WATCH_SEED)
+    plain, look, asked = 0.0, 0.0, 0
+    for game in range(moments + 1):
+        state = State.new(seed=WATCH_SEED, game=game)
+        while not state.is_over and len(state.history) < moves:
+            state.step(agent.act(state.view(), rng))
+        view = state.view((state.seat + 1) % 3)
+        times = [processor_time()]
+        known = infer(view, rng, rounds=0)
+        times.append(processor_time())
+        infer(view, rng)
+        times.append(processor_time())
+        if game:  # the first look compiles
+            plain, look = plain + times[1] - times[0], look + times[2] - times[1]
+            asked += len(np.unique(known.hands, axis=0)) * sum(seat != view.seat for seat, _ in view.history)
+    return Cost(1e6 * plain / asked, 1e3 * look / moments)

@@ -1,0 +1,256 @@
+"""Matches of 100 hands of two-player no-limit hold'em: UCT with either simulation against the expected-payoff policy.
+
+A match is 50 deals, each played from both seats: PettingZoo deals the same cards and blinds for the same seed.  Both
+players begin every hand with 100 chips, as the paper's begin with 20,000.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from ddz_agents.bidding.holdem.agents import HoldemAgent, make_holdem_agent
+from ddz_agents.bidding.holdem.betting import STACK
+from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.core.options import Range
+from ddz_env.playing.generators import agent_generator
+from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, kept
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import Interval, normal_interval
+
+HANDS = 100
+PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
+"""The paper's algorithm 2, then its algorithm 1, against its program; both against each other; a yardstick."""
+NAMES = {"uct-stake": "UCT, win rate by stake", "uct-dealt": "UCT, win rate by dealt hands", "payoff": "payoff"}
+_SMALL, _LARGE = STACK // 4, STACK // 2
+"""The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
+
+
+class MissingHoldemError(DouDizhuError, ImportError):
+    """PettingZoo's hold'em is not installed."""
+
+
+@dataclass(frozen=True)
+class HoldemResult:
+    """A hand.
+
+    Attributes:
+        a: The first agent.
+        b: The second.
+        match: Number of the match.
+        hand: Number of the hand in it.
+        chips: What A won.
+        bet: What A had in the pot at the end.
+    """
+
+    a: str
+    b: str
+    match: int
+    hand: int
+    chips: Annotated[float, "g"]
+    bet: int
+
+
+def holdem_env() -> Any:
+    """PettingZoo's ``texas_holdem_no_limit_v6`` for two.
+
+    Raises:
+        MissingHoldemError: If what it needs is not installed.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pettingzoo.classic import texas_holdem_no_limit_v6
+
+            return texas_holdem_no_limit_v6.raw_env(num_players=2)
+    except (ImportError, AttributeError) as error:
+        raise MissingHoldemError(f"hold'em needs PettingZoo's ({error}): {install_hint('holdem')}") from error
+
+
+def play_hand(
+    env: Any, players: Mapping[str, HoldemAgent], deal: int, key: Sequence[int]
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Play a hand.
+
+    Args:
+        env: :func:`holdem_env`.
+        players: The agents by PettingZoo's names.
+        deal: Seed of the cards and blinds.
+        key: Names the hand for the agents' generators.
+
+    Returns:
+        What each won, and what each had in the pot at the end.
+    """
+    env.reset(seed=deal)
+    rngs = {name: agent_generator([*key, place]) for place, name in enumerate(players)}
+    for player in players.values():
+        player.reset()
+    while not env.terminations[name := env.agent_selection]:
+        env.step(players[name].act(env.observe(name), rngs[name]))
+    bets = env.unwrapped.env.get_perfect_information()["chips"]
+    return {name: float(env.rewards[name]) for name in players}, dict(zip(players, map(int, bets), strict=True))
+
+
+@dataclass(frozen=True)
+class HoldemMatchOptions(ParallelOptions):
+    """How much is played.
+
+    Attributes:
+        matches: Matches of 100 hands a pairing.
+    """
+
+    matches: Annotated[int, Range(1)] = 10
+
+
+class _Dealer(Worker[tuple[str, str, int], list[HoldemResult]]):
+    """Plays matches."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed, self._env = seed, holdem_env()
+
+    def play(self, task: tuple[str, str, int]) -> list[HoldemResult]:
+        a, b, match = task
+        agents = make_holdem_agent(a), make_holdem_agent(b)
+        results = []
+        for hand in range(HANDS):
+            mine = f"player_{hand % 2}"
+            seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
+            deal = self._seed * 1_000_000 + match * HANDS + hand // 2
+            chips, bets = play_hand(self._env, seats, deal, [self._seed, match, hand])
+            results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
+        return results
+
+
+def run_holdem(
+    options: HoldemMatchOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[HoldemResult]:
+    """Play the matches of every pairing.
+
+    Args:
+        options: How many.
+        path: Where to save, one line a hand; a file of an earlier run is resumed.
+        on_progress: Told how many matches are done.
+
+    Raises:
+        MissingHoldemError: If PettingZoo's game is not installed.
+    """
+    holdem_env()
+    settings = {"experiment": "holdem", "seed": options.seed}
+    store = ResultStore(HoldemResult, path, settings, ("a", "b", "match"), per_key=HANDS)
+    tasks = {(a, b, match): (a, b, match) for match in range(options.matches) for a, b in PAIRINGS}
+    found = store.fill(tasks, functools.partial(_Dealer, options.seed), options.processes, on_progress)
+    return kept(store, found)
+
+
+def _of(results: Iterable[HoldemResult], a: str, b: str) -> list[HoldemResult]:
+    return [result for result in results if (result.a, result.b) == (a, b)]
+
+
+def chips_interval(own: Sequence[HoldemResult]) -> Interval:
+    """Chips a hand with the 95 % interval over deals, each played from both seats."""
+    deals: dict[tuple[int, int], float] = {}
+    for result in own:
+        place = result.match, result.hand // 2
+        deals[place] = deals.get(place, 0.0) + result.chips / 2
+    return normal_interval(list(deals.values()))
+
+
+def holdem_table(saved: Saved[HoldemResult]) -> Table:
+    """A line a pairing."""
+    lines = []
+    for a, b in PAIRINGS:
+        own = _of(saved.results, a, b)
+        if not own:
+            continue
+        matches = sorted({result.match for result in own})
+        totals = [sum(result.chips for result in own if result.match == match) for match in matches]
+        won = sum(total > 0 for total in totals)
+        lines.append(
+            (
+                f"`{a}`",
+                f"`{b}`",
+                f"{len(own):,}",
+                chips_interval(own).plus_minus(),
+                f"{won} of {len(matches)}",
+                *(f"{100 * sum(map(test, own)) / len(own):.1f}" for test in (_is_small, _is_large)),
+            )
+        )
+    header = ("agent", "against", "hands", "chips a hand", "matches won", "bet < ¼ stack %", "bet > ½ stack %")
+    return Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
+
+
+def _is_small(result: HoldemResult) -> bool:
+    return result.bet < _SMALL
+
+
+def _is_large(result: HoldemResult) -> bool:
+    return result.bet > _LARGE
+
+
+_PRINTED = {
+    "uct-stake": ("algorithm 2", "wins", "99", "1", ""),
+    "uct-dealt": ("algorithm 1", "loses", "82", "18", "28"),
+}
+"""What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
+
+
+def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
+    """What the paper's prose prints of its matches of 100 hands, beside ours."""
+    for agent, (name, sign, small, large, large_won) in _PRINTED.items():
+        own = _of(results, agent, "payoff")
+        if not own:
+            continue
+        chips, count, bets = chips_interval(own), f"of {len(own):,} hands", f"{name}, % of hands with"
+        yield Comparison(f"{name} against the policy, chips a hand", sign, f"{chips.mean:+.2f}", chips.span("+.2f", 1))
+        yield Comparison(f"{bets} less than ¼ of the stack bet", small, _percent(own, _is_small), count)
+        yield Comparison(f"{bets} more than ½ of the stack bet", large, _percent(own, _is_large), count)
+        risky = [result for result in own if _is_large(result)]
+        if risky:
+            share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
+            yield Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
+
+
+def _percent(own: Sequence[HoldemResult], test: Any) -> str:
+    return f"{100 * sum(map(test, own)) / len(own):.1f}"
+
+
+def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
+    """Cumulative chips over the hands of each match, and their mean (the paper's figure 7)."""
+    from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+
+    figure, axes = new_axes(6.4)
+    for agent, colour in (("uct-stake", BLUE), ("uct-dealt", ORANGE)):
+        own = _of(saved.results, agent, "payoff")
+        matches = sorted({result.match for result in own})
+        total = [0.0] * HANDS
+        for match in matches:
+            line = 0.0
+            for result in sorted((one for one in own if one.match == match), key=lambda one: one.hand):
+                line += result.chips
+                total[result.hand] += line / len(matches)
+        for match in matches:
+            chips = [result.chips for result in own if result.match == match]
+            axes.plot(range(1, HANDS + 1), [sum(chips[: n + 1]) for n in range(HANDS)], color=colour, alpha=0.2)
+        if matches:
+            axes.plot(range(1, HANDS + 1), total, color=colour, linewidth=2, label=f"{NAMES[agent]}: mean")
+    axes.axhline(0, color=GREY, linewidth=1)
+    finish_figure(figure, axes, path, "hands", "chips won from the policy")
+
+
+HOLDEM = Experiment(
+    name="holdem",
+    source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",
+    about="Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone.",
+    unit="matches",
+    options=HoldemMatchOptions,
+    result=HoldemResult,
+    run=run_holdem,
+    tables={"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
+    file="holdem",
+    plot=plot_holdem,
+)

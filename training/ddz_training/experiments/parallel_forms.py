@@ -1,0 +1,258 @@
+"""Serial, processes and Ray: the same games in the three forms of shared work, as in table 3.1 of the thesis.
+
+The thesis plays 10,000 games of gomoku on 16 cores.  Here a search plays duplicate deals of Dou Dizhu.  Starting (a
+process, a cluster, compiled code) is timed apart from playing, and every form must end every game alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Annotated, NamedTuple
+
+from ddz_env import Rules
+from ddz_env.core.options import Range
+from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, kept
+from ddz_training.measure.match.duplicate import DealPlayer, check_agents
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.ordered_map import Share, Worker, executed_by, on_this_machine, workers
+from ddz_training.measure.match.ray_cluster import on_ray
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+
+FORMS = ("serial", "processes", "ray")
+OPPONENT = "rules"
+_PAPER = {"serial": 136.38, "processes": 25.81, "ray": 29.95}
+_WARM_UP_FROM = 10**9
+"""Deals that only warm up; their games do not count."""
+
+
+@dataclass(frozen=True)
+class FormResult:
+    """One run of all games in one form.
+
+    Attributes:
+        form: ``serial``, ``processes`` or ``ray``.
+        repetition: Number of the run; the forms take turns.
+        workers: Processes that played.
+        games: Games that were played.
+        start: Seconds until every worker had played its first deal.
+        seconds: Seconds of all games after that.
+        worked: Processor seconds that the workers spent on these games.
+        spent: Processor seconds that every process of the run spent meanwhile: what sharing costs is in them, however
+            busy the machine is (Linux; 0 elsewhere).
+        digest: A hash of how every game ended.
+    """
+
+    form: str
+    repetition: int
+    workers: int
+    games: int
+    start: Annotated[float, ".2f"]
+    seconds: Annotated[float, ".2f"]
+    worked: Annotated[float, ".2f"]
+    spent: Annotated[float, ".2f"]
+    digest: str
+
+
+@dataclass(frozen=True)
+class FormOptions(ParallelOptions):
+    """What is played.
+
+    Attributes:
+        deals: Duplicate deals a run, two games each.
+        repetitions: Runs of each form.
+        iterations: Iterations of the search that plays against the rule agent.
+    """
+
+    deals: Annotated[int, Range(1)] = 100
+    repetitions: Annotated[int, Range(1)] = 3
+    iterations: Annotated[int, Range(1)] = 1000
+
+
+class _Played(NamedTuple):
+    """A deal, where it was played and what it took."""
+
+    games: str
+    process: tuple[str, int]
+    worked: float
+
+
+class _Player(Worker[int, _Played]):
+    def __init__(self, seed: int, agent: str) -> None:
+        self._player, self._pair = DealPlayer(Rules(), seed, timing=False), (agent, OPPONENT)
+
+    def play(self, deal: int) -> _Played:
+        start = time.process_time()
+        games = str(self._player.play(deal, self._pair))
+        return _Played(games, (socket.gethostname(), os.getpid()), time.process_time() - start)
+
+    def close(self) -> None:
+        self._player.close()
+
+
+class _Runner(Worker["tuple[str, int]", list[FormResult]]):
+    """Plays all games in a form, here: whatever else is shared, these forms are compared by themselves."""
+
+    def __init__(self, options: FormOptions, agent: str) -> None:
+        self._options, self._agent = options, agent
+
+    def play(self, task: tuple[str, int]) -> list[FormResult]:
+        form, repetition = task
+        options, count = self._options, 1 if form == "serial" else self._options.processes
+        make = functools.partial(_Player, options.seed, self._agent)
+        place: Callable[[], AbstractContextManager[None]] = on_ray if form == "ray" else _locally
+        begun = time.perf_counter()
+        with place(), workers(make, count) as share:
+            _warm(share, count)
+            start, before = time.perf_counter(), _processor_seconds()
+            played = list(share(range(options.deals)))
+            seconds, spent = time.perf_counter() - start, _processor_seconds() - before
+        digest = hashlib.sha256("\n".join(deal.games for deal in played).encode()).hexdigest()[:16]
+        worked = sum(deal.worked for deal in played)
+        games = 2 * options.deals
+        return [FormResult(form, repetition, count, games, start - begun, seconds, worked, spent, digest)]
+
+
+def _processor_seconds() -> float:
+    """Those of this process and all that it started, directly or not."""
+    ticks, parents = dict[int, int](), dict[int, int]()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            parents[int(stat.parent.name)] = int(fields[1])
+            ticks[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+    own = {os.getpid()}
+    while more := {process for process, parent in parents.items() if parent in own} - own:
+        own |= more
+    return sum(ticks.get(process, 0) for process in own) / os.sysconf("SC_CLK_TCK") if ticks else 0.0
+
+
+def _locally() -> AbstractContextManager[None]:
+    return executed_by(on_this_machine)
+
+
+def _warm(share: Share[int, _Played], count: int) -> None:
+    """Play until every worker has played."""
+    seen: set[tuple[str, int]] = set()
+    deal = _WARM_UP_FROM
+    while len(seen) < count:
+        seen |= {played.process for played in share(range(deal, deal + 2 * count))}
+        deal += 2 * count
+
+
+def run_forms(
+    options: FormOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[FormResult]:
+    """Play the same games in each form in turn, and time them.
+
+    Args:
+        options: What is played, how often and by how many workers.
+        path: Where to save; a file of an earlier run is resumed.
+        on_progress: Told how many runs are done.
+
+    Raises:
+        InvalidExperimentError: If there are not several workers to compare.
+        ClusterError: If Ray is not installed.
+    """
+    if options.processes < 2:
+        raise InvalidExperimentError("processes=1 leaves nothing to share: compare 2 or more")
+    agent = f"isuct:iterations={options.iterations}"
+    check_agents((agent, OPPONENT))
+    settings = {
+        "experiment": "parallel-forms",
+        "seed": options.seed,
+        "deals": options.deals,
+        "agent": agent,
+        "processes": options.processes,
+    }
+    store = ResultStore(FormResult, path, settings, ("form", "repetition"), agents=(agent, OPPONENT))
+    tasks = {(form, number): (form, number) for number in range(options.repetitions) for form in FORMS}
+    with executed_by(on_this_machine):
+        return kept(store, store.fill(tasks, functools.partial(_Runner, options, agent), 1, on_progress))
+
+
+def forms_table(saved: Saved[FormResult]) -> Table:
+    """Table 3.1 for our games."""
+    lines = []
+    for form, own in _by_form(saved.results):
+        seconds = [result.seconds for result in own]
+        lines.append(
+            (
+                form,
+                f"{own[0].workers}",
+                f"{len(own)}",
+                f"{own[0].games:,}",
+                f"{fmean(seconds):.1f}",
+                f"{min(seconds):.1f}–{max(seconds):.1f}",
+                f"{fmean(result.start for result in own):.1f}",
+                f"{fmean(result.worked for result in own):.1f}",
+                f"{fmean(result.spent for result in own):.1f}",
+            )
+        )
+    header = (
+        *("form", "workers", "runs", "games", "mean s", "range, s", "start-up, s"),
+        *("processor s of the games", "of everything"),
+    )
+    alike = len({result.digest for result in saved.results}) == 1
+    note = "Every run ended every game alike." if alike else "The runs did NOT end every game alike."
+    return Table("The same games in three forms", header, lines, f"{note} Computed from {saved.name}.")
+
+
+def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
+    """The thesis's ratios beside ours; a run of Ray beside the processes' run just before it."""
+    by = {(result.form, result.repetition): result for result in results}
+    for one, other in (("processes", "serial"), ("ray", "processes")):
+        pairs = [(by[one, n], by[other, n]) for form, n in by if form == one and (other, n) in by]
+        paper = f"{_PAPER[one] / _PAPER[other]:.2f}"
+        if pairs:
+            yield _ratio(f"time by {one} / time by {other}", paper, [a.seconds / b.seconds for a, b in pairs])
+        if timed := [(a, b) for a, b in pairs if a.spent and b.spent]:
+            what = f"processor time of everything, {one} / {other}"
+            yield _ratio(what, "", [a.spent / b.spent for a, b in timed])
+
+
+def _ratio(what: str, paper: str, ratios: Sequence[float]) -> Comparison:
+    span = f"median; {min(ratios):.2f}–{max(ratios):.2f} in {len(ratios)} pairs of runs"
+    return Comparison(what, paper, f"{median(ratios):.2f}", span)
+
+
+def _by_form(results: Sequence[FormResult]) -> Iterable[tuple[str, list[FormResult]]]:
+    for form in FORMS:
+        if own := [result for result in results if result.form == form]:
+            yield form, own
+
+
+def plot_forms(saved: Saved[FormResult], path: Path) -> None:
+    """Seconds by form, a dot a run."""
+    from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
+
+    figure, axes = new_axes(4.5)
+    groups = list(_by_form(saved.results))
+    axes.bar([form for form, _ in groups], [fmean(r.seconds for r in own) for _, own in groups], color=GREY)
+    for form, own in groups:
+        axes.plot([form] * len(own), [result.seconds for result in own], "o", color=BLUE)
+    axes.set_ylabel(f"seconds, {groups[0][1][0].games} games")
+    save_figure(figure, path)
+
+
+PARALLEL_FORMS = Experiment(
+    name="parallel-forms",
+    source="Wang 2020 (thesis, in Chinese), table 3.1",
+    about="Play the same search games serially, in processes and on Ray, and compare the times and the results.",
+    unit="runs",
+    options=FormOptions,
+    result=FormResult,
+    run=run_forms,
+    tables={"parallel-forms": forms_table, "parallel-forms-paper": compared("Table 3.1", compare_forms)},
+    file="parallel_forms",
+    plot=plot_forms,
+)

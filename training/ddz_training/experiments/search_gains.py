@@ -1,0 +1,335 @@
+"""What the decisions of a search over the policy are worth in the deals that are really played.
+
+The policy plays itself.  At every decision that it has not settled, each search is asked what it would play instead,
+from the view of the seat to act.  What the search's move and the policy's are worth is then counted where nothing is
+hidden: in games that all seats play on from the same deal as the policy draws.  The deal played is a draw from
+everything that the seat could not tell apart, so the mean gain is what the search's move wins there if all goes on by
+the policy.  Added up over a game, half of it predicts what the search would win over both sides of a duplicate deal; it
+is no more than a prediction, for no decision follows from another.  Every search is asked about the same decisions, and
+no move is charged with the luck of the game around it: differences show after far fewer games than a match takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import numpy as np
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural_search.descent import new_descents
+from ddz_agents.neural_search.leaves import play_on
+from ddz_env import Rules, State
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.core.options import Range
+from ddz_env.playing.agent import close, sight
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from ddz_training.experiments.policy_strength import shipped_fingerprint
+from ddz_training.measure.match.duplicate import AgentKeeper
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import normal_interval
+from ddz_training.measure.match.timing import thinking_time
+from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
+
+_PARTICLES = "neural-ismcts:inference=mixed,others=policy,particles=256"
+SEARCHES = (
+    "neural-ismcts",
+    "neural-ismcts:others=policy",
+    "neural-ismcts:inference=belief,particles=256",
+    "neural-ismcts:inference=policy,particles=256",
+    "neural-ismcts:inference=rules,particles=256",
+    "neural-ismcts:particles=0",
+    _PARTICLES,
+    f"{_PARTICLES},ahead=0",
+    f"{_PARTICLES},prior_weight=0.6",
+)
+"""The default; other worlds; and the default of earlier versions, with one option changed."""
+BUDGETS = (
+    "neural-ismcts:iterations=15,particles=4",
+    "neural-ismcts:iterations=60,particles=16",
+    "neural-ismcts:iterations=250,particles=32",
+    "neural-ismcts",
+    "neural-ismcts:iterations=4000,particles=256",
+)
+"""The default search with less time and with more, a factor of four apart: the line of the plot."""
+SETTLED = 0.98
+"""A decision is not looked at where the policy gives a move at least this probability."""
+
+
+@dataclass(frozen=True)
+class GainResult:
+    """What a search would have changed in one game of the policy against itself.
+
+    Attributes:
+        agent: Specification of the search.
+        game: The game's number under the seed.
+        decisions: Decisions looked at.
+        changed: Those at which the search plays another main group.
+        landlord: The sum of what that changes in the chance of winning, at decisions of the landlord.
+        peasants: The same at decisions of the peasants.
+        ms: Milliseconds of all these decisions.
+    """
+
+    agent: str
+    game: int
+    decisions: int
+    changed: int
+    landlord: float
+    peasants: float
+    ms: float
+
+
+class _Drawing:
+    """A policy whose likeliest action is a draw from it (the Gumbel-max trick)."""
+
+    def __init__(self, model: PolicyModel, rng: np.random.Generator) -> None:
+        self._model, self._rng = model, rng
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        logs, values = self._model.evaluate(observations, masks)
+        return logs + self._rng.gumbel(size=logs.shape).astype(np.float32), values
+
+
+def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.random.Generator) -> float:
+    """The chance of the seat to act, in this deal, if it takes an action and then all seats draw from the policy.
+
+    Args:
+        model: The policy.
+        state: The game, nothing hidden.
+        action: The action.
+        playouts: Games that are played on.
+        rng: The generator.
+    """
+    games = new_descents(playouts)
+    games.rows[:], games.rings[:], games.waits[:] = state.row, state.ring, 1
+    logs = np.full((playouts, NUM_ACTIONS), -np.inf, np.float32)
+    logs[:, action] = 0.0
+    played = play_on(_Drawing(model, rng), games, logs, 10**9, state.rule_words)
+    assert not len(played.places), "a game has no end"
+    return float((1.0 + played.values.mean()) / 2.0)
+
+
+_Value = Callable[[int, int], float]
+"""The chance of the seat at one of the decisions if it takes an action."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A game, and the searches that look at it."""
+
+    game: int
+    agents: tuple[str, ...]
+
+
+class _GainWorker(AgentKeeper):
+    """Looks at games in one process."""
+
+    def __init__(self, seed: int, playouts: int) -> None:
+        super().__init__(timed=Rules())
+        self._seed, self._playouts = seed, playouts
+        self._model = load_policy(None)
+
+    def play(self, task: _Task) -> list[GainResult]:
+        """Every search's results in a game."""
+        decisions = self._decisions(task.game)
+        known: dict[tuple[int, int], float] = {}
+
+        def value(place: int, action: int) -> float:
+            if (place, action) not in known:
+                rng = np.random.default_rng([self._seed, task.game, place, 1 + action])
+                known[place, action] = worth(self._model, decisions[place][0], action, self._playouts, rng)
+            return known[place, action]
+
+        return [self._look(spec, task.game, decisions, value) for spec in task.agents]
+
+    def _decisions(self, game: int) -> list[tuple[State, int]]:
+        """Play a game by the policy's likeliest moves; the decisions not settled, and what it does there."""
+        state, agent, rng = State.new(self._seed, game=game), ModelAgent(self._model), np.random.default_rng(0)
+        found = []
+        while not state.is_over:
+            logs, _ = self._model.evaluate(observe(state)[None], action_mask(state)[None])
+            move = agent.act(state.view(), rng)
+            if logs.max() < math.log(SETTLED):
+                found.append((state.copy(), move.main))
+            state.step(move)
+        return found
+
+    def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
+        agent = self.agent(spec)
+        changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
+        for place, (state, own) in enumerate(decisions):
+            seen, rng = sight(agent, state), published_generator([self._seed, game, place])
+            began = thinking_time()
+            action = agent.act(seen, rng).main
+            seconds += thinking_time() - began
+            if action != own:
+                changed += 1
+                gains[state.role() == "landlord"] += value(place, action) - value(place, own)
+        return GainResult(spec, game, len(decisions), changed, gains[True], gains[False], round(1000 * seconds, 1))
+
+
+@dataclass(frozen=True)
+class GainOptions(ParallelOptions):
+    """Whose decisions are valued, and how.
+
+    Attributes:
+        agent: A search to value; may be repeated; the others are compared with the first.
+        games: Games of the policy against itself.
+        playouts: Games played to the end to value a move.
+    """
+
+    agent: tuple[str, ...] | None = None
+    games: Annotated[int, Range(1)] = 100
+    playouts: Annotated[int, Range(1)] = 64
+
+    def check(self) -> None:
+        """Refuse a search that stands twice."""
+        if self.agent is not None and (not self.agent or len(set(self.agent)) < len(self.agent)):
+            raise InvalidExperimentError(f"agent={list(self.agent)} must be one or more, each once")
+
+
+def run_search_gains(
+    options: GainOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[GainResult]:
+    """Ask searches about the decisions of the shipped policy's games against itself.
+
+    Args:
+        options: The searches; games and playouts.  One that cheats sees every hand: a gauge of what the others could
+            gain at most by knowing the hidden cards.
+        path: Where to save, a line a game and search; a file of an earlier run is resumed.
+        on_progress: Told how many games are done.
+
+    Returns:
+        The results of these agents and games (:func:`in_order`).
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+    """
+    agents = options.agent or SEARCHES
+    for spec in agents:
+        close(make_agent(spec))
+    settings = {"weights": shipped_fingerprint(), "seed": options.seed, "playouts": options.playouts}
+    store = ResultStore(GainResult, path, {"experiment": "search-gains", **settings}, ("agent", "game"), agents=agents)
+    games = range(options.games)
+    missing = [_Task(game, tuple(spec for spec in agents if (spec, game) not in store.found)) for game in games]
+    todo = [task for task in missing if task.agents]
+    start = functools.partial(_GainWorker, options.seed, options.playouts)
+    store.gather(todo, start, options.processes, on_progress, options.games - len(todo))
+    found = [result for spec in agents for game in games for result in store.found.get((spec, game), ())]
+    return kept(store, found)
+
+
+def in_order(
+    results: Sequence[GainResult], agents: Sequence[str] = tuple(dict.fromkeys((*SEARCHES, *BUDGETS)))
+) -> list[GainResult]:
+    """Results agent by agent, in the order of ``agents`` (others behind them), and game by game."""
+    places = {spec: place for place, spec in enumerate(agents)}
+    return sorted(results, key=lambda result: (places.get(result.agent, len(places)), result.agent, result.game))
+
+
+GAIN_HEADER = ("search", "games", "decisions", "changed %", "ms", "landlord", "peasants", "both", "over the first")
+"""Heads of the columns of :func:`gain_cells`."""
+
+
+def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
+    """A line a search: gains in points of win rate.
+
+    ``landlord`` and ``peasants`` are a game's mean gains of one side; ``both`` is half of their sum, what is predicted
+    for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
+    two have 95 % intervals over games.
+    """
+    by_agent: dict[str, dict[int, GainResult]] = {}
+    for result in results:
+        by_agent.setdefault(result.agent, {})[result.game] = result
+    if not by_agent:
+        return []
+    first = next(iter(by_agent.values()))
+    return [(f"`{agent}`", *_line(list(own.values())), _over(own, first)) for agent, own in by_agent.items()]
+
+
+def predicted(result: GainResult) -> float:
+    """Half of what both sides gain in a game, in points of win rate."""
+    return 50.0 * (result.landlord + result.peasants)
+
+
+def milliseconds(own: Sequence[GainResult]) -> float:
+    """Milliseconds a decision in the median game: other work on the machine slows some games down, not that one."""
+    return median([result.ms / result.decisions for result in own if result.decisions] or [0.0])
+
+
+def _line(own: Sequence[GainResult]) -> list[str]:
+    decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
+    sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in ("landlord", "peasants")]
+    return [
+        f"{len(own):,}",
+        f"{decisions:,}",
+        f"{100 * changed / max(1, decisions):.1f}",
+        f"{milliseconds(own):.0f}",
+        *(side.text("+.1f", 1) for side in sides),
+        normal_interval([predicted(result) for result in own]).both("+.1f", 1),
+    ]
+
+
+def _over(own: Mapping[int, GainResult], first: Mapping[int, GainResult]) -> str:
+    if own is first:
+        return ""
+    gains = [predicted(own[game]) - predicted(first[game]) for game in own if game in first]
+    return normal_interval(gains).both("+.1f", 1)
+
+
+def gain_table(saved: Saved[GainResult]) -> Table:
+    """What the decisions of searches over the policy are worth."""
+    note = f"{saved.name}, seed {saved.settings['seed']}, {saved.settings['playouts']} games to value a move"
+    return Table(
+        "Gains over the policy, points of win rate",
+        GAIN_HEADER,
+        gain_cells(in_order(saved.results)),
+        f"{note}; the weights are `{saved.settings['weights']}`.",
+    )
+
+
+def plot_gains(saved: Saved[GainResult], path: Path) -> None:
+    """Gains by time a decision: a line for the default search's budgets, dots for other searches."""
+    figure, axes = new_axes(6.4)
+    groups: dict[str, list[GainResult]] = {}
+    for result in saved.results:
+        groups.setdefault(result.agent, []).append(result)
+    for specs, color, line in ((BUDGETS, BLUE, "-"), (tuple(set(groups) - set(BUDGETS)), GREY, "")):
+        found = [groups[spec] for spec in specs if spec in groups]
+        gains = [normal_interval([predicted(result) for result in own]) for own in found]
+        axes.errorbar(
+            [milliseconds(own) for own in found],
+            [gain.mean for gain in gains],
+            yerr=[gain.mean - gain.low for gain in gains],
+            color=color, linestyle=line, marker="o", capsize=2,
+        )  # fmt: skip
+    axes.axhline(0, color=GREY, linestyle=":")
+    axes.set_xscale("log")
+    axes.set_xlabel("milliseconds a decision that is not settled")
+    axes.set_ylabel("gain over the policy, points")
+    save_figure(figure, path)
+
+
+SEARCH_GAINS = Experiment(
+    name="search-gains",
+    source="own",
+    about="What the decisions of the search over the policy are worth in the deals that are really played.",
+    unit="games",
+    options=GainOptions,
+    result=GainResult,
+    run=run_search_gains,
+    tables={"search-gains": gain_table},
+    plot=plot_gains,
+    file="search_gains",
+)

@@ -1,0 +1,335 @@
+"""Options of the search at equal time: each against plain information-set UCT and against the rule agent.
+
+An option that costs time gets fewer iterations.  Before anything is played, the processor time of a decision is
+measured for every variant on the same positions, and iterations are set so that all cost what the plain search costs
+with its own; the numbers found are saved with the results and used again when a run is resumed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+
+from ddz_env import Rules, State, View
+from ddz_env.core.options import Range
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
+from ddz_training.measure.match.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import Interval, normal_interval, won_by_side
+from ddz_training.measure.match.timing import processor_time
+
+PLAIN = "isuct"
+RULES = "rules"
+VARIANTS: Mapping[str, str] = {
+    "plain": "isuct:iterations={}",
+    "availability counts": "isuct:iterations={},counts=availability",
+    "PUCT": "isuct:iterations={},selection=puct",
+    "PUCT with rules prior": "isuct:iterations={},selection=puct,prior=rules",
+    "choice by value": "isuct:iterations={},final=value",
+    "tree reuse": "isuct:iterations={},reuse=true",
+    "4 trees": "isuct:iterations={},trees=4",
+    "planned simulation": "isuct:iterations={},simulation=planned",
+    "rules simulation": "isuct:iterations={},simulation=rules",
+    "two levels": "isuct-moves:iterations={},levels=sets",
+    "flat": "isuct-moves:iterations={},levels=flat",
+    "re-determinizing": "isuct-redetermined:iterations={}",
+    "inference": "isuct:iterations={},particles=100",
+    "duplicate rollouts (random)": "rollout:iterations={},simulation=random,caution=0,particles=0",
+    "duplicate rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0,particles=0",
+    "duplicate rollouts (rules)": "rollout:iterations={},caution=0,particles=0",
+    "cautious rollouts (planned)": "rollout:iterations={},simulation=planned,caution=0.5,particles=0",
+    "cautious rollouts (rules)": "rollout:iterations={},caution=0.5,particles=0",
+    "more cautious rollouts (rules)": "rollout:iterations={},caution=1,particles=0",
+    "cautious rollouts with inference": "rollout:iterations={},caution=0.5,particles=100",
+}
+"""Specifications by name, with a place for the iterations."""
+
+QUICK = tuple(name for name in VARIANTS if "inference" not in name)
+"""Variants without a large fixed cost a decision.  The others need a larger budget, and are measured if named."""
+
+WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cautious rollouts (rules)"}
+"""The same rollouts without inference; a report that has both compares them deal by deal."""
+
+
+@dataclass(frozen=True)
+class EqualTime:
+    """The iterations with which a variant takes as long as the plain search.
+
+    Attributes:
+        variant: Its name.
+        iterations: Iterations a decision.
+        microseconds: Processor time that a decision took with them, on average.
+    """
+
+    variant: str
+    iterations: int
+    microseconds: Annotated[float, ".0f"]
+
+
+@dataclass(frozen=True)
+class DealResult:
+    """A duplicate deal.
+
+    Attributes:
+        variant: Name of the variant.
+        opponent: Specification of the opponent.
+        deal: Number of the deal.
+        landlord: Whether the variant won as landlord.
+        peasants: Whether it won as peasants.
+    """
+
+    variant: str
+    opponent: str
+    deal: int
+    landlord: int
+    peasants: int
+
+
+def positions(count: int, seed: int) -> list[View]:
+    """Decisions with a choice, from games of the rule agent."""
+    rules, rng = make_agent(RULES), np.random.default_rng(seed)
+    views: list[View] = []
+    while len(views) < count:
+        state = State.new(seed=int(rng.integers(2**63)))
+        while not state.is_over:
+            if len(state.legal_moves()) > 1 and rng.random() < 0.1:
+                views.append(state.view())
+            state.step(rules.act(state.view(), rng))
+    return views[:count]
+
+
+def microseconds_a_decision(agent: Agent, views: Sequence[View]) -> float:
+    """Mean processor time of a decision, compilation not counted."""
+    rng = np.random.default_rng(0)
+    agent.act(views[0], rng)
+    start = processor_time()
+    for view in views:
+        agent.act(view, rng)
+    return (processor_time() - start) / len(views) * 1e6
+
+
+def calibrate(variant: str, target: float, views: Sequence[View]) -> EqualTime:
+    """Iterations with which a variant costs so many microseconds a decision, to 4 per cent if the clock allows it.
+
+    Cost is nearly a fixed part (inference has a large one) and so much an iteration: after the first step, which takes
+    it as proportional, each step follows the line through what was measured, at most fourfold.
+    """
+    iterations, best = 64, EqualTime(variant, 64, float("inf"))
+    measured: list[tuple[int, float]] = []
+    for _ in range(8):
+        cost = microseconds_a_decision(make_agent(VARIANTS[variant].format(iterations)), views)
+        measured.append((iterations, cost))
+        if abs(cost - target) < abs(best.microseconds - target):
+            best = EqualTime(variant, iterations, cost)
+        if abs(cost / target - 1) < 0.04:
+            break
+        wanted = iterations + (target - cost) / _cost_of_an_iteration(measured)
+        iterations = max(16, round(min(4.0 * iterations, max(0.25 * iterations, wanted))))
+    return best
+
+
+def _cost_of_an_iteration(measured: Sequence[tuple[int, float]]) -> float:
+    """Slope of the least-squares line through iterations and costs; the last ratio if it does not rise."""
+    iterations, costs = np.array(measured, np.float64).T
+    spread = iterations - iterations.mean()
+    rise = float(spread @ costs)
+    return rise / float(spread @ spread) if rise > 0 else float(costs[-1] / iterations[-1])
+
+
+def equal_times(path: Path | None, base_iterations: int, names: Iterable[str], seed: int = 7) -> dict[str, EqualTime]:
+    """The iterations of equal time, from the file of an earlier run where it has them.
+
+    Args:
+        path: Where to save them; None saves nothing.
+        base_iterations: Iterations of the plain search.
+        names: Variants, of ``VARIANTS``.
+        seed: Seed of the positions that are timed.
+    """
+    settings = {"experiment": "search-budgets", "base": base_iterations, "seed": seed}
+    agents = (VARIANTS[name].format(base_iterations) for name in names)
+    store = ResultStore(EqualTime, path, settings, ("variant",), agents=agents)
+    known = {found.variant: found for found in store.results}
+    views = positions(60, seed)
+    for name in dict.fromkeys(("plain", *names)):
+        if name not in known:
+            if name == "plain":
+                cost = microseconds_a_decision(make_agent(VARIANTS[name].format(base_iterations)), views)
+                known[name] = EqualTime(name, base_iterations, cost)
+            else:
+                known[name] = calibrate(name, known["plain"].microseconds, views)
+            store.add([known[name]])
+    return known
+
+
+def times_beside(path: Path) -> Path:
+    """Where the iterations of equal time of a file of results are."""
+    return path.with_name(f"{path.stem}_budgets.csv")
+
+
+@dataclass(frozen=True)
+class SearchOptions(ParallelOptions):
+    """What is compared.
+
+    Attributes:
+        seed: Seed of deals and agents.
+        only: Only this variant; may be repeated.
+        against: Opponent: isuct (the plain search) or an agent; may be repeated.
+        iterations: Iterations of the plain search; they set the time for all.
+        deals: Duplicate deals per pair; two games each.
+        first_deal: Number of the first deal under the seed.
+    """
+
+    only: tuple[str, ...] | None = None
+    against: tuple[str, ...] | None = None
+    iterations: Annotated[int, Range(1)] = 1500
+    deals: Annotated[int, Range(1)] = 1000
+    first_deal: Annotated[int, Range(0)] = 20_000
+
+
+def run_search_options(
+    options: SearchOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[DealResult]:
+    """Play every variant against every opponent on the same duplicate deals.
+
+    Args:
+        options: Who plays how many deals.
+        path: Where to save, one line a deal; a file of an earlier run is resumed.  The iterations of equal time are
+            saved beside it.
+        on_progress: Told how many deals are done.
+
+    Returns:
+        The deals asked for; the file may hold more.
+
+    Raises:
+        InvalidExperimentError: If there is no such variant.
+        UnknownAgentError: If an opponent does not exist.
+        SettingsMismatchError: If the file was written with another base or seed.
+    """
+    names, opponents = options.only or QUICK, options.against or (PLAIN,)
+    check_known("variant", names, VARIANTS)
+    check_agents(opponents)
+    known = equal_times(path and times_beside(path), options.iterations, names)
+    settings = {"experiment": "search-options", "base": options.iterations, "seed": options.seed}
+    agents = [opponent for opponent in opponents if opponent != PLAIN]
+    store = ResultStore(DealResult, path, settings, ("variant", "opponent", "deal"), agents=agents)
+    plain = VARIANTS["plain"].format(options.iterations)
+    tasks = {
+        (name, opponent, deal): Match(
+            (name, opponent),
+            deal,
+            (VARIANTS[name].format(known[name].iterations), plain if opponent == PLAIN else opponent),
+        )
+        for opponent in opponents
+        for name in names
+        for deal in range(options.first_deal, options.first_deal + options.deals)
+        if (name, opponent) != ("plain", PLAIN)
+    }
+    published = functools.partial(DealPlayer, Rules(), options.seed, timing=False, make_generator=published_generator)
+    start = functools.partial(DealWorker[list[DealResult]], deal_result, published)
+    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+
+
+def deal_result(records: Sequence[GameRecord]) -> list[DealResult]:
+    """The line of a deal."""
+    game, _, wins = won_by_side(records)
+    return [DealResult(game.a, game.b, game.deal, *wins)]
+
+
+def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Interval:
+    """A variant's win rate over both sides, with a 95 % interval over deals."""
+    return normal_interval(
+        [
+            (result.landlord + result.peasants) / 2
+            for result in results
+            if (result.variant, result.opponent) == (variant, opponent)
+        ]
+    )
+
+
+def paired_gain(results: Iterable[DealResult], variant: str, base: str, opponent: str) -> Interval:
+    """How much more one variant wins than another over both sides, on the deals that both have played.
+
+    Args:
+        results: Deals of both.
+        variant: Name of the first.
+        base: Name of the one that it is compared with.
+        opponent: Whom both played.
+
+    Returns:
+        The mean difference of win rates, with a 95 % interval over deals; NaN if they share no deal.
+    """
+    won: dict[str, dict[int, float]] = {variant: {}, base: {}}
+    for result in results:
+        if result.variant in won and result.opponent == opponent:
+            won[result.variant][result.deal] = (result.landlord + result.peasants) / 2
+    return normal_interval([rate - won[base][deal] for deal, rate in won[variant].items() if deal in won[base]])
+
+
+def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
+    """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
+    lines = []
+    for variant, opponent in dict.fromkeys((result.variant, result.opponent) for result in results):
+        own = [result for result in results if (result.variant, result.opponent) == (variant, opponent)]
+        both = win_rate(own, variant, opponent)
+        sides = [sum(getattr(result, side) for result in own) / len(own) for side in ("landlord", "peasants")]
+        rates = [f"{100 * rate:.1f}" for rate in sides]
+        lines.append((variant, opponent, str(len(own)), *rates, both.text(), both.span()))
+    return lines
+
+
+def option_table(saved: Saved[DealResult]) -> Table:
+    """Options of the search at equal time, with the iterations that were calibrated where they are kept."""
+    known = {}
+    if saved.path is not None:
+        known = {found.variant: found for found in read_saved(EqualTime, times_beside(saved.path)).results}
+    lines = []
+    for variant, opponent, *cells in option_cells(saved.results):
+        times = known.get(variant)
+        told = (str(times.iterations), f"{times.microseconds / 1000:.2f}") if times else ("", "")
+        lines.append((variant, opponent, *told, *cells))
+    header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
+    first = min(result.deal for result in saved.results)
+    notes = [f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}, {saved.name}."]
+    if known:
+        plain = known["plain"]
+        ms = plain.microseconds / 1000
+        notes.append(f"`plain` has {plain.iterations:,} iterations and {ms:.2f} ms a decision.")
+    notes += _gains_by_inference(saved.results)
+    return Table("Options of the search at equal time", header, lines, " ".join(notes))
+
+
+def _gains_by_inference(results: Sequence[DealResult]) -> list[str]:
+    """A sentence for each pair of rows that differ in inference alone."""
+    played = dict.fromkeys((result.variant, result.opponent) for result in results)
+    sentences = []
+    for variant, opponent in played:
+        base = WITHOUT_INFERENCE.get(variant)
+        if base is not None and (base, opponent) in played:
+            gain = paired_gain(results, variant, base, opponent)
+            told = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
+            sentences.append(f"Against `{opponent}`, {variant} over {base}: {told}.")
+    return sentences
+
+
+SEARCH_OPTIONS = Experiment(
+    name="search-options",
+    source="own",
+    about="""Every option of the search at equal time against plain information-set UCT.
+
+    First measures how many iterations each gets; then plays, by default 3 CPU minutes for each option.
+    """,
+    unit="duplicate deals",
+    options=SearchOptions,
+    result=DealResult,
+    run=run_search_options,
+    tables={"search-options": option_table},
+    file="search_options",
+)

@@ -1,0 +1,204 @@
+"""The curves of a training in stages: several runs, each begun with the weights of the last, or a single one.
+
+A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
+they are the same two tables with a column for the stage, which outlive the folders.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ddz_env.core.whole_file import replace_file
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.statistics import Interval
+from ddz_training.measure.plotting import finish_figure, new_axes
+
+CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
+"""The files of a run; those of a training are called ``training_`` and the same."""
+
+TAKEN = "ddz train selfplay, dmc and sb3, and ddz study exploit"
+"""What writes such files."""
+
+_CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
+_EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run.
+
+    Attributes:
+        name: Its name.
+        updates: Lines of its curve, as text by column.
+        evaluations: Lines of its evaluations.
+    """
+
+    name: str
+    updates: list[dict[str, str]]
+    evaluations: list[dict[str, str]]
+
+    def total(self, column: str) -> float:
+        """What a counter of the curve reached."""
+        return float(self.updates[-1][column])
+
+    def last(self, opponent: str) -> dict[str, str] | None:
+        """The last evaluation against an opponent, if there is one."""
+        return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
+
+    def decisions(self, evaluation: Mapping[str, str]) -> float:
+        """Decisions that the stage had learned from at an evaluation."""
+        reached = next(line for line in self.updates if line["update"] == evaluation["update"])
+        return float(reached["decisions"])
+
+
+def read_run(name: str, folder: Path) -> Stage:
+    """A stage from the folder of its run, which may still be training.
+
+    Raises:
+        InvalidExperimentError: If it is no folder of a run that writes curves, there are none of at least one update,
+            or they lack columns.
+    """
+    if not (folder / CURVES).is_file():
+        raise InvalidExperimentError(
+            f"there is no {folder / CURVES}: name folders of {TAKEN}; the other trainings write curves only "
+            "for --tensorboard"
+        )
+    updates = _lines(folder / CURVES, _CURVE_COLUMNS, of_run=True)
+    if not updates:
+        raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
+    reached = {line["update"] for line in updates}
+    evaluations = _lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
+    return Stage(name, updates, [line for line in evaluations if line["update"] in reached])
+
+
+def save_training(stages: Sequence[Stage], folder: Path) -> None:
+    """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``.
+
+    Raises:
+        InvalidExperimentError: If the folder cannot be made, as where a file has its name.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidExperimentError(f"{folder} must be a folder: {error}") from error
+    _write(folder / f"training_{CURVES}", [(stage.name, line) for stage in stages for line in stage.updates])
+    _write(folder / f"training_{EVALUATIONS}", [(stage.name, line) for stage in stages for line in stage.evaluations])
+
+
+def load_training(folder: Path) -> list[Stage]:
+    """The stages that :func:`save_training` wrote, in their order.
+
+    Raises:
+        InvalidExperimentError: If the files are missing or are something else.
+    """
+    updates = _lines(folder / f"training_{CURVES}", ("stage", *_CURVE_COLUMNS))
+    evaluations = _lines(folder / f"training_{EVALUATIONS}", ("stage", *_EVALUATION_COLUMNS))
+    return [
+        Stage(name, *([line for line in lines if line["stage"] == name] for lines in (updates, evaluations)))
+        for name in dict.fromkeys(line["stage"] for line in updates)
+    ]
+
+
+def _lines(path: Path, columns: Sequence[str], *, of_run: bool = False) -> list[dict[str, str]]:
+    """The complete lines of a file; a run's may be Stable-Baselines3's, with other columns."""
+    if not path.is_file():
+        raise InvalidExperimentError(f"there is no {path}")
+    try:
+        text = path.read_text(encoding="utf-8")
+        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+        lines, names = list(reader), list(reader.fieldnames or ())
+        if of_run and "timesteps" in names:
+            lines, names = list(map(_of_sb3, lines)), [*names, "decisions", "seconds"]
+        missing = [column for column in columns if column not in names]
+        lines = [] if missing else lines
+        for line in lines:
+            _ = [float(line[column]) for column in columns if column not in ("stage", "opponent")]
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        raise InvalidExperimentError(f"{path} is no such curve: {error}") from error
+    if missing:
+        raise InvalidExperimentError(f"{path} is no such curve: it has no {', '.join(missing)}")
+    return lines
+
+
+def _of_sb3(line: dict[str, str]) -> dict[str, str]:
+    """A line of the curves of ``ddz train sb3`` with the columns of the others."""
+    seconds = sum(float(value) for name, value in line.items() if name.endswith("_seconds"))
+    return {**line, "decisions": line["timesteps"], "seconds": f"{seconds:.6g}"}
+
+
+def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+    text = io.StringIO()
+    header = dict.fromkeys(column for _, line in lines for column in line) or dict.fromkeys(_EVALUATION_COLUMNS)
+    writer = csv.DictWriter(text, ["stage", *(column for column in header if column != "stage")], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**line, "stage": name} for name, line in lines)
+    replace_file(path, text.getvalue().encode())
+
+
+def stage_table(stages: Sequence[Stage]) -> Table:
+    """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
+    met = (line["opponent"] for stage in stages for line in stage.evaluations)
+    opponents = sorted({*met, "random", "rules"})
+    lines = [
+        (stage.name, *_totals([stage]), *(_rate(stage.last(opponent)) for opponent in opponents)) for stage in stages
+    ]
+    header = ("stage", "updates", "games", "decisions learned from", "hours", *(f"v `{name}` %" for name in opponents))
+    title = f"Training: {', '.join(stage.name for stage in stages)}"
+    return Table(title, header, [*lines, ("all", *_totals(stages), *("" for _ in opponents))])
+
+
+def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
+    counts = (sum(stage.total(column) for stage in stages) for column in ("update", "games", "decisions"))
+    return *(f"{count:,.0f}" for count in counts), f"{sum(stage.total('seconds') for stage in stages) / 3600:.2f}"
+
+
+def _rate(line: Mapping[str, str] | None) -> str:
+    if line is None:
+        return ""
+    wins, low, high = (float(line[column]) for column in ("wins", "low", "high"))
+    return Interval(wins, low, high, 0).both(to="–")
+
+
+def plot_training(stages: Sequence[Stage], path: Path) -> None:
+    """Win rates over the decisions learned from, a dotted line where a stage begins."""
+    figure, axes = new_axes(7.0)
+    behind = 0.0
+    points: dict[str, list[tuple[float, float, float, float]]] = {}
+    for stage in stages:
+        axes.axvline(behind / 1e6, color="grey", linestyle=":", linewidth=1)
+        axes.annotate(stage.name, (behind / 1e6, 2), color="grey", rotation=90, va="bottom")  # stages may be short
+        for line in stage.evaluations:
+            wins, low, high = (100 * float(line[column]) for column in ("wins", "low", "high"))
+            points.setdefault(line["opponent"], []).append(((behind + stage.decisions(line)) / 1e6, wins, low, high))
+        behind += stage.total("decisions")
+    for opponent, found in points.items():
+        where, rates, lows, highs = zip(*found, strict=True)
+        axes.plot(where, rates, marker="o", markersize=3, label=f"against {opponent}")
+        axes.fill_between(where, lows, highs, alpha=0.2)
+    axes.set_ylim(0, 100)
+    below = "decisions learned from, millions"
+    finish_figure(figure, axes, path, below, "games won, % (95 % intervals)", loc="lower right")
+
+
+def _stages(results: Path) -> str:
+    """The stages of the training and what they took."""
+    if not (results / f"training_{CURVES}").exists():
+        raise FileNotFoundError(2, "no curves", str(results / f"training_{CURVES}"))
+    return stage_table(load_training(results)).markdown()
+
+
+def _picture(results: Path) -> str:
+    """The picture of the training's curves."""
+    path = results.parent / "images" / "training_curves.png"
+    if not path.exists():
+        return f"*There is no plot yet: `ddz train curves` draws `{path.parent.name}/{path.name}`.*"
+    return f"![Win rates during training](../{path.parent.name}/{path.name})"
+
+
+PAGES = {"training-stages": _stages, "training-plot": _picture}
+"""The blocks of pages; the command is ``ddz train curves``."""

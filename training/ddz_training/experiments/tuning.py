@@ -1,0 +1,232 @@
+"""Three local searches tune the rule agent's prices and the weights of a position, on common deals.
+
+An evaluation is a race: batch after batch of the same deals, until the weights are clearly worse than the best so far.
+What is best on these deals is partly best by luck, so the finalists of a method are played on other deals, which
+choose one, and that one on fresh deals, where nothing is chosen.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from ddz_env.core.options import Range
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_training.learn.tuning.games import deals
+from ddz_training.learn.tuning.methods import METHODS, Point
+from ddz_training.learn.tuning.subjects import SUBJECTS, Floats, Subject
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import Interval, normal_interval
+from ddz_training.measure.plotting import new_axes, save_figure
+
+POINTS = 12
+"""Lines that a run's learning curve has in the file."""
+FINALISTS = 3
+"""Weights of a run that are played on other deals."""
+_SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
+"""Numbers of the first deals."""
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """A moment of a run.
+
+    Attributes:
+        subject: What is tuned.
+        method: The method.
+        stage: ``search`` for a point of the learning curve; ``choice`` and ``fresh`` for what came out of it.
+        evaluation: Evaluations so far.
+        deals: Deals played in all evaluations so far.
+        gain: By how much the best weights win more than today's, in points; of ``search`` on the deals of the search.
+        margin: Half the width of its 95 % interval.
+        weights: The weights.
+    """
+
+    subject: str
+    method: str
+    stage: str
+    evaluation: int
+    deals: int
+    gain: Annotated[float, ".3f"]
+    margin: Annotated[float, ".3f"]
+    weights: tuple[Annotated[float, ".4g"], ...]
+
+
+@dataclass(frozen=True)
+class TuningOptions(ParallelOptions):
+    """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
+
+    Attributes:
+        only: Only this subject; may be repeated.
+        evaluations: Weights that each method tries.
+        deals: Deals that weights are tried on, unless they are clearly worse before.
+        batch: Deals of a batch, after each of which they may be.
+        choice: Other deals, on which the finalists are played.
+        fresh: Deals on which the one that is chosen is played.
+    """
+
+    only: tuple[str, ...] | None = None
+    evaluations: Annotated[int, Range(POINTS)] = 60
+    deals: Annotated[int, Range(40)] = 20_000
+    batch: Annotated[int, Range(40)] = 2_000
+    choice: Annotated[int, Range(40)] = 20_000
+    fresh: Annotated[int, Range(40)] = 40_000
+
+
+class Race:
+    """What weights are worth on the deals of the search: the fitness of the methods, and what they have found.
+
+    Args:
+        subject: What is tuned.
+        games: Generator states of the deals, batch by batch.
+
+    Attributes:
+        curve: Deals played so far and the best gain, evaluation by evaluation.
+        finalists: Weights that were played on all deals, with their gains, the best first.
+    """
+
+    def __init__(self, subject: Subject, games: Sequence[np.ndarray]) -> None:
+        self._subject, self._games = subject, games
+        self._today = [subject.play(subject.start, batch) for batch in games]
+        nothing = np.zeros(sum(map(len, games)))
+        self.finalists: list[tuple[Floats, Floats]] = [(nothing, subject.start)]
+        self.curve: list[tuple[int, Interval, Floats]] = []
+        self._played = 0
+
+    def __call__(self, point: Point) -> float:
+        """The share of the deals that a point wins more than the weights of today, or of those until it had lost."""
+        weights = self._subject.weights(point)
+        gains = np.zeros(0)
+        for batch, today in zip(self._games, self._today, strict=True):
+            gains = np.concatenate([gains, self._subject.play(weights, batch) - today])
+            if normal_interval((gains - self.finalists[0][0][: len(gains)]).tolist()).high <= 0.0:
+                break
+        else:
+            self.finalists.append((gains, weights))
+            self.finalists.sort(key=lambda found: -found[0].mean())
+        self._played += len(gains)
+        best, known = self.finalists[0]
+        self.curve.append((self._played, normal_interval(best.tolist()), known))
+        return float(gains.mean())
+
+
+class _Tuner(Worker[tuple[str, str], list[TuningResult]]):
+    """Runs methods in one process."""
+
+    def __init__(self, options: TuningOptions) -> None:
+        self._options = options
+
+    def play(self, task: tuple[str, str]) -> list[TuningResult]:
+        """Run one method on one subject."""
+        options, (name, method) = self._options, task
+        subject = SUBJECTS[name]()
+        games = deals(options.seed, _SEARCH, subject.share_of(options.deals))
+        size = subject.share_of(options.batch)
+        race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
+        METHODS[method](race, subject.size, options.evaluations, np.random.default_rng(options.seed))
+        lines = []
+        for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
+            played, gain, weights = race.curve[evaluation - 1]
+            lines.append(_result(task, "search", evaluation, played, gain, weights))
+        others = self._gains(subject, [weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
+        gain, weights = max(others, key=lambda other: other[0].mean)
+        lines.append(_result(task, "choice", options.evaluations, played, gain, weights))
+        [(gain, weights)] = self._gains(subject, [weights], _FRESH, options.fresh)
+        return [*lines, _result(task, "fresh", options.evaluations, played, gain, weights)]
+
+    def _gains(
+        self, subject: Subject, finalists: Sequence[Floats], first: int, count: int
+    ) -> list[tuple[Interval, Floats]]:
+        """By how much each wins more than the weights of today."""
+        games = deals(self._options.seed, first, subject.share_of(count))
+        today = subject.play(subject.start, games)
+        return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
+
+
+def _result(
+    task: tuple[str, str], stage: str, evaluation: int, played: int, gain: Interval, weights: Floats
+) -> TuningResult:
+    points = round(100 * gain.mean, 3), round(100 * gain.half_width, 3)
+    return TuningResult(*task, stage, evaluation, played, *points, tuple(float(f"{weight:.4g}") for weight in weights))
+
+
+def run_tuning(
+    options: TuningOptions, path: Path | None = None, on_progress: OnProgress = no_progress
+) -> Saved[TuningResult]:
+    """Run every method on every subject.
+
+    Args:
+        options: What is tuned, and with how many games.
+        path: Where to save, some lines a run; a file of an earlier call is resumed.
+        on_progress: Told how many runs are done.
+
+    Raises:
+        InvalidExperimentError: If there is no such subject.
+    """
+    names = options.only or tuple(SUBJECTS)
+    check_known("subject", names, SUBJECTS)
+    found = {name: getattr(options, name) for name in ("seed", "evaluations", "deals", "batch", "choice", "fresh")}
+    settings = {"experiment": "tuning", **found}
+    store = ResultStore(TuningResult, path, settings, ("subject", "method"), per_key=POINTS + 2)
+    tasks = {(name, method): (name, method) for name in names for method in METHODS}
+    return kept(store, store.fill(tasks, functools.partial(_Tuner, options), options.processes, on_progress))
+
+
+def _runs(saved: Saved[TuningResult]) -> dict[tuple[str, str], list[TuningResult]]:
+    """The lines of each run."""
+    found: dict[tuple[str, str], list[TuningResult]] = {}
+    for result in saved.results:
+        found.setdefault((result.subject, result.method), []).append(result)
+    return found
+
+
+def tuning_table(saved: Saved[TuningResult]) -> Table:
+    """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
+    lines = []
+    for (subject, method), results in _runs(saved).items():
+        *_, last, choice, fresh = results
+        gains = (f"{result.gain:+.2f} ±{result.margin:.2f}" for result in (last, choice, fresh))
+        lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
+    header = ("subject", "method", "evaluations", "deals", "gain, search", "gain, choice", "gain, fresh deals")
+    note = f"Points of win rate against `rules`, with 95 % intervals; computed from {saved.name}."
+    return Table("Tuned weights", header, lines, note)
+
+
+def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
+    """The learning curves side by side: the best gain so far over the deals played, and the gain on fresh deals."""
+    runs = _runs(saved)
+    subjects = list(dict.fromkeys(subject for subject, _ in runs))
+    figure, panels = new_axes(3.2 * len(subjects) + 1.0, panels=len(subjects))
+    panels = [panels] if len(subjects) == 1 else panels
+    for subject, axes in zip(subjects, panels, strict=True):
+        for number, method in enumerate(method for name, method in runs if name == subject):
+            curve, fresh = runs[subject, method][:-2], runs[subject, method][-1]
+            played = [result.deals / 1000 for result in curve]
+            drawn = axes.step(played, [result.gain for result in curve], where="post", label=method)
+            style: dict[str, Any] = {"marker": "o", "capsize": 3, "color": drawn[0].get_color()}
+            axes.errorbar([played[-1] * (1.0 + 0.04 * number)], [fresh.gain], yerr=[fresh.margin], **style)
+        axes.set_title(subject)
+        axes.set_xlabel("thousand deals played")
+    panels[0].set_ylabel("gain, points (dots: on fresh deals)")
+    panels[0].legend(frameon=False, fontsize=8)
+    save_figure(figure, path)
+
+
+TUNING = Experiment(
+    name="tuning",
+    source="own",
+    about="Three local searches tune the rule agent's prices and the weights of a position.",
+    unit="runs",
+    options=TuningOptions,
+    result=TuningResult,
+    run=run_tuning,
+    tables={"tuning": tuning_table},
+    file="tuning",
+    plot=plot_tuning,
+)

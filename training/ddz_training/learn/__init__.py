@@ -1,0 +1,1 @@
+"""Learning: PPO, deep Monte Carlo, imitation, expert iteration, belief networks, Stable-Baselines3."""

@@ -1,0 +1,156 @@
+"""Deep Monte Carlo: every action is worth what the games brought in which it was chosen.
+
+D. Zha et al., "DouZero: Mastering DouDizhu with self-play deep reinforcement learning", ICML 2021.  All seats play the
+action of the highest value, and with probability ε any legal one; the network learns the outcome by squared errors.
+There is no critic, no bootstrapping, and nothing is discounted.  Different from DouZero: the network is that of the
+policies here, whose logits are the values, one network plays all roles, moves are chosen in two stages, and Adam takes
+the place of RMSprop.  The weights are a policy's: ``policy:path=FILE`` plays the action of the highest value.
+
+The run itself, its games, files and checkpoints are those of :mod:`ddz_training.learn.ppo`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ddz_agents.neural.columns import GAME_COLUMNS
+from ddz_agents.neural.descriptions import policy_input
+from ddz_agents.neural.leavings import Appraisals
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import PolicyNetwork
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
+from ddz_training.learn.ppo.learner import Decisions, Gradient, Learner
+from ddz_training.learn.ppo.returns import Advantages
+from ddz_training.learn.ppo.rollout import Evaluate
+from ddz_training.learn.ppo.selfplay import Estimates, SelfPlay
+from ddz_training.learn.settings import Count, NotNegative, PositiveShare, Share
+
+
+@dataclass(frozen=True)
+class DmcConfig(SelfPlayConfig):
+    """The settings of a run: those of self-play, of which PPO's own (``lookahead``, ``clip``, ...) have no effect.
+
+    Attributes:
+        epsilon: Probability of an action at random.
+    """
+
+    epsilon: Share = 0.01
+    minibatch: Count = 2048
+    lookahead: Share = 0.0
+    floor: Share = 0.0
+    settled_share: PositiveShare = 1.0
+    opponent_share: Share = 0.0
+    value_weight: NotNegative = 0.0
+    critic_average: Share = 0.0
+
+    def check(self) -> None:
+        """Refuse a device: only self-play by PPO runs there."""
+        super().check()
+        if self.device != "cpu":
+            raise InvalidTrainingError(f"device={self.device}: deep Monte Carlo trains on the CPU only")
+
+
+def epsilon_greedy(
+    network: PolicyNetwork, epsilon: float, observations: Bytes, masks: Bytes
+) -> tuple[Floats, Appraisals]:
+    """Logarithms of the probabilities of a choice by value, and what the actions leave.
+
+    Args:
+        network: Its logits are the values.
+        epsilon: Probability of an action at random.
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        masks: Shape ``[n, 400]``, int8.
+
+    Returns:
+        Shape ``[n, 400]``, float32, and the appraisals (:data:`ddz_training.learn.ppo.rollout.Evaluate`).
+    """
+    with torch.inference_mode():
+        seen, appraisals = policy_input(observations, masks, network.architecture.history)
+        values = np.where(masks > 0, network(*seen)[0].numpy(), -np.inf)
+    chances = masks * (epsilon / np.count_nonzero(masks, axis=1)[:, None])
+    chances[np.arange(len(masks)), values.argmax(axis=1)] += 1.0 - epsilon
+    with np.errstate(divide="ignore"):
+        return np.log(chances).astype(np.float32), appraisals
+
+
+def outcomes(
+    rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """What each step's game brought its seat in the end, and how much the step counts.
+
+    A step whose game ends after the rollout is left out, and the further away the end, the likelier that is: of steps
+    ``d`` before the end, a share ``d / steps``.  The others count for them, or short games would count too much.
+
+    Args:
+        rewards: By seat, shape ``[steps, games, 3]``.
+        seats: Who acted, shape ``[steps, games]``.
+        done: Whether the step ended the game, shape ``[steps, games]``.
+
+    Returns:
+        Outcomes and weights, shape ``[steps, games]``, float32; both 0 where the end is not known.
+
+    Example:
+        >>> rewards, done = np.zeros((4, 1, 3), np.float32), np.array([[False], [False], [True], [False]])
+        >>> rewards[2, 0] = 1, -1, -1
+        >>> found, weights = outcomes(rewards, np.array([[0], [1], [0], [1]], np.int8), done)
+        >>> found[:, 0].tolist(), weights[:, 0].tolist()
+        ([1.0, -1.0, 1.0, 0.0], [2.0, 1.3333333730697632, 1.0, 0.0])
+    """
+    steps, games = seats.shape
+    every = np.arange(games)
+    found, weights = np.zeros((steps, games), np.float32), np.zeros((steps, games), np.float32)
+    end, final = np.full(games, -1), np.zeros((games, rewards.shape[2]), np.float32)
+    for step in reversed(range(steps)):
+        end[done[step]], final[done[step]] = step, rewards[step, done[step]]
+        known = end >= 0
+        found[step] = np.where(known, final[every, seats[step]], 0.0)
+        weights[step] = np.where(known, steps / (steps - (end - step)), 0.0)
+    return found, weights
+
+
+class QLearner(Learner):
+    """Learns values by their squared errors; there is no critic."""
+
+    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, Tensor]:
+        return tuple(torch.zeros_like(weight) for weight in self._critic_weights), torch.zeros((), dtype=torch.float64)
+
+    def _policy_gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+        seen, _ = self._described(shard)
+        logits, _ = self.policy(*seen)
+        chosen = logits[torch.arange(len(shard)), torch.from_numpy(shard.actions)]
+        errors, counts = chosen.detach() - torch.from_numpy(shard.targets), torch.from_numpy(shard.counts)
+        slopes = torch.autograd.grad(chosen, self._policy_weights, errors * counts / total, allow_unused=True)
+        gradient = tuple(
+            torch.zeros_like(weight) if slope is None else slope  # the policy's own value is not taught
+            for weight, slope in zip(self._policy_weights, slopes, strict=True)
+        )
+        sums = self._no_sums()
+        sums[0] = 0.5 * (errors.square() * counts).sum()
+        return gradient, sums
+
+
+class DeepMonteCarlo(SelfPlay):
+    """A run of deep Monte Carlo; in its curves ``policy_loss`` is half the squared error."""
+
+    config: DmcConfig
+    config_type = DmcConfig
+    learner_type = QLearner
+
+    def _chooser(self) -> Evaluate:
+        return functools.partial(epsilon_greedy, self.learner.policy, self.config.epsilon)
+
+    def _estimate(self) -> Estimates:
+        rollout = self._rollout
+        targets, weights = outcomes(rollout.rewards, rollout.seats, rollout.done)
+        known = rollout.decides & (weights > 0)
+        rollout.counts[:] = weights
+        nothing = np.zeros_like(targets)
+        games = np.zeros((int(rollout.decides.sum()), GAME_COLUMNS), np.float32)
+        return Estimates(nothing, games, Advantages(nothing, targets, known))

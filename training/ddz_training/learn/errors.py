@@ -1,0 +1,21 @@
+"""Named errors of training."""
+
+from __future__ import annotations
+
+from ddz_env.core.errors import DouDizhuError
+
+
+class InvalidTrainingError(DouDizhuError):
+    """A setting of a training run is out of range, or the run was asked for something that it cannot do."""
+
+
+class MissingTensorBoardError(DouDizhuError, ImportError):
+    """TensorBoard is not installed."""
+
+
+class CheckpointError(DouDizhuError):
+    """A checkpoint cannot be read, or a run would overwrite one."""
+
+
+class CheckpointMismatchError(CheckpointError):
+    """A checkpoint was written under other settings than those of the run that wants to resume it."""

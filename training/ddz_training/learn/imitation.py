@@ -1,0 +1,281 @@
+"""A warm start: imitating the rule agent, another policy, or recorded games.
+
+The teacher labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the student
+plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of imitation
+learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice, so there is
+nothing to overfit.  A search is too slow for that; its decisions are recorded once
+(:mod:`ddz_training.data`) and gone through several times (:func:`imitate_recorded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ddz_agents.neural.architecture import Architecture
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.network import PolicyNetwork
+from ddz_agents.neural.standalone import StandalonePolicy
+from ddz_agents.rules.stages import NO_LABEL, RulesTeacher
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.sampling import drawn
+from ddz_training.learn.recorded import RecordedSet
+from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
+from ddz_training.learn.threads import Threads, shards
+
+PASSES, MANY_PASSES = 10, 50
+"""How often a data set is gone through by default, and how often at most without a word of warning."""
+
+_SHARD = 256
+_LAST_RATE = 0.02
+
+
+@dataclass(frozen=True)
+class ImitationConfig(TrainingSettings):
+    """The settings of a warm start.
+
+    Attributes:
+        decisions: Decisions to learn from; the step size goes down in a straight line over them.
+        architecture: The sizes of the networks.
+        num_games: Games that are played side by side; a gradient step takes one decision of each that has a choice.
+        student_share: Share of the games that the student plays.
+        learning_rate: Adam's step size at first.
+        max_gradient: Norm at which the gradient is clipped.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    decisions: Count = 2_000_000
+    architecture: Architecture = field(default_factory=Architecture)
+    num_games: Count = 1024
+    student_share: Share = 0.5
+    learning_rate: Positive = 4e-3
+    max_gradient: Positive = 1.0
+
+
+def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
+    """The cross-entropy of a policy with a distribution that it should imitate.
+
+    Args:
+        log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
+        shares: Shape ``[n, actions]``; zero where illegal, rows sum to 1.
+
+    Returns:
+        Shape ``[n]``.
+    """
+    return -(shares * log_probabilities.masked_fill(shares == 0, 0.0)).sum(1)
+
+
+@dataclass
+class ImitationProgress:
+    """How far a student is.
+
+    Attributes:
+        decisions: Decisions learned from so far.
+        loss: Cross-entropy of the last step, in nats.
+        agreement: Share of its decisions in which the student's first choice was the teacher's.
+    """
+
+    decisions: int
+    loss: float
+    agreement: float
+
+
+_Policy = TypeVar("_Policy", PolicyNetwork, StandalonePolicy)
+
+
+def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConfig) -> _Policy:
+    """A policy with random weights by the seed of the settings."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return kind(config.architecture)
+
+
+class Student(Generic[_Policy]):
+    """A policy that learns from distributions over actions.
+
+    Args:
+        config: The settings.
+        policy: The policy.
+        threads: Threads; None for one a core.  Results do not depend on it.
+
+    Attributes:
+        policy: The policy.
+        optimizer: Adam.
+        decisions: Decisions learned from so far.
+    """
+
+    def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
+        self._config = config
+        self._threads = Threads(threads)
+        self.policy: _Policy = policy
+        self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
+        self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
+        self.decisions = 0
+
+    def learn(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, float, float]:
+        """One gradient step.
+
+        Args:
+            observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+            masks: Shape ``[n, 400]``, int8.
+            shares: What to imitate, shape ``[n, 400]``, float32; a row of zeros is not learned from.
+
+        Returns:
+            Logarithms of the probabilities before the step, shape ``[n, 400]``; loss and agreement.
+        """
+        taught = shares.any(axis=1)
+        count = max(int(taught.sum()), 1)
+
+        def gradient(rows: slice) -> tuple[tuple[Tensor, ...], Floats, float]:
+            log_probabilities, values = self.policy.answer(observations[rows], masks[rows])
+            loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
+            # The value is not taught: it enters with weight zero so that every weight has a gradient.
+            parts = torch.autograd.grad(loss / count + 0.0 * values.sum(), self._weights)
+            return parts, log_probabilities.detach().numpy(), loss.item()
+
+        results = self._threads.map(gradient, shards(len(observations), _SHARD))
+        for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
+            weight.grad = torch.stack(parts).sum(0)
+        torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
+        left = max(_LAST_RATE, 1.0 - self.decisions / self._config.decisions)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._config.learning_rate * left
+        self.optimizer.step()
+        self.decisions += int(taught.sum())
+        log_probabilities = np.concatenate([result[1] for result in results])
+        agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
+        return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.close()
+
+
+Teacher = Callable[[SelfPlayBatch, "npt.NDArray[np.intp]"], tuple[Floats, "npt.NDArray[np.int64]"]]
+"""What to imitate in some games of a batch, shape ``[rows, 400]``, zeros where it says nothing; and what it plays."""
+
+
+def rules_teacher(config: ImitationConfig) -> Teacher:
+    """The rule agent as a teacher; where it has no answer the first legal action is played."""
+    rules = RulesTeacher(config.num_games, config.rules)
+
+    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        labels = rules.labels(batch.state_dict()["rows"])[rows]
+        return one_hot(labels), np.where(labels == NO_LABEL, batch.mask[rows].argmax(axis=1), labels)
+
+    return teach
+
+
+def policy_teacher(model: PolicyModel, rng: np.random.Generator) -> Teacher:
+    """A policy as a teacher: its probabilities, and actions drawn from them."""
+
+    def teach(batch: SelfPlayBatch, rows: npt.NDArray[np.intp]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        log_probabilities, _ = model.evaluate(batch.observation[rows], batch.mask[rows])
+        return np.exp(log_probabilities), drawn(log_probabilities, rng.random(len(rows)))[0]
+
+    return teach
+
+
+class Imitation(Generic[_Policy]):
+    """Learns from a teacher, position by position.
+
+    Args:
+        config: The settings.
+        policy: Who learns.
+        teacher: Whom to imitate.
+        threads: Threads; None for one a core.  Results do not depend on it.
+
+    Attributes:
+        student: Who learns.
+        batch: The games.
+        rng: Draws the student's actions.
+    """
+
+    def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
+        self._config, self._teacher = config, teacher
+        self.student: Student[_Policy] = Student(config, policy, threads)
+        self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
+        self.rng = np.random.default_rng([config.seed, 2])
+        self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
+
+    def step(self) -> ImitationProgress:
+        """Label every game's decision, learn from them, and play on."""
+        batch = self.batch
+        actions = batch.mask.argmax(axis=1)
+        rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
+        loss = agreement = 0.0
+        if len(rows):
+            shares, taught = self._teacher(batch, rows)
+            found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
+            own, _ = drawn(found, self.rng.random(len(rows)))
+            actions[rows] = np.where(self._student_plays[rows], own, taught)
+        batch.step(actions)
+        return ImitationProgress(self.student.decisions, loss, agreement)
+
+    def run(
+        self, on_step: Callable[[ImitationProgress], None] | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> _Policy:
+        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
+        while self.student.decisions < self._config.decisions and not stop():
+            progress = self.step()
+            if on_step:
+                on_step(progress)
+        self.student.close()
+        return self.student.policy
+
+
+def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
+    """Shares that are all one action's, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
+    shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
+    known = np.flatnonzero(actions != NO_LABEL)
+    shares[known, actions[known]] = 1.0
+    return shares
+
+
+def imitate_recorded(
+    recorded: RecordedSet,
+    config: ImitationConfig,
+    threads: int | None = None,
+    policy: PolicyNetwork | None = None,
+    on_step: Callable[[ImitationProgress], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> PolicyNetwork:
+    """Learn from recorded decisions, in random order, as often as the settings' decisions take.
+
+    Args:
+        recorded: The decisions.
+        config: The settings; ``num_games`` is the number of decisions a gradient step.
+        threads: Threads; None for one a core.  Results do not depend on it.
+        policy: A policy to start from; a random one by the seed if None.
+        on_step: Called after every gradient step.
+        stop: Asked after every gradient step whether to end early.
+
+    Raises:
+        InvalidTrainingError: If there is nothing to learn from.
+    """
+    if not len(recorded):
+        raise InvalidTrainingError("the data set holds no decision with a choice")
+    student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
+    rng = np.random.default_rng([config.seed, 3])
+    while student.decisions < config.decisions and not stop():
+        order = rng.permutation(len(recorded))
+        for piece in shards(len(order), config.num_games):
+            rows = order[piece]
+            _, loss, agreement = student.learn(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
+            if on_step:
+                on_step(ImitationProgress(student.decisions, loss, agreement))
+            if student.decisions >= config.decisions or stop():
+                break
+    student.close()
+    return student.policy

@@ -1,0 +1,134 @@
+"""The decisions of a data set as a learner imitates them: what a search visited, or what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.observation import OBSERVATION_SIZE
+from ddz_training.data.errors import DataSetError
+from ddz_training.data.table import read_pieces
+
+
+@dataclass
+class RecordedSet:
+    """Decisions, and how much each action counts.
+
+    Attributes:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
+        legal: Masks as bits, shape ``[n, 50]``, uint8.
+        firsts: Where each decision's actions begin, shape ``[n + 1]``, int64.
+        actions: Their actions, shape ``[visited]``, int16.
+        counts: Their visits, shape ``[visited]``, int32; 1 for the action of a decision without visits.
+        values: What the visits brought on average, shape ``[visited]``, float32; NaN where nothing says so.
+        searched: Whether there are visits, shape ``[n]``, bool.  Without values they are of a move that a search had no
+            doubt about.
+        deals: The number of the deal, shape ``[n]``, int64.
+    """
+
+    observations: Bytes
+    legal: npt.NDArray[np.uint8]
+    firsts: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int16]
+    counts: npt.NDArray[np.int32]
+    values: Floats
+    searched: npt.NDArray[np.bool_]
+    deals: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
+        """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
+        return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
+
+    def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
+        shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
+        for place, row in enumerate(rows.tolist()):
+            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+            shares[place, self.actions[part]] = self.counts[part] / self.counts[part].sum()
+        return shares
+
+    def chances(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """What each action brought on average, shape ``[rows, 400]``, float32; NaN where nothing says so."""
+        chances = np.full((len(rows), NUM_ACTIONS), np.nan, np.float32)
+        for place, row in enumerate(rows.tolist()):
+            part = slice(int(self.firsts[row]), int(self.firsts[row + 1]))
+            chances[place, self.actions[part]] = self.values[part]
+        return chances
+
+
+class _Piece(NamedTuple):
+    """The decisions of a piece of a table; the fields are those of the whole, but for the numbers of actions."""
+
+    observations: Bytes
+    legal: npt.NDArray[np.uint8]
+    sizes: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int16]
+    counts: npt.NDArray[np.int32]
+    values: Floats
+    searched: npt.NDArray[np.bool_]
+    deals: npt.NDArray[np.int64]
+
+
+_COLUMNS = ("observation", "legal", "action", "visits", "values", "deal")
+
+
+def load_recorded(path: str | Path) -> RecordedSet:
+    """Read every decision of a data set that was a choice.
+
+    A stage is imitated by the visits of its search; without visits, as it was decided.  Everything is in memory at
+    once, about 600 bytes a decision.
+
+    Args:
+        path: A table, a folder with tables, or the folder of a data set.
+
+    Raises:
+        DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
+            actions.
+    """
+    pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    if not pieces:
+        raise DataSetError(f"{path} holds no decisions")
+    observations, legal, sizes, *rest = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    return RecordedSet(
+        observations.reshape(-1, OBSERVATION_SIZE),
+        legal.reshape(-1, -(-NUM_ACTIONS // 8)),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        *rest,
+    )
+
+
+def _piece(batch: Any) -> _Piece:
+    """The choices among the rows of a record batch."""
+    legal, visits = batch.column("legal"), batch.column("visits")
+    options = legal.value_lengths().to_numpy()
+    row = np.repeat(np.arange(len(options)), options)
+    action = legal.flatten().to_numpy()
+    mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
+    mask[row, action] = 1
+    count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
+    searched = visits.is_valid().to_numpy(zero_copy_only=False)
+    count[searched[row]] = visits.flatten().to_numpy()
+    value = np.full(len(action), np.nan, np.float32)
+    value[searched[row]] = batch.column("values").flatten().to_numpy(zero_copy_only=False)
+    taught = (options > 1)[row] & (count > 0)
+    chosen = np.flatnonzero(options > 1)
+    observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
+    return _Piece(
+        observations[chosen],
+        np.packbits(mask[chosen], axis=1),
+        np.bincount(row[taught], minlength=len(options))[chosen],
+        action[taught],
+        count[taught],
+        value[taught],
+        searched[chosen],
+        batch.column("deal").to_numpy()[chosen],
+    )

@@ -1,0 +1,85 @@
+"""What the settings of every kind of training share: their ranges, and how some of them are changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.options import Options, Range
+from ddz_env.core.rules import Rules
+from ddz_training.learn.errors import InvalidTrainingError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_MOST = 2**63 - 1
+
+Count = Annotated[int, Range(1, _MOST)]
+Natural = Annotated[int, Range(0, _MOST)]
+Share = Annotated[float, Range(0, 1)]
+PositiveShare = Annotated[float, Range(0, 1, above=True)]
+Positive = Annotated[float, Range(0, above=True)]
+NotNegative = Annotated[float, Range(0)]
+Seed = Annotated[int, Range(0, 2**63 - 1)]
+"""NumPy and PyTorch take no larger one."""
+
+Objective = Literal["win", "stake"]
+"""What may be learned: to win, or to win much."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings(Options):
+    """Everything that the result of a training depends on, besides how long it runs.
+
+    Attributes:
+        rules: A preset's name.
+        seed: Seed of deals, actions and weights.
+
+    Raises:
+        InvalidTrainingError: If a setting is out of range.
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
+
+    rules: str = "standard"
+    seed: Seed = 0
+
+    def check(self) -> None:
+        """Refuse an unknown preset."""
+        Rules.preset(self.rules)
+
+    @classmethod
+    def given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+        """What a command line changes.
+
+        Args:
+            named: Settings that have an option of their own; None where it was not given.
+            texts: ``name=value`` each, as for :meth:`read`.
+
+        Raises:
+            InvalidTrainingError: If a setting is given both ways, there is no such setting, or a value is not allowed.
+        """
+        chosen, read = {name: value for name, value in named.items() if value is not None}, cls.read(texts)
+        if twice := sorted(chosen.keys() & read.keys()):
+            raise cls.error(f"{twice[0]} is given twice: as --{twice[0].replace('_', '-')} and by --set {twice[0]}=")
+        return chosen | read
+
+    def changed(self, settings: Mapping[str, Any]) -> Self:
+        """These settings with some changed.
+
+        Args:
+            settings: As from :meth:`read`.
+
+        Raises:
+            DouDizhuError: If a setting, or a part of one, is out of range.
+        """
+        values: dict[str, Any] = {}
+        for name, value in settings.items():
+            whole, dot, part = name.partition(".")
+            now = values.get(whole, getattr(self, whole))
+            values[whole] = dataclasses.replace(now, **{part: value}) if dot else value
+        return dataclasses.replace(self, **values)

@@ -1,0 +1,137 @@
+"""How strong a policy is while it trains: the arena's duplicate deals, played in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.model import PolicyModel
+from ddz_env.core.rules import Rules
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.match.statistics import AgentResult, Interval, summarize
+
+FIRST_DEAL = 1_000_000
+"""Evaluations during training choose; what is reported is played on other deals."""
+
+_MODEL = "the policy"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The policy's strength against one opponent, a line of ``evaluations.csv``.
+
+    Attributes:
+        update: Updates before it.
+        opponent: The opponent.
+        deals: Duplicate deals.
+        wins: Win rate over both sides.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        landlord: Win rate as landlord.
+        peasants: Win rate as peasants.
+    """
+
+    update: int
+    opponent: str
+    deals: int
+    wins: float
+    low: float
+    high: float
+    landlord: float
+    peasants: float
+
+    @property
+    def interval(self) -> Interval:
+        """The win rate with its interval."""
+        return Interval(self.wins, self.low, self.high, self.deals)
+
+    @classmethod
+    def of(cls, update: int, result: AgentResult) -> Evaluation:
+        """From the arena's result."""
+        wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
+        return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
+
+
+def measure_strength(
+    model: PolicyModel,
+    opponents: Sequence[str],
+    deals: int,
+    *,
+    rules: str | Rules = "standard",
+    seed: int = 0,
+    first_deal: int = FIRST_DEAL,
+    temperature: float = 0.0,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[AgentResult]:
+    """Play a policy against others on duplicate deals, every deal from both sides.
+
+    Args:
+        model: The policy.
+        opponents: Specifications as for :func:`ddz_env.playing.registry.make_agent`.
+        deals: Deals an opponent.
+        rules: A preset's name or the rules.
+        seed: Seed of the deals and the agents.
+        first_deal: Number of the first deal.
+        temperature: Of the policy's choice; 0 is greedy.
+        stop: Asked before every deal; True ends the measurement without a result.
+
+    Returns:
+        The policy's result against each opponent, in their order.
+
+    Raises:
+        InvalidTrainingError: If there are no deals.
+        UnknownAgentError: If an opponent does not exist.
+    """
+    results = []
+    for opponent in opponents:
+        records = play_deals(ModelAgent(model, temperature), opponent, deals, rules, seed, first_deal, stop)
+        if not records:
+            return []
+        results.append(summarize(records)[0])
+    return results
+
+
+def play_deals(
+    agent: Agent,
+    opponent: str,
+    deals: int,
+    rules: str | Rules = "standard",
+    seed: int = 0,
+    first_deal: int = FIRST_DEAL,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[GameRecord]:
+    """The games of an agent against another, on duplicate deals as for :func:`measure_strength`.
+
+    Args:
+        agent: The first agent of each pair.
+        opponent: The second, as for :func:`ddz_env.playing.registry.make_agent`.
+        deals: How many deals.
+        rules: A preset's name or the rules.
+        seed: Seed of the deals and the agents.
+        first_deal: Number of the first deal.
+        stop: Asked before every deal; True ends the games, and there are none.
+
+    Raises:
+        InvalidTrainingError: If there are no deals.
+        UnknownAgentError: If the opponent does not exist.
+    """
+    if deals < 1:
+        raise InvalidTrainingError(f"deals={deals} must be at least 1")
+
+    def maker(spec: str) -> Agent:
+        return agent if spec == _MODEL else make_agent(spec)
+
+    player = DealPlayer(Rules.preset(rules), seed, timing=False, maker=maker, make_generator=published_generator)
+    with closing(player):
+        records: list[GameRecord] = []
+        for deal in range(first_deal, first_deal + deals):
+            if stop():
+                return []
+            records += player.play(deal, (_MODEL, opponent))
+    return records

@@ -1,0 +1,170 @@
+"""The frozen field: who is played against, with every option written out, and how a change of a player is noticed.
+
+A committed sample of positions comes with the move that each player of the field chose in it.  Before a player plays,
+it is asked again: another move is another player, and its results would not compare with older ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from ddz_env import Move, State
+from ddz_env.playing.agent import Agent, close, observe, reset
+from ddz_env.playing.game import ask, read_answer
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.benchmark.deals import RULES
+from ddz_training.measure.benchmark.errors import FrozenChangedError
+
+SAMPLE_SEED = 71_400_003
+"""The seed of the deals of the sample, and of the generators of whoever is asked in it."""
+
+_FOLDER = Path(str(resources.files("ddz_training.measure.benchmark")))
+POSITIONS_FILE = _FOLDER / "positions.json"
+MOVES_FILE = _FOLDER / "moves.json"
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Member:
+    """A player of the field.
+
+    Attributes:
+        name: Its name in results.
+        agent: Its specification, with every option that it has.
+        quick: Whether it plays in the quick placement, which needs no optional package and no searching opponent.
+    """
+
+    name: str
+    agent: str
+    quick: bool = False
+
+
+_MEMBERS = (
+    Member("random", "random", quick=True),
+    Member("rlcard-rule", "rlcard-rule"),
+    Member("rules", "rules", quick=True),
+    Member(
+        "isuct",
+        "isuct:iterations=10000,trees=1,milliseconds=none,exploration=1.0,simulation=random,selection=ucb,"
+        "counts=parent,prior=uniform,final=visits,finish=true,threads=1,reuse=false,particles=0,endgame=search",
+    ),
+    Member(
+        "rollout",
+        "rollout:iterations=1000,milliseconds=none,simulation=rules,candidates=12,particles=300,caution=0.5,"
+        "endgame=search",
+    ),
+    Member("policy-final", "ddz_agents.neural.frozen:FrozenPolicyAgent:weights=final", quick=True),
+    Member("policy-last", "ddz_agents.neural.frozen:FrozenPolicyAgent:weights=last", quick=True),
+)
+
+FIELD: Mapping[str, Member] = {member.name: member for member in _MEMBERS}
+"""The field of version 1.  It never changes: another field is another version of the benchmark."""
+
+ANCHOR = "rules"
+"""The player whose rating is 0."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """A position of the sample.
+
+    Attributes:
+        deal: Number of the deal under :data:`SAMPLE_SEED`.
+        moves: What has been played, as text.
+    """
+
+    deal: int
+    moves: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"deal {self.deal} after {len(self.moves)} moves"
+
+
+def read_positions() -> list[Position]:
+    """The committed sample: games as text, and after how many of their moves somebody is asked."""
+    games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
+    return [
+        Position(game["deal"], tuple(moves[:ply]))
+        for game in games
+        for moves in [game["moves"].split()]
+        for ply in game["asked"]
+    ]
+
+
+def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
+    """What an agent plays in positions; it is told of the game so far as in any game.
+
+    Args:
+        agent: Its specification.
+        positions: The positions.
+
+    Raises:
+        UnknownAgentError: If there is no such agent.
+    """
+    made = make_agent(agent)
+    try:
+        return [str(_choice(made, position)) for position in positions]
+    finally:
+        close(made)
+
+
+def _choice(agent: Agent, position: Position) -> Move:
+    state = State.new(SAMPLE_SEED, RULES, position.deal)
+    seat = (state.seat + len(position.moves)) % RULES.players
+    reset(agent, seat, RULES)
+    for text in position.moves:
+        mover, move = state.seat, Move.parse(text)
+        state.step(move)
+        observe(agent, mover, move)
+    rng = agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
+    return read_answer(ask(agent, state, rng))
+
+
+def digest(moves: Iterable[str]) -> str:
+    """The first sixteen hexadecimal digits of the SHA-256 of moves as text."""
+    return hashlib.sha256("\n".join(moves).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def frozen_moves() -> Mapping[str, tuple[str, ...]]:
+    """The committed moves of each player of the field in the sample."""
+    found = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
+    return {name: tuple(moves.split()) for name, moves in found.items()}
+
+
+def check_member(name: str) -> str:
+    """Ask a player of the field in the sample again, once a process.
+
+    Returns:
+        The digest of its moves.
+
+    Raises:
+        FrozenChangedError: If it plays another move somewhere.
+        MissingPeerError: If it needs a package that is not installed.
+    """
+    return _check(FIELD[name], frozen_moves()[name])
+
+
+@functools.cache
+def _check(member: Member, before: tuple[str, ...]) -> str:
+    positions = read_positions()
+    now = chosen_moves(member.agent, positions)
+    changed = [
+        f"{position}: {new} instead of {old}"
+        for position, new, old in zip(positions, now, before, strict=True)
+        if new != old
+    ]
+    if changed:
+        raise FrozenChangedError(
+            f"{member.name} is not the player that the field was fixed with: it plays another move in "
+            f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); "
+            "results against it would not compare"
+        )
+    return digest(now)

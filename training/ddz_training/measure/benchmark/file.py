@@ -1,0 +1,254 @@
+"""The file that is submitted: what was played and how every game ended, so that anybody can recompute all of it.
+
+JSON with ``format``, ``code`` (of the package), ``deals`` (list, seed, count, SHA-256), ``agents`` by name
+(specification, the digests of the files that it reads, and for the field the digest of its moves in the sample),
+``pairs``, and ``summary``.  A pair has a line a deal: its number, the game with the first agent as landlord, the game
+with it as both peasants.  A game is the stake that the first agent won (below zero if it lost) and the number of moves,
+``8/42``; behind it ``/a`` or ``/b`` if that agent lost by a fault.  Everything else follows: under the rules of the
+benchmark the landlord sits in seat 0, and who wins a stake has won the game.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ddz_env.core.whole_file import replace_file
+from ddz_training.measure.benchmark.deals import RULES, DealList, deal_list
+from ddz_training.measure.benchmark.errors import BenchmarkFileError
+from ddz_training.measure.benchmark.field import FIELD, digest, frozen_moves
+from ddz_training.measure.benchmark.play import Contest
+from ddz_training.measure.match.duplicate import SIDES, GameRecord, seatings
+from ddz_training.measure.match.results import ResultStore
+from ddz_training.measure.match.statistics import AgentResult, milliseconds_a_decision, side_score, summarize
+
+FORMAT = "ddz-benchmark-1"
+SCORING = "stake"
+"""What scores are of; wins are counted beside them."""
+
+_GAME = re.compile(r"(-?\d+)/(\d+)(?:/([ab]))?")
+_SUMMARY_DIGITS = 6
+_TIME_DIGITS = 4
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a file holds.
+
+    Attributes:
+        contest: Who played whom on which deals.
+        deals: How many deals each pair played, the first of the list.
+        records: The games; times and decisions of single games are not kept.
+        milliseconds: A decision of each agent of a pair.
+        code: The code that played.
+        files: By specification, the files that agents read, with digests.
+        path: The file.
+    """
+
+    contest: Contest
+    deals: int
+    records: Sequence[GameRecord]
+    milliseconds: Mapping[Pair, tuple[float, float]]
+    code: tuple[str, ...]
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    path: Path | None = None
+
+    def summary(self) -> list[AgentResult]:
+        """Two results a pair, with stakes for scores: :func:`ddz_training.measure.match.statistics.summarize`."""
+        times = {}
+        for (a, b), (ms_a, ms_b) in self.milliseconds.items():
+            times[a, b], times[b, a] = ms_a, ms_b
+        found = summarize(self.records, SCORING)
+        return [replace(line, ms_per_decision=times[line.agent, line.opponent], decisions=0) for line in found]
+
+
+def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultStore[GameRecord]) -> Results:
+    """The results of games that were played.
+
+    Args:
+        contest: Who played whom.
+        records: The games.
+        store: Where they were kept: it knows the code and the agents' files.
+    """
+    times = {pair: (_milliseconds(records, pair, "a"), _milliseconds(records, pair, "b")) for pair in contest.pairs}
+    said = store.settings
+    deals = len({record.deal for record in records})
+    return Results(contest, deals, records, times, tuple(said["code"]), said.get("files", {}), store.path)
+
+
+def _milliseconds(records: Sequence[GameRecord], pair: Pair, letter: str) -> float:
+    mean = milliseconds_a_decision((record, letter) for record in records if (record.a, record.b) == pair)
+    return round(mean, _TIME_DIGITS)
+
+
+def game_text(record: GameRecord) -> str:
+    """How a game ended, as a file says it."""
+    text = f"{side_score(record, 'a', SCORING):g}/{record.moves}"
+    return f"{text}/{record.fault_by}" if record.fault_by else text
+
+
+def deal_text(records: Sequence[GameRecord]) -> str:
+    """A deal of a pair as a line of a file."""
+    games = sorted(records, key=lambda record: record.game)
+    return " ".join([str(games[0].deal), *map(game_text, games)])
+
+
+def write_file(path: Path, results: Results) -> None:
+    """Write the file that is submitted."""
+    contest = results.contest
+    by_pair: dict[Pair, dict[int, list[GameRecord]]] = {}
+    for record in results.records:
+        by_pair.setdefault((record.a, record.b), {}).setdefault(record.deal, []).append(record)
+    document = {
+        "format": FORMAT,
+        "code": list(results.code),
+        "rules": RULES.name,
+        "deals": {
+            "list": contest.deals.name,
+            "seed": contest.deals.seed,
+            "count": results.deals,
+            "sha256": contest.deals.sha256,
+        },
+        "agents": {name: _agent(name, spec, results) for name, spec in contest.agents.items()},
+        "summary": _summary(results),
+        "pairs": [
+            {
+                "a": a,
+                "b": b,
+                "ms": [None if math.isnan(ms) else ms for ms in results.milliseconds[a, b]],
+                "games": [deal_text(found) for _, found in sorted(by_pair[a, b].items())],
+            }
+            for a, b in contest.pairs
+        ],
+    }
+    replace_file(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _agent(name: str, spec: str, results: Results) -> dict[str, Any]:
+    about: dict[str, Any] = {"agent": spec}
+    if files := results.files.get(spec):
+        about["files"] = dict(files)
+    if name in FIELD:
+        about["moves"] = digest(frozen_moves()[name])
+    return about
+
+
+def _summary(results: Results) -> list[dict[str, Any]]:
+    """What readers look at first; decisions are not kept."""
+    return [_rounded({**line.as_dict(), "decisions": None}) for line in results.summary()]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    return round(value, _SUMMARY_DIGITS) if isinstance(value, float) else value
+
+
+def read_file(path: Path) -> Results:
+    """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
+
+    Raises:
+        BenchmarkFileError: If it is not.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        results = _read(document, path)
+    except BenchmarkFileError as error:
+        raise BenchmarkFileError(f"{path}: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise BenchmarkFileError(f"{path} is no file of the benchmark: {error!r}") from error
+    if _summary(results) != document["summary"]:
+        raise BenchmarkFileError(f"{path}: its summary is not what its games add up to")
+    return results
+
+
+def _read(document: Mapping[str, Any], path: Path) -> Results:
+    if document["format"] != FORMAT:
+        raise BenchmarkFileError(f"its format is {document['format']!r}, not {FORMAT!r}")
+    if document["rules"] != RULES.name:
+        raise BenchmarkFileError(f"its rules are {document['rules']!r}, not {RULES.name!r}")
+    deals = deal_list(document["deals"]["list"])
+    count = _count(document["deals"], deals)
+    agents = {name: _named(name, about) for name, about in document["agents"].items()}
+    pairs = tuple((pair["a"], pair["b"]) for pair in document["pairs"])
+    if len(set(pairs)) != len(pairs) or not {name for pair in pairs for name in pair} <= agents.keys():
+        raise BenchmarkFileError("a pair stands twice, or names an agent that is not listed")
+    records = [record for pair in document["pairs"] for record in _records(pair, count)]
+    times = {(pair["a"], pair["b"]): _times(*pair["ms"]) for pair in document["pairs"]}
+    files = {about["agent"]: about["files"] for about in document["agents"].values() if "files" in about}
+    contest = Contest(agents, pairs, deals)
+    return Results(contest, count, records, times, tuple(document["code"]), files, path)
+
+
+def _times(a: float | None, b: float | None) -> tuple[float, float]:
+    return math.nan if a is None else float(a), math.nan if b is None else float(b)
+
+
+def _count(about: Mapping[str, Any], deals: DealList) -> int:
+    if about["sha256"] != deals.sha256 or about["seed"] != deals.seed:
+        raise BenchmarkFileError(f"its deals are not the committed ones of the list {deals.name!r}")
+    count = int(about["count"])
+    deals.check_count(count)
+    return count
+
+
+def _named(name: str, about: Mapping[str, Any]) -> str:
+    if name in FIELD and (about["agent"] != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
+        raise BenchmarkFileError(f"{name} is not the committed player of the field")
+    return str(about["agent"])
+
+
+def _records(pair: Mapping[str, Any], count: int) -> list[GameRecord]:
+    """The games of a pair, which must be those of every deal."""
+    if len(pair["games"]) != count:
+        raise BenchmarkFileError(f"{pair['a']} v {pair['b']} has {len(pair['games'])} deals, not {count}")
+    records = []
+    for deal, line in enumerate(pair["games"]):
+        number, *games = line.split()
+        if int(number) != deal or len(games) != len(seatings(RULES)):
+            raise BenchmarkFileError(f"{pair['a']} v {pair['b']}: {line!r} is not deal {deal}")
+        records += [_record(pair["a"], pair["b"], deal, game, text) for game, text in enumerate(games)]
+    return records
+
+
+def _record(a: str, b: str, deal: int, game: int, text: str) -> GameRecord:
+    """A game from its text."""
+    if (match := _GAME.fullmatch(text)) is None or int(match[1]) == 0:
+        raise BenchmarkFileError(f"{a} v {b}, deal {deal}: {text!r} is no game")
+    stake, moves, fault_by = int(match[1]), int(match[2]), match[3] or ""
+    if fault_by and (stake > 0) == (fault_by == "a"):
+        raise BenchmarkFileError(f"{a} v {b}, deal {deal}: who fails has lost, but {text!r} says otherwise")
+    seats = seatings(RULES)[game]
+    as_landlord = seats[0] == "a"
+    landlord = stake if as_landlord else -stake
+    peasants = RULES.players - 1
+    return GameRecord(
+        deal=deal,
+        a=a,
+        b=b,
+        game=game,
+        seats=seats,
+        landlord=0,
+        landlord_agent=a if as_landlord else b,
+        winner=SIDES[landlord < 0],
+        win=_returns(math.copysign(1, landlord), peasants),
+        stake=_returns(landlord, peasants),
+        botzone=(0.0,) * RULES.players,
+        moves=moves,
+        decisions_a=0,
+        decisions_b=0,
+        ms_a=0.0,
+        ms_b=0.0,
+        fault_by=fault_by,
+    )
+
+
+def _returns(landlord: float, peasants: int) -> tuple[float, ...]:
+    return (float(landlord), *(-landlord / peasants for _ in range(peasants)))

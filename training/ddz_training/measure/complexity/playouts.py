@@ -1,0 +1,132 @@
+"""Whole games with uniform choices, and what complexity is computed from: winner, length and choices of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import State
+from ddz_env.core.checks import check_choice
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.core.engine.layout import HANDS, LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.moves import list_moves
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.step import main_cards, play_move
+from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, add_hand, popcount
+from ddz_training.measure.match.errors import InvalidExperimentError
+
+COUNTINGS = ("moves", "cards")
+"""What counts as one choice: a move by ranks, or a set of cards, so that ``3`` from ``333`` is three choices."""
+
+_COMMON_MOVES = 1024
+_CHOOSE = np.array([[math.comb(n, k) for k in range(5)] for n in range(5)], np.int64)
+
+
+class Playouts(NamedTuple):
+    """Random games, an entry each.
+
+    Attributes:
+        rewards: The landlord's, +1 or -1, ``[games]`` float64.
+        lengths: Decisions, passes included, ``[games]`` int64.
+        choices: Choices of all decisions together, ``[games]`` int64.
+        products: The natural logarithm of their product, ``[games]`` float64.
+    """
+
+    rewards: npt.NDArray[np.float64]
+    lengths: npt.NDArray[np.int64]
+    choices: npt.NDArray[np.int64]
+    products: npt.NDArray[np.float64]
+
+
+def playouts(states: Sequence[State], games: int, seed: int, first: int = 0, counting: str = "moves") -> Playouts:
+    """Play games to their end with a uniform choice at every decision.
+
+    Args:
+        states: Where they begin, under the same rules and at the start of a decision of play; game ``i`` begins at
+            state ``i`` modulo their number.
+        games: How many.
+        seed: The seed; game ``i`` has the stream ``first + i``, so that games may be played in pieces.
+        first: Number of the first game.
+        counting: One of :data:`COUNTINGS`.
+
+    Raises:
+        InvalidExperimentError: If there is no such counting.
+
+    Example:
+        >>> games = playouts([State.from_hands(["34", "5", "6"], check_sizes=False)], 100, seed=1)
+        >>> int(games.lengths.min()), int(games.choices.min())
+        (2, 4)
+    """
+    check_choice("counting", counting, COUNTINGS, InvalidExperimentError)
+    starts = np.stack([state.row for state in states])
+    return Playouts(*_play(starts, states[0].rule_words, counting == "cards", np.uint64(seed), first, games))
+
+
+@inline_kernel
+def _card_sets(hand: np.uint64, cards: np.uint64) -> int:
+    """In how many ways a move's cards can be taken from a hand whose cards differ."""
+    ways = 1
+    left = (cards | cards >> np.uint64(16) | cards >> np.uint64(32) | cards >> np.uint64(48)) & np.uint64(0x7FFF)
+    while left != U0:
+        bit = left & (~left + U1)
+        left ^= bit
+        held = popcount(hand & (bit * FOUR_PLANES))
+        taken = popcount(cards & (bit * FOUR_PLANES))
+        ways *= _CHOOSE[np.int64(held), np.int64(taken)]
+    return ways
+
+
+@kernel
+def _play(
+    starts: np.ndarray, rules: np.ndarray, by_cards: bool, seed: np.uint64, first: int, games: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The games of :func:`playouts` from rows, ``[starts, 32]`` uint64."""
+    rewards, lengths = np.empty(games, np.float64), np.zeros(games, np.int64)
+    choices, products = np.zeros(games, np.int64), np.zeros(games, np.float64)
+    row = np.empty(ROW_WORDS, np.uint64)
+    mains, kickers = np.empty(_COMMON_MOVES, np.uint64), np.empty(_COMMON_MOVES, np.uint64)
+    for game in range(games):
+        row[:] = starts[(first + game) % len(starts)]
+        state = key(seed, np.uint64(first + game))
+        while row[STAGE] != STAGE_OVER:
+            found = list_moves(row, rules, mains, kickers)
+            if found > mains.size:
+                mains, kickers = np.empty(2 * found, np.uint64), np.empty(2 * found, np.uint64)
+                list_moves(row, rules, mains, kickers)
+            state = advance(state)
+            if by_cards:
+                chosen, found = _draw(row[HANDS + np.int64(row[SEAT])], mains, kickers, found, mix(state))
+            else:
+                chosen = np.int64(below(mix(state), np.uint64(found)))
+            play_move(row, mains[chosen], kickers[chosen], rules)
+            lengths[game] += 1
+            choices[game] += found
+            products[game] += math.log(found)
+        rewards[game] = 1.0 if row[WINNER] - U1 == row[LANDLORD] else -1.0
+    return rewards, lengths, choices, products
+
+
+@pure_kernel
+def _draw(hand: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int, bits: np.uint64) -> tuple[np.int64, int]:
+    """A move with a chance for each of its sets of cards, and the number of all these."""
+    total = 0
+    for number in range(found):
+        total += _ways(hand, mains[number], kickers[number])
+    rest = np.int64(below(bits, np.uint64(total)))
+    for number in range(found):
+        rest -= _ways(hand, mains[number], kickers[number])
+        if rest < 0:
+            return np.int64(number), total
+    return np.int64(0), total
+
+
+@pure_kernel
+def _ways(hand: np.uint64, main: np.uint64, kickers: np.uint64) -> int:
+    if main == U0:
+        return 1
+    cards = main_cards(main)
+    return _card_sets(hand, add_hand(cards, kickers) if kickers != U0 else cards)

@@ -1,0 +1,228 @@
+"""How an equivalent is found: the thesis's binary search, and a sequential test that needs fewer games.
+
+The thesis (Peking University 2020, section 5.1.2) plays a fixed number of games against one number of iterations after
+the other: algorithm 4 halves an interval until the wins are equal or nothing is left of it, algorithm 5 looks for an
+interval.  Here their games are duplicate deals.  As printed, algorithm 4 never ends on an interval of two neighbours;
+its text excludes the middle from what is left, and so does :func:`binary_search`.
+
+The sequential test keeps what all games together say (:mod:`ddz_training.measure.equivalent.curve`), plays where they
+tell most, and ends as soon as the interval is narrow.  It begins with few iterations, which are cheap, and takes at
+most four times as many as it has played yet.  The interval of either method is that of the curve through all its deals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from ddz_env.core.options import Options, Range
+from ddz_training.measure.equivalent.curve import Bounds, Posterior, posterior
+from ddz_training.measure.equivalent.tallies import Tallies, Tally
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.statistics import Interval, normal_interval, within
+
+Play = Callable[[Sequence[int]], Sequence[int]]
+"""Plays one deal against each of these numbers of iterations: 1 where the agent did better, -1 where it did worse, 0
+where the deal says nothing."""
+
+MOST = 1_000_000
+"""The most iterations that are tried unless told otherwise."""
+
+STEP_DEALS = 500
+"""Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
+
+_OFFSETS = np.linspace(-1, 1, 5)
+"""Octaves from the likeliest equivalent at which is played: its own place tells most, the others tell the slope."""
+_LATTICE = 4
+"""Places an octave at which is played."""
+_RAMP = 4
+_SURE = 0.975
+
+
+@dataclass(frozen=True)
+class SequentialOptions(Options):
+    """When the sequential test plays what.
+
+    Attributes:
+        least: The fewest iterations that are tried.
+        most: The most; an equivalent beyond is reported as such.
+        first: The most in the first round.
+        precision: The test ends when the interval reaches no farther than the equivalent times and divided by this.
+        deals: The most duplicate deals; two games each.
+        block: Duplicate deals of a round; later rounds have more, up to a third of all before.
+    """
+
+    error = InvalidExperimentError
+
+    least: Annotated[int, Range(1)] = 1
+    most: Annotated[int, Range(1)] = MOST
+    first: Annotated[int, Range(1)] = 64
+    precision: Annotated[float, Range(1, above=True)] = 1.25
+    deals: Annotated[int, Range(1)] = 2000
+    block: Annotated[int, Range(5)] = 20
+
+    def check(self) -> None:
+        """Refuse bounds that are the wrong way round."""
+        if self.least > self.most:
+            raise self.error(f"least={self.least} must not be above most={self.most}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """An equivalent.
+
+    Attributes:
+        iterations: The equivalent with its 95 % interval; its count is that of the deals.
+        tallies: What was played.
+        beyond: 1 where it is above all that was allowed, -1 where it is below, else 0.
+    """
+
+    iterations: Interval
+    tallies: Tallies
+    beyond: int = 0
+
+    def text(self) -> str:
+        """As tables have it: the equivalent, or between what and how the agent did there.
+
+        Example:
+            >>> Found(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
+            '1,217 (980–1,510)'
+            >>> Found(Interval(4e6, 2e6, 9e6, 40), {1000: Tally(30, 10, 60)}, beyond=1).text()
+            '> 1,000 (wins 60.0 %)'
+        """
+        if self.beyond:
+            edge = (min, max)[self.beyond > 0](self.tallies)
+            return f"{'<>'[self.beyond > 0]} {edge:,} (wins {100 * wins(self.tallies[edge]).mean:.1f} %)"
+        shown = [_iterations_text(value) for value in (self.iterations.mean, self.iterations.low, self.iterations.high)]
+        return f"{shown[0]} ({shown[1]}–{shown[2]})"
+
+
+def _iterations_text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def wins(tally: Tally) -> Interval:
+    """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
+    values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
+    return within(normal_interval(values), 0.0, 1.0)
+
+
+class _Played:
+    """Plays, and remembers what."""
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+        self.tallies: dict[int, Tally] = {}
+
+    def __call__(self, budgets: Sequence[int]) -> int:
+        """By how many deals the agent was ahead."""
+        found = self._play(budgets)
+        for (many, sign), count in Counter(zip(budgets, found, strict=True)).items():
+            counts = list(self.tallies.get(many, Tally()))
+            counts[(1, -1, 0).index(sign)] += count
+            self.tallies[many] = Tally(*counts)
+        return sum(found)
+
+    @property
+    def deals(self) -> int:
+        return sum(tally.deals for tally in self.tallies.values())
+
+    def found(self, known: Posterior, at: float | None = None, beyond: int = 0) -> Found:
+        low, middle, high = (2 ** known.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
+        return Found(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
+
+
+def initial_bounds(
+    play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MOST
+) -> tuple[Bounds, Tallies]:
+    """Algorithm 5: double an interval until a search with as many iterations as its upper end is not worse.
+
+    Args:
+        play: Plays deals.
+        bounds: The first interval.
+        deals: Duplicate deals for each upper end.
+        rng: Moves both ends by up to a tenth, as the thesis does.
+        most: Where to give up; algorithm 4 then returns it.
+
+    Returns:
+        The bounds, and what was played.
+    """
+    played, (lower, upper) = _Played(play), bounds
+    while played([upper] * deals) > 0 and upper < most:
+        tenth = upper // 10 + 1
+        lower, upper = upper - int(rng.integers(tenth)), min(2 * upper + int(rng.integers(tenth)), most)
+    return Bounds(lower, upper), played.tallies
+
+
+def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
+    """Algorithm 4: halve an interval by the wins in so many deals, until they are equal or nothing is left.
+
+    Args:
+        play: Plays deals.
+        bounds: The interval; both ends belong to it.
+        deals: Duplicate deals for each number of iterations; the thesis plays 1,000 games.
+
+    Returns:
+        What the algorithm returns, with the interval of the curve through its deals.
+    """
+    played, (lower, upper) = _Played(play), bounds
+    middle = (lower + upper) // 2
+    while lower <= upper:
+        middle = (lower + upper) // 2
+        lead = played([middle] * deals)
+        if lead == 0:
+            break
+        lower, upper = (middle + 1, upper) if lead > 0 else (lower, middle - 1)
+    return played.found(posterior(played.tallies, bounds), at=middle)
+
+
+def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Found:
+    """Play where it tells most until the interval is narrow, or the deals are used up.
+
+    Args:
+        play: Plays deals.
+        options: When to play what.
+        bounds: Where the equivalent is likely; everywhere by default.
+
+    Returns:
+        The equivalent.
+    """
+    played, where = _Played(play), bounds or Bounds(options.least, options.most)
+    cap = min(options.most, max(options.first, options.least, bounds.lower if bounds else 0))
+    while True:
+        known = posterior(played.tallies, where, near=False)
+        if played.deals >= options.deals or _beyond(known, played, options):
+            break
+        if played.tallies and _narrow(known, options) and _narrow(posterior(played.tallies, where), options):
+            break
+        block = min(max(options.block, played.deals // 3), options.deals - played.deals)
+        budgets = _budgets(known, block, options.least, cap)
+        played(budgets)
+        cap = min(options.most, max(cap, _RAMP * max(budgets)))
+    beyond = _beyond(known, played, options)
+    return played.found(known if beyond else posterior(played.tallies, where), beyond=beyond)
+
+
+def _budgets(known: Posterior, block: int, least: int, most: int) -> list[int]:
+    """A number of iterations for each deal of a round, around the likeliest equivalent."""
+    centre = round(known.quantile(0.5) * _LATTICE) / _LATTICE
+    logs = centre + np.resize(_OFFSETS, block)
+    return [int(many) for many in np.clip(np.rint(2.0**logs), least, most)]
+
+
+def _narrow(known: Posterior, options: SequentialOptions) -> bool:
+    return 2 ** (known.quantile(_SURE) - known.quantile(1 - _SURE)) <= options.precision**2
+
+
+def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> int:
+    """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge tell."""
+    for sign, edge in ((1, options.most), (-1, options.least)):
+        at_edge = played.tallies.get(edge, Tally()).deals
+        outside = known.above(edge) if sign > 0 else 1 - known.above(edge)
+        if at_edge >= options.block and outside >= _SURE:
+            return sign
+    return 0

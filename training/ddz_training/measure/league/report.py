@@ -1,0 +1,89 @@
+"""What a league ends with: ratings, a cross-table, and a plot of both roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ddz_training.experiments.experiment import Spare, Table
+from ddz_training.measure.league.bradley_terry import Rating
+from ddz_training.measure.league.playing import by_pair, decided_pairs
+from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.statistics import Interval, wins_by_deal
+from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
+
+_COLUMNS = ("overall", "landlord", "peasants")
+
+
+def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
+    """The ratings, the best first.
+
+    The share of games won is no column: whom an agent met, the schedule has decided.
+
+    Args:
+        ratings: The ratings.
+        advantage: What a landlord has over peasants of the same strength.
+        title: The title.
+        anchor: Who is rated 0; None where the mean is.
+    """
+    lines = [
+        (
+            str(rank),
+            rating.agent,
+            *(getattr(rating, column).elo() for column in _COLUMNS),
+            str(rating.deals),
+            str(rating.games),
+        )
+        for rank, rating in enumerate(ratings, 1)
+    ]
+    note = (
+        f"Elo points by the Bradley–Terry model, {anchor or 'the mean of the league'} = 0; 95 % intervals by bootstrap "
+        f"over deals. Roles are rated apart. Landlord among equals: {advantage.elo()}. Who met whom is in the "
+        "cross-table."
+    )
+    spare = [Spare("games"), *(Spare(column, interval=True) for column in _COLUMNS[1:]), Spare("deals")]
+    return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note, spare)
+
+
+def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
+    """Who won how many of the games against whom, in the order of the ratings."""
+    known, played = decided_pairs(games), by_pair(games)
+    order = [rating.agent for rating in ratings]
+    lines = []
+    for rank, agent in enumerate(order, 1):
+        cells = []
+        for other in order:
+            shares = wins_by_deal([*played.get((agent, other), ()), *played.get((other, agent), ())], agent)
+            sure = "*" if {(agent, other), (other, agent)} & known else ""
+            cells.append(f"{100 * sum(shares.values()) / len(shares):.1f}{sure}" if shares else "–")
+        lines.append((str(rank), agent, *cells))
+    note = (
+        "Win % of the row against the column. *: who is better is decided; all stars together are wrong with "
+        "probability 5 % at most, however often one looks."
+    )
+    return Table("Cross-table", ("", "agent", *map(str, range(1, 1 + len(order)))), lines, note)
+
+
+def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
+    """Draw the ratings with their intervals, the best at the top."""
+    figure, axes = new_axes(7, 1.2 + 0.45 * len(ratings))
+    styles = (("overall", "D", "black", 0.0), ("landlord", "o", ORANGE, -0.2), ("peasants", "s", BLUE, 0.2))
+    for column, marker, color, shift in styles:
+        every: list[Interval] = [getattr(rating, column) for rating in ratings]
+        axes.errorbar(
+            [interval.mean for interval in every],
+            [place + shift for place in range(len(ratings))],
+            xerr=[
+                [max(0.0, interval.mean - interval.low) for interval in every],
+                [max(0.0, interval.high - interval.mean) for interval in every],
+            ],
+            fmt=marker,
+            color=color,
+            capsize=2,
+            markersize=5,
+            label=column,
+        )
+    axes.axvline(0, color=GREY, linewidth=1, zorder=0)
+    axes.set_yticks(range(len(ratings)), [rating.agent for rating in ratings])
+    axes.invert_yaxis()
+    finish_figure(figure, axes, path, "Elo points", "", loc="best")

@@ -1,0 +1,227 @@
+"""Agents in processes of their own, for a limit of time: what takes too long is ended with its process.
+
+A thread cannot be stopped, and compiled code hears no signal; a process can always be killed.  The agent's process gets
+views and generators, never the game, and answers in JSON, so that nothing of the agent's runs here.  It is one process
+for all seats of an agent.  Before the first game it rehearses for a moment, so that compiling, or loading compiled
+code, does not count as thinking.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from ddz_agents.external.botzone.stragglers import end_marked, new_mark
+from ddz_env import Move, Rules, State, View
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.playing.agent import Agent, cheats, close, observe, reset
+from ddz_env.playing.game import play_one, read_answer, reason_of
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.match.ordered_map import end_with_parent
+
+START_SECONDS = 60.0
+"""What an agent may take to be made, and to rehearse; compiling everything takes half a minute."""
+
+_REHEARSAL_SECONDS = 1.0
+_LONGEST_REASON = 2000
+_LONGEST_ANSWER = 1 << 16
+_MARK = "DDZ_AGENT"
+"""In the environment of an agent's process and of all that it starts (a bot's program, say)."""
+
+
+class AgentProcessError(DouDizhuError):
+    """An agent's process answered with an error, too late, or not at all."""
+
+
+class AgentProcesses:
+    """The processes of some agents.
+
+    Args:
+        time_limit: Seconds that an answer may take.
+        rules: The rules that agents rehearse under; None for no rehearsal.
+    """
+
+    def __init__(self, time_limit: float, rules: Rules | None = None) -> None:
+        self._time_limit, self._rules = time_limit, rules
+        self._running: dict[str, _AgentProcess] = {}
+        self._unrehearsed: set[str] = set()
+
+    def make(self, spec: str) -> Agent:
+        """Make an agent in the process of its specification, which is started if it does not run.
+
+        Raises:
+            AgentProcessError: If it cannot be made.
+        """
+        process = self._running.get(spec)
+        if process is None or not process.runs:
+            process = self._running[spec] = self._started(spec)
+        return _DistantAgent(spec, process, self._time_limit)
+
+    def _started(self, spec: str) -> _AgentProcess:
+        process = _AgentProcess(spec)
+        if self._rules is not None and spec not in self._unrehearsed:
+            try:
+                process.ask(START_SECONDS, "rehearse", self._rules)
+            except AgentProcessError:  # the games will show; they do not wait so long again
+                self._unrehearsed.add(spec)
+                process.end()
+                return _AgentProcess(spec)
+        return process
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._running.values():
+            process.end()
+        self._running.clear()
+
+
+class _AgentProcess:
+    """The process of one specification, from outside."""
+
+    def __init__(self, spec: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._mark = new_mark(_MARK)
+        arguments = spec, theirs, self._mark
+        self._process = context.Process(target=_serve, args=arguments, name=f"agent {spec}", daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def runs(self) -> bool:
+        return not self._pipe.closed
+
+    def ask(self, seconds: float, what: str, *arguments: Any) -> Any:
+        """The answer of a method of :class:`_Served`.
+
+        Raises:
+            AgentProcessError: If it raises, or does not answer in time; then the process is ended.
+        """
+        try:
+            self._pipe.send((what, arguments))
+            if not self._pipe.poll(seconds):
+                self.end(patience=0.0)
+                raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
+            answer = json.loads(self._pipe.recv_bytes(_LONGEST_ANSWER))
+        except (OSError, EOFError, ValueError) as error:
+            if isinstance(error, AgentProcessError):
+                raise
+            self.end()
+            raise AgentProcessError(f"its process ended (exit code {self._process.exitcode})") from error
+        if "error" in answer:
+            raise AgentProcessError(answer["error"])
+        return answer["answer"]
+
+    def end(self, patience: float = 1.0) -> None:
+        """End the process, which may leave by itself if there is patience."""
+        self._pipe.close()
+        self._process.join(patience)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        end_marked(self._mark)  # what it started and has not ended
+
+
+class _DistantAgent:
+    """An agent in another process, as the playing loop sees it."""
+
+    def __init__(self, spec: str, process: _AgentProcess, time_limit: float) -> None:
+        self.name = spec
+        self._process, self._time_limit = process, time_limit
+        about = process.ask(START_SECONDS, "make")
+        self._place, self._wants, self.cheats = about["place"], about["wants"], about["cheats"]
+        self._rngs: dict[int, np.random.Generator] = {}
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        if "reset" in self._wants:
+            self._ask("reset", seat, rules)
+
+    def act(self, view: View | State, rng: np.random.Generator) -> Move:
+        known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
+        self._rngs[view.seat] = rng
+        main, kickers = self._ask("act", view, None if known else rng)
+        return Move(main, tuple(kickers))
+
+    def observe(self, seat: int, move: Move) -> None:
+        if "observe" in self._wants:
+            self._ask("observe", seat, move)
+
+    def close(self) -> None:
+        if self._process.runs and "close" in self._wants:
+            self._ask("close")
+
+    def _ask(self, what: str, *arguments: Any) -> Any:
+        return self._process.ask(self._time_limit, what, self._place, *arguments)
+
+
+class _Served:
+    """The agents of one specification, in their process."""
+
+    def __init__(self, spec: str) -> None:
+        self._spec = spec
+        self._agents: list[Agent] = []
+        self._rngs: dict[tuple[int, int], np.random.Generator] = {}
+
+    def make(self) -> dict[str, Any]:
+        agent = make_agent(self._spec)
+        self._agents.append(agent)
+        wants = [method for method in ("reset", "observe", "close") if hasattr(agent, method)]
+        return {"place": len(self._agents) - 1, "wants": wants, "cheats": cheats(agent)}
+
+    def rehearse(self, rules: Rules) -> None:
+        """Play a little of a game that nobody else plays; what goes wrong shows in the games."""
+        until = time.monotonic() + _REHEARSAL_SECONDS
+        try:
+            state, agents = State.new(0, rules, 2**64 - 1), [make_agent(self._spec)] * rules.players
+            rngs = [agent_generator([seat]) for seat in range(rules.players)]
+            for seat, agent in enumerate(agents):
+                reset(agent, seat, rules)
+            while not state.is_over and time.monotonic() < until:
+                play_one(state, agents, rngs)
+            close(agents[0])
+        except BaseException:
+            return
+
+    def reset(self, place: int, seat: int, rules: Rules) -> None:
+        reset(self._agents[place], seat, rules)
+
+    def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
+        if rng is not None:
+            self._rngs[place, view.seat] = rng
+        move = read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
+        return move.main, move.kickers
+
+    def observe(self, place: int, seat: int, move: Move) -> None:
+        observe(self._agents[place], seat, move)
+
+    def close(self, place: int) -> None:
+        close(self._agents[place])
+
+
+def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
+    """Answer until nobody asks any more: the life of an agent's process."""
+    os.environ.update(mark)
+    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; who asks ends this process
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    served = _Served(spec)
+    while True:
+        try:
+            what, arguments = pipe.recv()
+        except EOFError:
+            return
+        answer: dict[str, Any]
+        try:
+            answer = {"answer": getattr(served, what)(*arguments)}
+        except BaseException as error:
+            answer = {"error": reason_of(error)[:_LONGEST_REASON]}
+        pipe.send_bytes(json.dumps(answer).encode())

@@ -1,0 +1,434 @@
+"""Duplicate deals: every deal is played once from each side, so that luck of the cards cancels.
+
+With a fixed landlord a deal is two games on identical cards: A is the landlord against two B peasants, then B
+is the landlord against two A peasants.  With an auction nobody knows who will be the landlord, so a deal is six
+games on identical cards and the same opener: A alone in seat 0, 1 and 2 against two B, and the same with A and B
+exchanged.  (Then A and B may be peasants together.)
+
+Each seat's generator follows from (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
+the seed and the number of the deal.
+
+An agent that fails loses that game (:func:`forfeited`), or stops the match: :class:`DealPlayer` says which.
+"""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.engine.layout import LANDLORD, PLAYS, WINNER
+from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, UnknownAgentError
+from ddz_env.playing.agent import Agent, cheats, close
+from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_game, reason_of, seat_generators
+from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.measure.match.agent_process import AgentProcessError, AgentProcesses
+from ddz_training.measure.match.errors import AgentFailedError, AgentFaultWarning
+from ddz_training.measure.match.timing import processor_time, thinking_time, warm_up
+
+SIDES = ("landlord", "peasants")
+ON_FAULT = ("lose", "stop")
+"""What a fault of an agent does: it loses that game, or it stops the match."""
+
+_TWO_PLAYS_EACH = 0x020202  # no spring
+_FAULT_LENGTH = 300
+
+Scores = tuple[Annotated[float, "g"], ...]
+"""A return for each seat; files have them without needless zeros."""
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game of a duplicate deal.
+
+    Attributes:
+        deal: Number of the deal.
+        a: Label of the pair's first agent.
+        b: Label of the pair's second agent.
+        game: Number of the game within the deal (0, 1; 0..5 with an auction).
+        seats: Who sat where, a letter a seat: ``abb`` is A in seat 0 and B in the others.
+        landlord: The landlord's seat, -1 if nobody bid.
+        landlord_agent: Label of the landlord's agent, empty if nobody bid.
+        winner: ``landlord``, ``peasants``, or empty if nobody bid.
+        win: Each seat's return under win scoring.
+        stake: Each seat's return under stake scoring.
+        botzone: Each seat's return under Botzone's scoring.
+        moves: Completed moves, passes and bids included.
+        decisions_a: Moves that A chose, forced ones included.
+        decisions_b: Moves that B chose.
+        ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded).
+        ms_b: Milliseconds a decision of B.
+        fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
+        fault: Where and how it failed.
+    """
+
+    deal: int
+    a: str
+    b: str
+    game: int
+    seats: str
+    landlord: int
+    landlord_agent: str
+    winner: str
+    win: Scores
+    stake: Scores
+    botzone: Scores
+    moves: int
+    decisions_a: int
+    decisions_b: int
+    ms_a: float
+    ms_b: float
+    fault_by: str = ""
+    fault: str = ""
+
+    def label(self, letter: str) -> str:
+        """The agent that a letter of ``seats`` stands for."""
+        return self.a if letter == "a" else self.b
+
+    def side(self, seat: int) -> str:
+        """``landlord`` or ``peasants``; empty if nobody bid."""
+        if self.landlord < 0:
+            return ""
+        return SIDES[0] if seat == self.landlord else SIDES[1]
+
+
+def seatings(rules: Rules) -> tuple[str, ...]:
+    """Who sits where in each game of a deal.
+
+    Example:
+        >>> seatings(Rules())
+        ('abb', 'baa')
+        >>> len(seatings(Rules.preset("bidding")))
+        6
+    """
+    others = rules.players - 1
+    if rules.bidding == "fixed":
+        return "a" + "b" * others, "b" + "a" * others
+    lonely = range(rules.players)
+    return tuple(
+        "".join(alone if seat == place else rest for seat in lonely)
+        for alone, rest in (("a", "b"), ("b", "a"))
+        for place in lonely
+    )
+
+
+class TimedAgent:
+    """Passes everything on to an agent, and counts and times its decisions.
+
+    Args:
+        agent: The agent.
+        name: What errors call it.
+        clock: Times decisions, in seconds.
+    """
+
+    def __init__(self, agent: Agent, name: str, clock: Callable[[], float] = thinking_time) -> None:
+        self._agent: Any = agent
+        self._clock = clock
+        self.name = name
+        self.decisions = 0
+        self.seconds = 0.0
+        for optional in ("reset", "observe"):
+            method = getattr(agent, optional, None)
+            if method is not None:
+                setattr(self, optional, method)
+
+    @property
+    def cheats(self) -> bool:
+        """Whether the agent asks for the whole state."""
+        return cheats(self._agent)
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Choose a move, on the clock."""
+        start = self._clock()
+        move: Move = self._agent.act(view, rng)
+        self.seconds += self._clock() - start
+        self.decisions += 1
+        return move
+
+
+class AgentKeeper:
+    """Agents by specification and seat; each is made once and kept from game to game.
+
+    Args:
+        maker: Makes an agent from a specification.
+        timed: The rules under which the agents will be timed: before the first of each specification is made, another
+            is warmed up (:mod:`ddz_training.measure.match.timing`).  None where nothing is timed.
+    """
+
+    def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
+        self._maker, self._timed = maker, timed
+        self._made: dict[tuple[str, int], Agent] = {}
+
+    def agent(self, spec: str, seat: int = 0) -> Agent:
+        """The agent of a seat."""
+        if (spec, seat) not in self._made:
+            if self._timed is not None and spec not in {made for made, _ in self._made}:
+                warm_up(functools.partial(self._maker, spec), self._timed)
+            self._made[spec, seat] = self._maker(spec)
+        return self._made[spec, seat]
+
+    def drop(self, spec: str) -> None:
+        """Release an agent in all seats; it is made anew when it is asked for."""
+        for key in [key for key in self._made if key[0] == spec]:
+            close_or_warn(self._made.pop(key), spec)
+
+    def close(self) -> None:
+        """Release what the agents hold (external programs, say); one that fails keeps no other from it."""
+        for spec in {spec for spec, _ in self._made}:
+            self.drop(spec)
+
+
+def close_or_warn(agent: Agent, name: str) -> None:
+    """Close an agent.  There is no game to lose any more: if it fails, an :class:`AgentFaultWarning` says so."""
+    try:
+        call(name, 0, "close", close, agent)
+    except AgentFaultError as error:
+        warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
+
+
+def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
+    """Make and close agents, so that a wrong name or option is an error before anything is played.
+
+    Args:
+        specs: The agents.
+        time_limit: As for :class:`DealPlayer`.
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+        AgentFailedError: If it cannot be made for a reason that is none of ours.
+    """
+    with _home(make_agent, time_limit) as make:
+        for spec in dict.fromkeys(specs):
+            try:
+                agent = make(spec)
+            except (DouDizhuError, ImportError, KeyboardInterrupt) as error:
+                if isinstance(error, AgentProcessError):
+                    raise AgentFailedError(f"agent {spec!r} failed in construction: {error}") from error
+                raise
+            except BaseException as error:
+                raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
+            close_or_warn(agent, spec)
+
+
+@contextmanager
+def _home(
+    maker: Callable[[str], Agent], time_limit: float | None, rules: Rules | None = None
+) -> Iterator[Callable[[str], Agent]]:
+    """What makes agents in this process, or, under a time limit, in processes of their own, which end with it."""
+    if time_limit is None:
+        yield maker
+    else:
+        with closing(AgentProcesses(time_limit, rules)) as processes:
+            yield processes.make
+
+
+def forfeited(state: State, seats: str, letter: str) -> State:
+    """A game that an agent lost by a fault, as if it were over.
+
+    All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
+    far; no spring): whoever sits alone counts as the landlord.  With a fixed landlord that is who the landlord is.
+
+    Args:
+        state: The game where it broke off; it stays as it is.
+        seats: Who sat where, as in :class:`GameRecord`.
+        letter: The agent at fault.
+
+    Example:
+        >>> forfeited(State.new(1), "abb", "b").returns("win")
+        (1.0, -0.5, -0.5)
+    """
+    over = state.copy()
+    alone = seats.index(min(seats, key=seats.count))
+    over.row[LANDLORD] = alone
+    over.row[WINNER] = 1 + next(seat for seat, taken in enumerate(seats) if taken != letter)
+    over.row[PLAYS] = _TWO_PLAYS_EACH
+    return over
+
+
+class DealPlayer(AgentKeeper):
+    """Plays duplicate deals.
+
+    With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.match.agent_process`).
+
+    Args:
+        rules: The rules.
+        seed: The seed of deals and agents.
+        timing: Whether records hold milliseconds (without them equal runs give equal records).
+        maker: Makes an agent from a specification; under a time limit agents are made by name only.
+        make_generator: Makes the generator of a seat from its key.
+        time_limit: Seconds that an agent may take to answer; None for no limit.
+        on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made anew.
+        processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        seed: int,
+        timing: bool = True,
+        maker: Callable[[str], Agent] = make_agent,
+        *,
+        processor: bool = False,
+        make_generator: MakeGenerator = agent_generator,
+        time_limit: float | None = None,
+        on_fault: str = "stop",
+    ) -> None:
+        self.rules = rules
+        self.seed = seed
+        self.timing = timing
+        self._make_generator = make_generator
+        self._on_fault = on_fault
+        self._clock = processor_time if processor else thinking_time
+        self._leave = ExitStack()
+        home = self._leave.enter_context(_home(maker, time_limit, rules))
+        rehearsed = time_limit is not None  # in the agent's own process
+        super().__init__(home, rules if timing and not rehearsed else None)
+
+    def close(self) -> None:
+        """Release the agents and their processes."""
+        super().close()
+        self._leave.close()
+
+    def play(self, deal: int, pair: tuple[str, str], labels: tuple[str, str] | None = None) -> list[GameRecord]:
+        """Play every game of one deal.
+
+        Args:
+            deal: Number of the deal under the seed.
+            pair: The specifications of A and B.
+            labels: Their names in the records; the specifications by default.
+
+        Raises:
+            AgentFailedError: If an agent fails and that is to stop the match.
+            UnknownAgentError: If an agent does not exist.
+        """
+        labels = labels or pair
+        return [self._play_game(deal, game, seats, pair, labels) for game, seats in enumerate(seatings(self.rules))]
+
+    def _play_game(
+        self, deal: int, game: int, seats: str, pair: tuple[str, str], labels: tuple[str, str]
+    ) -> GameRecord:
+        state = State.new(self.seed, self.rules, deal)
+        agents: list[TimedAgent] = []
+        try:
+            for seat, letter in enumerate(seats):
+                spec, name = pair["ab".index(letter)], labels["ab".index(letter)]
+                agents.append(call(name, seat, "construction", self._seated, spec, seat, name))
+            rngs = seat_generators([self.seed, deal, game], self.rules.players, self._make_generator)
+            play_game(state, agents, rngs)
+        except AgentFaultError as fault:
+            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
+                raise fault.__cause__ from None
+            where = f"in seat {fault.seat} of deal {deal}, game {game}"
+            if self._on_fault == "stop":
+                raise AgentFailedError(
+                    f"agent {fault.agent!r} failed {where} (seed {self.seed}), in {fault.phase}: {fault.reason}"
+                ) from fault
+            self.drop(pair["ab".index(seats[fault.seat])])
+            return self._record(state, deal, game, seats, labels, agents, fault)
+        return self._record(state, deal, game, seats, labels, agents)
+
+    def _seated(self, spec: str, seat: int, name: str) -> TimedAgent:
+        return TimedAgent(self.agent(spec, seat), name, self._clock)
+
+    def _record(
+        self,
+        state: State,
+        deal: int,
+        game: int,
+        seats: str,
+        labels: tuple[str, str],
+        agents: Sequence[TimedAgent],
+        fault: AgentFaultError | None = None,
+    ) -> GameRecord:
+        landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
+        if state.winner is None and fault is None:
+            landlord = -1
+        letter = seats[fault.seat] if fault else ""
+        over = forfeited(state, seats, letter) if fault else state
+        decisions, ms = {}, {}
+        for mine in "ab":
+            clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
+            decisions[mine] = sum(clock.decisions for clock in clocks)
+            timed = self.timing and decisions[mine]
+            ms[mine] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[mine], 4) if timed else 0.0
+        return GameRecord(
+            deal=deal,
+            a=labels[0],
+            b=labels[1],
+            game=game,
+            seats=seats,
+            landlord=landlord,
+            landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
+            winner=_winner(over, seats, landlord, letter),
+            win=over.returns("win"),
+            stake=over.returns("stake"),
+            botzone=over.returns("botzone"),
+            moves=len(state.history),
+            decisions_a=decisions["a"],
+            decisions_b=decisions["b"],
+            ms_a=ms["a"],
+            ms_b=ms["b"],
+            fault_by=letter,
+            fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
+        )
+
+
+def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
+    """The side that won; empty if nobody bid, or where the agent at fault sat on both sides."""
+    if landlord < 0:
+        return ""
+    if fault_by:
+        lost = {seat == landlord for seat, taken in enumerate(seats) if taken == fault_by}
+        return SIDES[lost.pop()] if len(lost) == 1 else ""
+    return SIDES[over.winner != landlord]
+
+
+def _in_a_cell(text: str) -> str:
+    """A text of an agent's for a line of a file or a terminal: printable, and not long."""
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
+
+
+_Result = TypeVar("_Result")
+
+
+class Match(NamedTuple):
+    """One deal of one pair.
+
+    Attributes:
+        labels: The names of A and B in the records.
+        deal: Number of the deal.
+        specs: Their specifications.
+    """
+
+    labels: tuple[str, str]
+    deal: int
+    specs: tuple[str, str]
+
+
+class DealWorker(Generic[_Result]):
+    """Plays matches in one process.
+
+    Args:
+        result: What is made of the games of a deal; with several processes it must be picklable.
+        make_player: Makes what plays the deals; picklable likewise.
+    """
+
+    def __init__(self, result: Callable[[list[GameRecord]], _Result], make_player: Callable[[], DealPlayer]) -> None:
+        self._result, self._player = result, make_player()
+
+    def play(self, match: Match) -> _Result:
+        """Play one deal from both sides."""
+        return self._result(self._player.play(match.deal, match.specs, match.labels))
+
+    def close(self) -> None:
+        """Release the agents."""
+        self._player.close()

@@ -1,0 +1,49 @@
+"""Named errors of the evaluation laboratory."""
+
+from __future__ import annotations
+
+from ddz_env.core.errors import DouDizhuError
+
+
+class InvalidArenaError(DouDizhuError):
+    """An arena was asked for something it cannot play: one agent, no deals, a negative seed."""
+
+
+class AgentFailedError(DouDizhuError):
+    """An agent failed, and that stops the match; the message names the agent, the deal, and what it was asked for."""
+
+
+class AgentFaultWarning(UserWarning):
+    """An agent failed where there is no game to lose: when it was closed."""
+
+
+class WorkerDiedError(DouDizhuError):
+    """A worker process ended before its work was done (killed, or out of memory); what was saved is kept."""
+
+
+class ClusterError(DouDizhuError):
+    """There is no Ray to run on, or no machine of its cluster can do the work."""
+
+
+class ResultsFileError(DouDizhuError):
+    """A results file cannot be read, already exists, or has a suffix that is no format."""
+
+
+class SettingsMismatchError(ResultsFileError):
+    """A results file was written under other settings than those of the run that wants to resume it."""
+
+
+class AgentChangedError(SettingsMismatchError):
+    """A file that an agent reads is not the one with which the results were written; the message has both digests."""
+
+
+class OtherCodeError(SettingsMismatchError):
+    """Results were written by other code than that of the run that wants to add to them."""
+
+
+class InUseError(DouDizhuError):
+    """Another process writes to the same file or folder; the message names the process."""
+
+
+class InvalidExperimentError(DouDizhuError):
+    """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""

@@ -1,0 +1,194 @@
+"""Work shared by workers: the results come in the order of the tasks, unless the order in which they end will do.
+
+Where the workers are has three forms: in this process, in processes of this machine, and wherever
+:func:`executed_by` says (a cluster of machines: :mod:`ddz_training.measure.match.ray_cluster`).  Whoever has work to
+share calls :func:`ordered_map` or :func:`workers` and knows nothing of the form; the results are the same.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, closing, contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
+
+from ddz_training.measure.match.errors import WorkerDiedError
+
+_Task = TypeVar("_Task")
+_TaskIn = TypeVar("_TaskIn", contravariant=True)
+_Result = TypeVar("_Result")
+_ResultOut = TypeVar("_ResultOut", covariant=True)
+
+_TASKS_IN_FLIGHT = 16
+"""Tasks a process that may wait for an earlier one; bounds memory and what a kill loses."""
+
+
+class Worker(Protocol[_TaskIn, _ResultOut]):
+    """Does tasks, one at a time; a result must depend on nothing but the task."""
+
+    def play(self, task: _TaskIn, /) -> _ResultOut:
+        """Do one task."""
+        ...
+
+    def close(self) -> None:
+        """Release what the worker holds; nothing unless a subclass says so."""
+        return
+
+
+_worker: Worker[Any, Any] | None = None
+"""The worker of a worker process."""
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went.
+
+    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _start(make: Callable[[], Worker[Any, Any]]) -> None:
+    global _worker
+    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the workers
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core: libraries must not start a thread a core each
+    _worker = make()
+    atexit.register(_worker.close)
+
+
+def _work(task: Any) -> Any:
+    if _worker is None:
+        raise WorkerDiedError("the worker was not started")
+    return _worker.play(task)
+
+
+class Share(Protocol[_TaskIn, _ResultOut]):
+    """Has tasks done by workers."""
+
+    def __call__(self, tasks: Sequence[_TaskIn], in_order: bool = True) -> Generator[_ResultOut, None, None]:
+        """The results, in the order of the tasks or, if that is not asked for, each as soon as it is there."""
+        ...
+
+
+class Executor(Protocol):
+    """Makes workers for the time of a ``with`` block."""
+
+    def __call__(
+        self, make: Callable[[], Worker[Any, Any]], processes: int, /
+    ) -> AbstractContextManager[Share[Any, Any]]:
+        """Workers as :func:`workers` has them."""
+        ...
+
+
+def ordered_map(
+    make: Callable[[], Worker[_Task, _Result]], tasks: Sequence[_Task], processes: int
+) -> Generator[_Result, None, None]:
+    """The results of all tasks in their order.  Ending the iteration early ends the workers at once.
+
+    Args:
+        make: Makes a worker; it is called once in each process, so with several it must be picklable.
+        tasks: What to do; picklable likewise.
+        processes: Worker processes; with one, or one task, all is done in this process.
+
+    Raises:
+        WorkerDiedError: If a worker process died.
+    """
+    with workers(make, min(processes, len(tasks))) as share:
+        yield from share(tasks)
+
+
+def workers(
+    make: Callable[[], Worker[_Task, _Result]], processes: int
+) -> AbstractContextManager[Share[_Task, _Result]]:
+    """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
+
+    Args:
+        make: As for :func:`ordered_map`.
+        processes: Likewise.
+
+    Returns:
+        The block; it yields what has tasks done.
+
+    Raises:
+        WorkerDiedError: In the block, if a worker process died.
+    """
+    return _executor.get()(make, processes)
+
+
+@contextmanager
+def executed_by(executor: Executor) -> Iterator[None]:
+    """Let an executor make all workers within a ``with`` block."""
+    token = _executor.set(executor)
+    try:
+        yield
+    finally:
+        _executor.reset(token)
+
+
+def on_this_machine(
+    make: Callable[[], Worker[_Task, _Result]], processes: int
+) -> AbstractContextManager[Share[_Task, _Result]]:
+    """Workers in processes of this machine; a single one in this process."""
+    return _in_processes(make, processes) if processes > 1 else _here(make)
+
+
+_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
+
+
+@contextmanager
+def _here(make: Callable[[], Worker[_Task, _Result]]) -> Iterator[Share[_Task, _Result]]:
+    with closing(make()) as worker:
+        yield functools.partial(_do_here, worker)
+
+
+@contextmanager
+def _in_processes(make: Callable[[], Worker[_Task, _Result]], processes: int) -> Iterator[Share[_Task, _Result]]:
+    strangers = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (make,))
+    finished = False
+    try:
+        yield functools.partial(_do_in_processes, pool, processes)
+        finished = True
+    except BrokenProcessPool as error:
+        raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
+    finally:
+        if not finished:
+            for child in set(multiprocessing.active_children()) - strangers:
+                child.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _do_here(
+    worker: Worker[_Task, _Result], tasks: Sequence[_Task], in_order: bool = True
+) -> Generator[_Result, None, None]:
+    for task in tasks:
+        yield worker.play(task)
+
+
+def _do_in_processes(
+    pool: ProcessPoolExecutor, processes: int, tasks: Sequence[Any], in_order: bool = True
+) -> Generator[Any, None, None]:
+    left = iter(tasks)
+    waiting: deque[Future[Any]] = deque(
+        pool.submit(_work, task) for task in itertools.islice(left, processes * _TASKS_IN_FLIGHT)
+    )
+    while waiting:
+        if not in_order and not waiting[0].done():
+            ended = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+            waiting.remove(ended)
+            waiting.appendleft(ended)
+        yield waiting.popleft().result()
+        waiting.extend(pool.submit(_work, task) for task in itertools.islice(left, 1))

@@ -1,0 +1,189 @@
+"""The arena: every pair of agents plays the same duplicate deals, in as many processes as wanted.
+
+Results are keyed by (seed, deal) and written in the order of the deals, so they do not depend on the number of
+processes, and a run that was cut off resumes where it stopped.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ddz_env import Rules, __version__
+from ddz_env.core.errors import unknown
+from ddz_training.measure.match.duplicate import (
+    ON_FAULT,
+    DealPlayer,
+    DealWorker,
+    GameRecord,
+    Match,
+    check_agents,
+    seatings,
+)
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.rules_settings import rules_settings
+
+FORMAT = "ddz-arena-2"
+KEY = ("deal", "a", "b")
+"""What names a unit of work in a file of games."""
+
+_STANDARD = Rules()
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What results depend on.
+
+    Attributes:
+        agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`; every pair plays.
+        rules: The rules.
+        seed: Seed of the deals and the agents.
+        timing: Whether to record milliseconds; without them equal runs write equal files.
+        time_limit: Seconds that an agent may take to answer, which it then does in a process of its own; None for no
+            limit.
+        on_fault: What a fault of an agent does: ``lose`` that game, or ``stop`` the match.
+        names: What tables and files call the agents, a name each; their specifications if empty.
+
+    Raises:
+        InvalidArenaError: If there are fewer than two agents, a value is out of range, or the names are not one each
+            or not different.
+    """
+
+    agents: tuple[str, ...]
+    rules: Rules = _STANDARD
+    seed: int = 0
+    timing: bool = True
+    time_limit: float | None = None
+    on_fault: str = "lose"
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.agents) < 2:
+            raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
+        if not 0 <= self.seed < 2**64:
+            raise InvalidArenaError(f"seed={self.seed} must be in 0..2**64-1")
+        if self.time_limit is not None and not 0 < self.time_limit < math.inf:
+            raise InvalidArenaError(f"time_limit={self.time_limit} must be a positive number of seconds")
+        if self.on_fault not in ON_FAULT:
+            raise InvalidArenaError(unknown("on_fault", self.on_fault, ON_FAULT))
+        if self.names and len(self.names) != len(self.agents):
+            raise InvalidArenaError(f"{len(self.names)} names for {len(self.agents)} agents: give each one, in order")
+        for name, times in Counter(self.names).items():
+            if times > 1 or not name.strip():
+                raise InvalidArenaError(f"the name {name!r} tells no two agents apart: give each another one")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The agents' names in the results; without names of their own, an agent that plays itself is numbered.
+
+        Example:
+            >>> Arena(("rules", "random", "rules")).labels
+            ('rules', 'random', 'rules #2')
+        """
+        if self.names:
+            return self.names
+        seen: Counter[str] = Counter()
+        labels = []
+        for agent in self.agents:
+            seen[agent] += 1
+            labels.append(agent if seen[agent] == 1 else f"{agent} #{seen[agent]}")
+        return tuple(labels)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of agents there are."""
+        return math.comb(len(self.agents), 2)
+
+    @property
+    def games_per_deal(self) -> int:
+        """Games of one pair on one deal."""
+        return len(seatings(self.rules))
+
+    def settings(self) -> dict[str, Any]:
+        """What a results file must agree on before it is resumed; rules as they differ from the default."""
+        return {
+            "version": __version__,
+            "agents": list(self.agents),
+            **({"names": list(self.names)} if self.names else {}),
+            "rules": rules_settings(self.rules),
+            "seed": self.seed,
+            "timing": self.timing,
+            "time_limit": self.time_limit,
+        }
+
+    def store(self, path: str | Path | None = None, resume: bool = False) -> ResultStore[GameRecord]:
+        """Where the games are kept, those of complete deals in the file first.
+
+        Args:
+            path: The file, ``.csv`` or ``.jsonl``; None keeps the games in memory only.
+            resume: Whether to resume an existing file.
+
+        Raises:
+            ResultsFileError: If the file cannot be used.
+            SettingsMismatchError: If it was written under other settings.
+            AgentChangedError: If a file that an agent reads has been replaced since.
+            InUseError: If another process has the file.
+            UnknownAgentError: If an agent does not exist.
+        """
+        settings, games = {"format": FORMAT, **self.settings()}, self.games_per_deal
+        return ResultStore(GameRecord, path, settings, KEY, agents=self.agents, per_key=games, resume=resume)
+
+
+def run_arena(
+    arena: Arena,
+    deals: int | Sequence[int],
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    store: ResultStore[GameRecord] | None = None,
+    on_progress: OnProgress = no_progress,
+) -> list[GameRecord]:
+    """Play duplicate deals between every pair of agents.
+
+    Args:
+        arena: Agents, rules and seed.
+        deals: Deals a pair, from ``first_deal`` on, or their numbers.
+        first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
+        processes: Worker processes; 1 plays in this process.
+        store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
+            already holds are not played again.
+        on_progress: Told how many deals (times pairs) are done.
+
+    Returns:
+        The records of all deals asked for, in the order (deal, pair).
+
+    Raises:
+        InvalidArenaError: If a number is out of range.
+        WorkerDiedError: If a worker process died.
+        UnknownAgentError: If an agent does not exist.
+        AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
+        KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
+    """
+    count, numbers = (deals, range(first_deal, first_deal + deals)) if isinstance(deals, int) else (len(deals), deals)
+    for name, value, least in (("deals", count, 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
+        if value < least:
+            raise InvalidArenaError(f"{name}={value} must be at least {least}")
+    check_agents(arena.agents, arena.time_limit)
+    named = list(zip(arena.labels, arena.agents, strict=True))
+    tasks = {
+        (deal, a, b): Match((a, b), deal, (spec_a, spec_b))
+        for deal in numbers
+        for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
+    }
+    player = functools.partial(
+        DealPlayer,
+        arena.rules,
+        arena.seed,
+        arena.timing,
+        time_limit=arena.time_limit,
+        on_fault=arena.on_fault,
+    )
+    start = functools.partial(DealWorker[list[GameRecord]], list, player)
+    return (store or arena.store()).fill(tasks, start, processes, on_progress)

@@ -1,0 +1,458 @@
+"""Win rates and scores with 95 % intervals.
+
+* A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
+  law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
+  independent, and the interval is somewhat too narrow.
+* A difference of two agents against one opponent is paired by deal, too (:func:`paired_difference`).
+* What is no mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
+  (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
+  clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
+* These hold for a number of deals that was fixed beforehand; :mod:`ddz_training.measure.match.sequential` has those
+  that may be
+  looked at after every deal.
+* Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
+  mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
+  interval.  It has no width where every deal ended alike.
+
+A side's score is the sum over its seats (two peasants at ½ are 1), so that an agent's score is minus its opponent's;
+under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, stdev
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddz_training.measure.match.duplicate import SIDES, GameRecord
+
+Z95 = NormalDist().inv_cdf(0.975)
+"""Two-sided 95 % quantile of the normal distribution, 1.96."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval.
+
+    Attributes:
+        mean: The estimate; NaN without observations.
+        low: Lower end; NaN where there are too few observations.
+        high: Upper end.
+        count: Observations.
+    """
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    def text(self, form: str = ".1f", scale: float = 100) -> str:
+        """The estimate, in per cent unless told otherwise; a dash where there is none.
+
+        Example:
+            >>> Interval(0.5, 0.42, 0.58, 10).text(), Interval(0.05, -0.02, 0.12, 10).text("+.1f")
+            ('50.0', '+5.0')
+        """
+        return "–" if math.isnan(self.mean) else format(scale * self.mean, form)
+
+    def span(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """Both ends; a dash where too few observations give none.
+
+        Example:
+            >>> Interval(0.05, -0.02, 0.12, 10).span("+.1f")
+            '-2.0 to +12.0'
+        """
+        return "–" if math.isnan(self.low) else to.join(format(scale * end, form) for end in (self.low, self.high))
+
+    def both(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """The estimate with both ends behind it.
+
+        Example:
+            >>> Interval(0.5, 0.42, 0.58, 10).both(to="–")
+            '50.0 (42.0–58.0)'
+        """
+        return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.span(form, scale, to)})"
+
+    def percent(self) -> str:
+        """A rate and its interval in per cent, for a narrow column.
+
+        Example:
+            >>> Interval(0.625, 0.55, 0.69, 10).percent()
+            '62.5 (55–69)'
+        """
+        if not self.half_width > 0:
+            return self.text()
+        return f"{self.text()} ({self.span('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
+
+    def score(self) -> str:
+        """A score and half its interval's width, with as many digits as that is worth.
+
+        Example:
+            >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
+            ('+0.25 ±0.04', '+0.250 ±0.010')
+        """
+        return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
+
+    def elo(self) -> str:
+        """A rating with its interval, if it has one: whoever is rated 0 has none.
+
+        Example:
+            >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
+            ('-12 (-40 to +0)', '0')
+        """
+        return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
+
+    def plus_minus(self, form: str = "+.2f", scale: float = 1) -> str:
+        """The estimate with half the width of its interval, where it has one; a score unless told otherwise.
+
+        Example:
+            >>> interval = Interval(0.25, 0.125, 0.375, 10)
+            >>> interval.plus_minus(), interval.plus_minus(".0f", 100)
+            ('+0.25 ±0.12', '25 ±12')
+        """
+        estimate = self.text(form, scale)
+        return f"{estimate} ±{scale * self.half_width:{form.lstrip('+')}}" if self.half_width > 0 else estimate
+
+
+def normal_interval(values: Sequence[float]) -> Interval:
+    """The mean of independent values with its normal 95 % interval.
+
+    Example:
+        >>> interval = normal_interval([1.0, 0.5, 0.5, 0.0])
+        >>> round(interval.mean, 3), round(interval.half_width, 3)
+        (0.5, 0.4)
+    """
+    if not values:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    mean = fmean(values)
+    if len(values) == 1:
+        return Interval(mean, math.nan, math.nan, 1)
+    margin = Z95 * stdev(values) / math.sqrt(len(values))
+    return Interval(mean, mean - margin, mean + margin, len(values))
+
+
+def _pooled(clusters: Iterable[Sequence[float]]) -> tuple[list[Sequence[float]], Interval]:
+    """The clusters that have values, and the mean of these without an interval."""
+    groups = [group for group in clusters if group]
+    count = sum(len(group) for group in groups)
+    mean = sum(map(sum, groups)) / count if count else math.nan
+    return groups, Interval(mean, math.nan, math.nan, count)
+
+
+def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
+    """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
+
+    Every value counts alike.  Values of one cluster may depend on each other, clusters may not: the variance is that of
+    the clusters' summed deviations from the mean.  With clusters of one size it is the normal interval of their means.
+
+    Example:
+        >>> interval = clustered_interval([[1, 1], [0, 1], [1, 0], [0, 0]])
+        >>> round(interval.mean, 3), round(interval.half_width, 3), interval.count
+        (0.5, 0.4, 8)
+    """
+    groups, whole = _pooled(clusters)
+    if len(groups) < 2:
+        return whole
+    mean, count = whole.mean, whole.count
+    squares = sum((sum(group) - mean * len(group)) ** 2 for group in groups)
+    margin = Z95 * math.sqrt(squares * len(groups) / (len(groups) - 1)) / count
+    return Interval(mean, mean - margin, mean + margin, count)
+
+
+def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Interval:
+    """By how much one agent does better than another on the deals that both have played, with its 95 % interval.
+
+    Args:
+        first: A value a deal, such as the share of games won (:func:`wins_by_deal`).
+        second: The same of the agent that is compared with.
+
+    Example:
+        >>> paired_difference({1: 1.0, 2: 0.5, 3: 0.5}, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0}).both("+.1f")
+        '+33.3 (+0.7 to +66.0)'
+    """
+    return normal_interval([value - second[deal] for deal, value in first.items() if deal in second])
+
+
+_MOST_WEIGHTS = 4_000_000
+"""Draws that are in memory at a time; the draws do not depend on it."""
+
+
+def bootstrap_sums(values: NDArray[np.float64], replicates: int, seed: int = 0) -> NDArray[np.float64]:
+    """The sums over clusters that are drawn anew, with replacement.
+
+    Args:
+        values: What is summed, a cluster a row: ``[clusters, columns]``.
+        replicates: How often all clusters are drawn.
+        seed: Seed of the draws.
+
+    Returns:
+        Sums, ``[replicates, columns]``.
+    """
+    rng, clusters = np.random.default_rng(seed), len(values)
+    share, step = np.full(clusters, 1 / clusters), max(1, _MOST_WEIGHTS // clusters)
+    pieces = [
+        rng.multinomial(clusters, share, size=min(step, replicates - start)).astype(np.float64) @ values
+        for start in range(0, replicates, step)
+    ]
+    return np.concatenate(pieces)
+
+
+def percentile_interval(estimate: float, replicates: NDArray[np.float64], count: int) -> Interval:
+    """An estimate with the middle 95 % of its replicates ``[replicates]``; without ends where there are no two."""
+    if len(replicates) < 2:
+        return Interval(estimate, math.nan, math.nan, count)
+    low, high = np.quantile(replicates, [0.025, 0.975])
+    return Interval(estimate, float(low), float(high), count)
+
+
+def bootstrap_interval(clusters: Iterable[Sequence[float]], replicates: int = 2000, seed: int = 0) -> Interval:
+    """The mean of values that come in clusters, with the 95 % interval of a bootstrap that draws whole clusters.
+
+    Every value counts alike, as in :func:`clustered_interval`.
+
+    Example:
+        >>> interval = bootstrap_interval([[1, 1], [0, 1], [1, 0], [0, 0]] * 10)
+        >>> round(interval.mean, 3), round(interval.half_width, 2), interval.count
+        (0.5, 0.11, 80)
+    """
+    groups, whole = _pooled(clusters)
+    if len(groups) < 2:
+        return whole
+    mean, count = whole.mean, whole.count
+    sums = bootstrap_sums(np.array([(sum(group), len(group)) for group in groups], dtype=np.float64), replicates, seed)
+    return percentile_interval(mean, sums[:, 0] / sums[:, 1], count)
+
+
+def within(interval: Interval, least: float, most: float) -> Interval:
+    """The interval, cut off where values cannot lie."""
+    return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
+
+
+def wilson_interval(wins: float, games: int) -> Interval:
+    """A win rate with Wilson's 95 % interval.
+
+    Example:
+        >>> interval = wilson_interval(8, 10)
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.4902, 0.9433)
+    """
+    if games == 0:
+        return Interval(math.nan, math.nan, math.nan, 0)
+    rate = wins / games
+    square = Z95 * Z95 / games
+    centre = (rate + square / 2) / (1 + square)
+    margin = math.sqrt(rate * (1 - rate) * square + square * square / 4) / (1 + square)
+    return Interval(rate, max(0.0, centre - margin), min(1.0, centre + margin), games)
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What one agent reached against one opponent (or against all of them together).
+
+    Attributes:
+        agent: The agent's label.
+        opponent: The opponent's label, ``all`` in standings.
+        deals: Duplicate deals.
+        games: Games.
+        landlord_wins: Win rate as landlord, Wilson.
+        peasant_wins: Win rate as peasants, Wilson.
+        wins: Win rate over both, paired by deal.  A game in which nobody bid is half a win.
+        landlord_score: Average score as landlord.
+        peasant_score: Average score of its peasants together.
+        score: Average score a game, paired by deal.
+        ms_per_decision: Milliseconds a decision, forced moves included.
+        decisions: Decisions.
+        faults: Games that the agent lost by a fault of its own.
+    """
+
+    agent: str
+    opponent: str
+    deals: int
+    games: int
+    landlord_wins: Interval
+    peasant_wins: Interval
+    wins: Interval
+    landlord_score: Interval
+    peasant_score: Interval
+    score: Interval
+    ms_per_decision: float
+    decisions: int
+    faults: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, an interval as a dict; NaN becomes None."""
+        return plain_values(self)
+
+
+def plain_values(result: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, an interval as a dict; NaN becomes None."""
+    return {name: _plain(value) for name, value in dataclasses.asdict(result).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
+    """The seats of A or B in a game, on one side only if that is asked for."""
+    return [
+        seat
+        for seat, taken in enumerate(record.seats)
+        if taken == letter and (side is None or record.side(seat) == side)
+    ]
+
+
+def win_share(record: GameRecord, letter: str) -> float:
+    """The share of an agent's seats that won; one half if nobody bid.  A fault loses the game."""
+    if record.fault_by:
+        return float(letter != record.fault_by)
+    if not record.winner:
+        return 0.5
+    return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
+
+
+def balance(record: GameRecord, letter: str) -> float:
+    """A game as a win, a loss or something between: one half where both agents' seats won in equal shares.
+
+    With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
+    """
+    return (1 + win_share(record, letter) - win_share(record, "ab"[letter == "a"])) / 2
+
+
+def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
+    """An agent's score in a game, from the seats of one side only if that is asked for."""
+    returns: tuple[float, ...] = getattr(record, scoring)
+    values = [returns[seat] for seat in seats_of(record, letter, side)]
+    return fmean(values) if scoring == "botzone" else sum(values)
+
+
+def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, tuple[int, int]]:
+    """A deal with a fixed landlord as A sees it: the game as landlord, the game as peasants, and which it won."""
+    as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
+    return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
+
+
+def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
+    """Mean time of the decisions of an agent in some games; NaN where it never came to act.
+
+    Args:
+        samples: Games, each with the agent's letter.
+    """
+    spent = [(getattr(game, f"decisions_{letter}"), getattr(game, f"ms_{letter}")) for game, letter in samples]
+    decisions = sum(count for count, _ in spent)
+    return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
+
+
+_Sample = tuple[GameRecord, str]
+"""A game and the letter of the agent in question."""
+
+
+def _by_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> dict[int, float]:
+    """The mean of a value over the games of each deal."""
+    deals: dict[int, list[float]] = {}
+    for record, letter in samples:
+        deals.setdefault(record.deal, []).append(value(record, letter))
+    return {deal: fmean(values) for deal, values in deals.items()}
+
+
+def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> list[float]:
+    return list(_by_deal(samples, value).values())
+
+
+def wins_by_deal(
+    records: Iterable[GameRecord],
+    agent: str,
+    opponent: str | None = None,
+    value: Callable[[GameRecord, str], float] = win_share,
+) -> dict[int, float]:
+    """The share of its games that an agent won, by number of the deal.
+
+    Args:
+        records: Games.
+        agent: Its label.
+        opponent: The label of the opponent whose games count; all by default.
+        value: What a game counts; :func:`balance` where one half must mean that neither is better.
+    """
+    samples = [
+        (record, letter)
+        for record in records
+        for letter, other in ("ab", "ba")
+        if record.label(letter) == agent and opponent in (None, record.label(other))
+    ]
+    return _by_deal(samples, value)
+
+
+def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
+    outcomes = [
+        letter != record.fault_by if record.fault_by else record.winner == side
+        for record, letter in samples
+        if seats_of(record, letter, side)
+    ]
+    return wilson_interval(sum(outcomes), len(outcomes))
+
+
+def _role_score(samples: Iterable[_Sample], side: str, scoring: str) -> Interval:
+    played = [(record, letter) for record, letter in samples if seats_of(record, letter, side)]
+    return normal_interval(_per_deal(played, lambda record, letter: side_score(record, letter, scoring, side)))
+
+
+def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
+    decisions = sum(getattr(record, f"decisions_{letter}") for record, letter in samples)
+    return AgentResult(
+        agent=agent,
+        opponent=opponent,
+        deals=len({record.deal for record, _ in samples}),
+        games=len(samples),
+        landlord_wins=_role_wins(samples, SIDES[0]),
+        peasant_wins=_role_wins(samples, SIDES[1]),
+        wins=within(normal_interval(_per_deal(samples, win_share)), 0.0, 1.0),
+        landlord_score=_role_score(samples, SIDES[0], scoring),
+        peasant_score=_role_score(samples, SIDES[1], scoring),
+        score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),
+        ms_per_decision=milliseconds_a_decision(samples),
+        decisions=decisions,
+        faults=sum(record.fault_by == letter for record, letter in samples),
+    )
+
+
+def summarize(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
+    """Two results a pair, each from the eyes of one of its agents, in the order in which the pairs appear.
+
+    Args:
+        records: Games of complete deals.
+        scoring: ``win``, ``stake`` or ``botzone``.
+    """
+    pairs: dict[tuple[str, str], list[GameRecord]] = {}
+    for record in records:
+        pairs.setdefault((record.a, record.b), []).append(record)
+    return [
+        _result(pair["ab".index(letter)], pair["ba".index(letter)], [(record, letter) for record in games], scoring)
+        for pair, games in pairs.items()
+        for letter in "ab"
+    ]
+
+
+def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
+    """Each agent against all its opponents together, the best first.
+
+    Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
+    """
+    samples: dict[str, list[_Sample]] = {}
+    for record in records:
+        for letter in "ab":
+            samples.setdefault(record.label(letter), []).append((record, letter))
+    results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
+    return sorted(results, key=lambda result: -result.wins.mean)

@@ -1,0 +1,105 @@
+"""The time that decisions take: what is compiled or loaded at their first use is not part of it.
+
+Two things keep it out.  An agent is *warmed up*: before a process times it, another one of the same specification
+decides two moves of a fixed deal and is thrown away, so libraries are loaded, kernels compiled, and the agent that
+plays, its memory and its random numbers are as if nothing had happened.  And the clock stands still while Numba
+compiles or loads a kernel from its cache, for what is first needed later in a game.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import event
+
+from ddz_env import Move, Rules, State, View
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, close, reset
+from ddz_env.playing.game import play_one, seat_generators
+
+_COMPILING = "numba:compiler_lock"
+"""The event that lasts while Numba compiles or loads a kernel."""
+
+_WARM_SEED = 2026
+_WARM_DECISIONS = 2
+
+
+class ThinkingClock(event.Listener):  # type: ignore[misc]  # Numba ships no types
+    """A clock that stands still while Numba compiles.
+
+    Args:
+        clock: The clock that tells the time, in seconds.
+
+    Example:
+        >>> clock = ThinkingClock(time.perf_counter)
+        >>> clock() <= clock()
+        True
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._stood = 0.0
+        self._since = 0.0
+        self._depth = 0
+        event.register(_COMPILING, self)
+
+    def __call__(self) -> float:
+        """Seconds, of which differences mean something."""
+        return (self._since if self._depth else self._clock()) - self._stood
+
+    def on_start(self, event: Any) -> None:
+        """Stand still."""
+        if self._depth == 0:
+            self._since = self._clock()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Go on, if nothing else is compiled."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._stood += self._clock() - self._since
+
+
+thinking_time = ThinkingClock(time.perf_counter)
+"""Seconds of wall time."""
+
+processor_time = ThinkingClock(time.process_time)
+"""Seconds of processor time."""
+
+
+class _Simple:
+    """Passes where it can, in the auction, and else plays the lowest move."""
+
+    name = "simple"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        moves = view.legal_moves()
+        return moves[min(len(moves) - 1, int(view.stage == "play"))]
+
+
+def warm_up(make: Callable[[], Agent], rules: Rules) -> None:
+    """Let an agent that is made for this and thrown away decide the first moves of a deal.
+
+    The deal and the generators are always the same and belong to nothing else.  An agent that fails is left alone: it
+    will fail again where its fault is reported.
+
+    Args:
+        make: Makes the agent.
+        rules: The rules.
+    """
+    with contextlib.suppress(Exception, SystemExit, GeneratorExit):
+        agent, state = make(), State.new(_WARM_SEED, rules)
+        seat, left = state.seat, _WARM_DECISIONS
+        agents = [agent if place == seat else _Simple() for place in range(rules.players)]
+        rngs = seat_generators([_WARM_SEED], rules.players)
+        try:
+            reset(agent, seat, rules)
+            while left and not state.is_over:
+                left -= state.seat == seat and state.stage not in AUCTION
+                play_one(state, agents, rngs)
+        finally:
+            close(agent)

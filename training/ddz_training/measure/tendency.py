@@ -1,0 +1,207 @@
+"""Deal tendency (Wang Zhengfei, thesis, Peking University 2020, algorithms 1 and 2): whom the cards favour.
+
+Two agents of different strength play a deal from both sides.  Where the landlord wins both games the deal leans to the
+landlord, where the peasants do to the peasants; where one agent wins both, it leans to neither.  A tendency is the
+agents' as much as the deal's: the further apart they are, the fewer deals have one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import Rules, State
+from ddz_training.measure.match.duplicate import SIDES, DealPlayer, GameRecord, check_agents
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.match.statistics import win_share
+
+TENDENCIES = ("none", *SIDES)
+"""Towards whom a deal leans."""
+
+FORMAT = "ddz-tendency-1"
+
+
+@dataclass(frozen=True)
+class JudgedDeal:
+    """A deal and its tendency: a line of a file of deals.
+
+    Attributes:
+        deal: Number of the deal under the seed.
+        tendency: ``none``, ``landlord`` or ``peasants``.
+        top: Who played as the strong agent.
+        bottom: Who played as the weak one.
+        top_wins: Games that the strong agent won: 1 where the deal has a tendency, else 2 or 0.
+        hands: The hands, the landlord's first, with blanks between; for programs that deal from them.
+    """
+
+    deal: int
+    tendency: str
+    top: str
+    bottom: str
+    top_wins: int
+    hands: str
+
+
+def tendency_of(records: Sequence[GameRecord]) -> str:
+    """The tendency of a deal from its two games, played from both sides.
+
+    Raises:
+        InvalidArenaError: If they are other games.
+    """
+    if sorted(record.seats[:1] for record in records) != ["a", "b"]:
+        raise InvalidArenaError("a tendency takes the two games of one deal, with sides exchanged")
+    winners = {record.winner for record in records}
+    return winners.pop() if len(winners) == 1 else TENDENCIES[0]
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who judges deals: agents of two strengths, of which one of each is drawn for every deal.
+
+    Attributes:
+        top: The strong ones.
+        bottom: The weak ones.
+        rules: The rules, with a fixed landlord.
+        seed: Seed of the deals, the agents and the draw.
+
+    Raises:
+        InvalidArenaError: If there is none of a kind, or the rules have an auction.
+    """
+
+    top: tuple[str, ...]
+    bottom: tuple[str, ...]
+    rules: Rules = Rules()  # noqa: RUF009  # frozen
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.top or not self.bottom:
+            raise InvalidArenaError("a tendency needs an agent of each kind: top and bottom")
+        if self.rules.bidding != "fixed":
+            raise InvalidArenaError(f"a tendency needs a fixed landlord, which the {self.rules.name} rules do not have")
+
+    def pair(self, deal: int) -> tuple[str, str]:
+        """The two that play a deal."""
+        rng = np.random.default_rng([self.seed, deal])
+        return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
+
+    def player(self) -> DealPlayer:
+        """What plays the deals."""
+        return DealPlayer(self.rules, self.seed, timing=False)
+
+    def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
+        """Play a deal from both sides and judge it (algorithm 1)."""
+        pair = self.pair(deal)
+        records = player.play(deal, pair)
+        state = State.new(self.seed, self.rules, deal)
+        hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
+        wins = sum(win_share(record, "a") > 1 / 2 for record in records)
+        return JudgedDeal(deal, tendency_of(records), *pair, wins, hands)
+
+
+class _Judge:
+    """Judges deals in one process."""
+
+    def __init__(self, judges: Judges) -> None:
+        self._judges, self._player = judges, judges.player()
+
+    def play(self, deal: int) -> list[JudgedDeal]:
+        return [self._judges.judge(self._player, deal)]
+
+    def close(self) -> None:
+        self._player.close()
+
+
+def judge_deals(
+    judges: Judges,
+    deals: int,
+    path: Path | None = None,
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    on_progress: OnProgress = no_progress,
+) -> list[JudgedDeal]:
+    """Judge deals in a row.
+
+    Args:
+        judges: Who plays them.
+        deals: How many.
+        path: Where to save them, a line each; a file of an earlier run is resumed.
+        first_deal: Number of the first.
+        processes: Worker processes; the results do not depend on them.
+        on_progress: Told how many are done.
+
+    Raises:
+        UnknownAgentError: If an agent does not exist.
+        SettingsMismatchError: If the file is of other judges.
+    """
+    agents = (*judges.top, *judges.bottom)
+    check_agents(agents)
+    settings = {
+        "format": FORMAT,
+        "rules": judges.rules.name,
+        "seed": judges.seed,
+        "top": list(judges.top),
+        "bottom": list(judges.bottom),
+    }
+    store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
+    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    return store.fill(tasks, functools.partial(_Judge, judges), processes, on_progress)
+
+
+def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:
+    """The numbers of the deals of a file, of one tendency only if that is asked for.
+
+    Args:
+        path: A file of :func:`judge_deals`.
+        tendency: One of :data:`TENDENCIES`; None for all.
+        rules: The rules that they will be played by.
+        seed: The seed that they will be dealt from.
+
+    Raises:
+        ResultsFileError: If it is no file of deals.
+        InvalidArenaError: If there are none, or they are of other rules or another seed.
+    """
+    settings, rows = read_results(path)
+    judged = of_rows(JudgedDeal, rows)
+    if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
+        raise InvalidArenaError(
+            f"{path} has deals of rules {settings.get('rules')!r} and seed {settings.get('seed')}: "
+            f"play them with --rules {settings.get('rules')} --seed {settings.get('seed')}"
+        )
+    numbers = sorted({one.deal for one in judged if tendency in (None, one.tendency)})
+    if not numbers:
+        raise InvalidArenaError(f"{path} has no deal of tendency {tendency or 'any'!r}")
+    return numbers
+
+
+def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The share of each tendency after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
+    marks = np.array([[one == known for known in TENDENCIES] for one in tendencies], dtype=np.float64).reshape(-1, 3)
+    return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
+
+
+def settled_at(tendencies: Sequence[str], difference: float = 1e-4) -> int | None:
+    """After how many deals no further one has changed a share by ``difference``; None if the last deal still has.
+
+    Algorithm 2 stops at the first deal that changes little, which may be the second; here all later ones must, too.  A
+    deal changes the shares by at most one over their number, so this is before 10,000 deals, whatever they are.
+
+    Example:
+        >>> settled_at(["none", "landlord"] * 100, 0.01)
+        50
+    """
+    changes = np.abs(np.diff(shares(tendencies), axis=0)).max(axis=1, initial=0.0)
+    large = np.flatnonzero(changes >= difference)
+    after = int(large[-1]) + 2 if len(large) else 1
+    return after if after < len(tendencies) else None
+
+
+def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
+    """How many deals have each tendency."""
+    return {known: sum(one.tendency == known for one in judged) for known in TENDENCIES}

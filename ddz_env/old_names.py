@@ -88,7 +88,8 @@ class OldNames:
         found = find_spec(new)
         if found is None:
             return None
-        return ModuleSpec(name, self, origin=found.origin, is_package=found.submodule_search_locations is not None)
+        loader: Any = self
+        return ModuleSpec(name, loader, origin=found.origin, is_package=found.submodule_search_locations is not None)
 
     def create_module(self, spec: Any) -> None:
         """Python's own kind of module will do."""
@@ -101,7 +102,8 @@ class OldNames:
         from importlib import import_module
 
         old, new = module.__name__, new_name(module.__name__)
-        real, told = import_module(str(new)), []
+        real = import_module(str(new))
+        told: list[str] = []
 
         def passed_on(name: str) -> Any:
             if not told and not name.startswith("__"):

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from tests.web_page import Page
+    from tests.training.apps.web_page import Page
 
 # What somebody has set for his own games and terminals is not what is tested.
 for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
@@ -29,8 +29,9 @@ for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR"
 
 # pytest executes the asserts of test files whatever Python does (python -O, PYTHONOPTIMIZE).  Those of the files beside
 # them are given to it as well, before one of them is imported.
-_HELPERS = [file.stem for file in Path(__file__).parent.iterdir() if not re.match("test_|conftest|_", file.stem)]
-pytest.register_assert_rewrite(*(f"tests.{name}" for name in _HELPERS))
+_HERE = Path(__file__).parent
+_HELPERS = [file.relative_to(_HERE.parent) for file in _HERE.rglob("[a-z]*.py") if not file.name.startswith("test_")]
+pytest.register_assert_rewrite(*(".".join(file.with_suffix("").parts) for file in _HELPERS))
 
 # derandomize: the same examples in every run; no deadline: the first call of a kernel compiles it.
 settings.register_profile("ddz", derandomize=True, deadline=None)
@@ -85,7 +86,7 @@ def installed() -> Callable[[], Any]:
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[], Any]) -> Page:
     """A page that talks to ``ddz web``."""
-    from tests.web_page import Page
+    from tests.training.apps.web_page import Page
 
     monkeypatch.setattr("ddz_env.playing.registry._entry_points", installed)
     return Page(tmp_path / "games")

@@ -15,7 +15,7 @@ from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.notation import Move as Notation
 from ddz_env.core.rules import PRESETS, Rules
 from ddz_env.core.state import State
-from tests.reference import Game, Move, action_path, category_of, readings
+from tests.oracles.reference import Game, Move, action_path, category_of, readings
 
 DATA = Path(__file__).parent / "data"
 ENOUGH_PATHS = 4_000

@@ -1,0 +1,377 @@
+"""DouZero's checkpoints as an agent: the features, values and moves of the released package, decision by decision."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from ddz_agents.external.douzero import agent as douzero_agent  # noqa: E402
+from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent  # noqa: E402
+from ddz_agents.external.douzero.features import (  # noqa: E402
+    POSITIONS,
+    history_columns,
+    move_columns,
+    roles_of,
+    state_columns,
+)
+from ddz_agents.external.douzero.network import new_networks  # noqa: E402
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError  # noqa: E402
+from ddz_env import PRESETS, Move, Rules, State, View  # noqa: E402
+from ddz_env.core.engine.layout import MOVES  # noqa: E402
+from ddz_env.core.engine.moves import all_moves  # noqa: E402
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.agent import StagedAdapter  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.provenance import agent_files  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.measure.speed import douzero as bench  # noqa: E402
+from tests.oracles.positions import random_deal, rare_positions, row_of  # noqa: E402
+
+NAMES = tuple(position.name for position in POSITIONS)
+NOISE = 1e-5
+"""Sums in another order."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Checkpoints with random weights; larger ones than PyTorch's, so that values lie apart."""
+    made = tmp_path_factory.mktemp("douzero")
+    generator = torch.Generator().manual_seed(0)
+    for name, network in new_networks().items():
+        state = network.state_dict()
+        for tensor in state.values():
+            tensor.mul_(2).add_(0.01 * torch.randn(tensor.shape, generator=generator))
+        torch.save(state, made / f"{name}.ckpt")
+    return made
+
+
+@pytest.fixture(scope="module")
+def agent(folder: Path) -> DouZeroAgent:
+    return DouZeroAgent(folder)
+
+
+# --- Beside the released package --------------------------------------------------------------------------------------
+
+
+class Theirs:
+    """DouZero's own agents, with the same weights."""
+
+    def __init__(self, folder: Path) -> None:
+        pytest.importorskip("douzero")
+        sys.modules.setdefault("git", types.ModuleType("git"))  # the package wants it to log trainings
+        from douzero.env.env import get_obs
+        from douzero.evaluation.deep_agent import DeepAgent
+
+        self.features: Callable[[Any], dict[str, Any]] = get_obs
+        self.agents = {name: DeepAgent(name, str(folder / f"{name}.ckpt")) for name in NAMES}
+
+    def values(self, position: str, seen: dict[str, Any]) -> np.ndarray[Any, Any]:
+        tensors = (torch.from_numpy(seen[name]) for name in ("z_batch", "x_batch"))
+        with torch.inference_mode():
+            found = self.agents[position].model(*tensors, return_value=True)["values"]
+        return np.asarray(found.numpy()[:, 0])
+
+
+@pytest.fixture(scope="module")
+def theirs(folder: Path) -> Theirs:
+    return Theirs(folder)
+
+
+def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tuple[Move, int]:
+    """Compare a decision; return ours, and the role or -1 where nothing was to be chosen."""
+    from tests.peers.test_peers_douzero import move_cards
+
+    actions = [tuple(sorted(action)) for action in infoset.legal_actions]
+    move = agent.act(view, np.random.default_rng(0))
+    chosen = move_cards(move)
+    role = view.seat
+    assert infoset.player_position == NAMES[role]
+    if len(actions) == 1:
+        assert chosen == actions[0]
+        return move, -1
+    seen, observation = theirs.features(infoset), observe(view)[None]
+    candidates = Candidates(*all_moves(view.row, view.rule_words))
+    assert roles_of(observation).tolist() == [role]
+    assert np.array_equal(history_columns(observation)[0], seen["z"])
+    assert np.array_equal(state_columns(observation, POSITIONS[role])[0], seen["x_no_action"])
+    order = {move_cards(candidates.move(index)): index for index in range(len(candidates.mains))}
+    places = [order[action] for action in actions]
+    assert np.array_equal(move_columns(*candidates)[places], seen["x_batch"][:, -54:])
+    expected, own = theirs.values(NAMES[role], seen), agent.evaluate(observation, [candidates])[0]
+    assert np.abs(own[places] - expected).max() < NOISE
+    best = actions[int(expected.argmax())]
+    if view.row[MOVES] % 8 == 0:  # the same once more, by their agent itself
+        assert best == tuple(sorted(theirs.agents[NAMES[role]].act(infoset)))
+    # Which of two moves is better when they differ by rounding alone is nobody's to say.
+    assert chosen == best or expected.max() - expected[actions.index(chosen)] < NOISE
+    return move, role
+
+
+def compare_games(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -> None:
+    """Play DouZero's games, half of the moves its own and half at random, and compare every decision."""
+    from tests.peers.test_peers_douzero import Peer, move_cards
+
+    rules, rng = PRESETS["douzero"], np.random.default_rng(seed)
+    counts = np.zeros(4, int)
+    while counts[:3].sum() < number:
+        deal = random_deal(rules, rng)
+        peer, state = Peer(deal), State(row_of(deal, rules), rules)
+        while not state.is_over:
+            move, role = compare(theirs, agent, peer.env.game_infoset, state.view())
+            counts[role] += 1
+            if rng.random() < 0.5:
+                moves = state.legal_moves()
+                move = moves[int(rng.integers(len(moves)))]
+            peer.play(move_cards(move))
+            state.step(move)
+    assert (counts[:3] > number // 5).all()
+
+
+def compare_rare(theirs: Theirs, agent: DouZeroAgent, number: int, seed: int) -> None:
+    """The same in bunched deals: bombs, planes with kickers, hundreds of moves."""
+    from tests.peers.test_peers_douzero import Peer, move_cards
+
+    rules = PRESETS["douzero"]
+    for position in rare_positions(rules, number, seed):
+        peer = Peer(position.deal, position.leader)
+        state = State(row_of(position.deal, rules, position.leader), rules)
+        for move in position.moves:
+            peer.play(move_cards(Move(*move)))
+            state.step(Move(*move))
+        compare(theirs, agent, peer.env.game_infoset, state.view())
+
+
+def test_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
+    compare_games(theirs, agent, 100, seed=1)
+
+
+def test_the_benchmark_asks_both_the_same(theirs: Theirs, agent: DouZeroAgent) -> None:
+    for view in bench.decisions()[:: bench.DECISIONS // 16]:
+        compare(theirs, agent, bench.infoset(view, list(NAMES)), view)
+
+
+@pytest.mark.long
+def test_many_decisions_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
+    compare_games(theirs, agent, 10_000, seed=2)
+
+
+@pytest.mark.long
+def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
+    compare_rare(theirs, agent, 1_000, seed=3)
+
+
+# --- As an agent ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])
+def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
+    """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
+    assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over
+
+
+def test_games_of_two_are_refused_by_name(agent: DouZeroAgent) -> None:
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.act(State.new(1, "mini").view(), np.random.default_rng(0))
+    with pytest.raises(InvalidRulesError, match="mini"):
+        agent.batched(2, PRESETS["mini"])
+
+
+def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgent) -> None:
+    view = State.new(3, "douzero").view()
+    values = agent.values(view)
+    assert list(values) == view.legal_moves()
+    assert agent.act(view, np.random.default_rng(0)) == max(values, key=values.__getitem__)
+    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
+        agent.values(State.new(3, "douzero").view(1))
+
+
+def test_a_shuttle_is_valued_by_its_cards(agent: DouZeroAgent) -> None:
+    state = State.from_hands(["333344445", "56", "78"], rules="botzone", check_sizes=False)
+    values = agent.values(state.view())
+    assert Move.parse("33334444", "botzone") in values
+
+
+def test_a_half_built_move_is_no_decision(agent: DouZeroAgent) -> None:
+    state = State.from_hands(["33345", "6", "7"], check_sizes=False)
+    state.step_action(Move.parse("333+4").main)
+    with pytest.raises(IllegalMoveError, match="the stage is kicker"):
+        agent.act(state.view(), np.random.default_rng(0))
+
+
+def test_hidden_cards_change_no_value(agent: DouZeroAgent) -> None:
+    state = State.from_hands(["334455", "66778", "99TTJ"], check_sizes=False)
+    other = State.from_hands(["334455", "99TTJ", "66778"], check_sizes=False)
+    assert agent.values(state.view()) == agent.values(other.view())
+
+
+def test_open_hands_are_what_the_others_may_hold(agent: DouZeroAgent) -> None:
+    closed = State.from_hands(["334455", "66778", "99TTJ"], check_sizes=False)
+    shown = State.from_hands(["334455", "66778", "99TTJ"], rules="perfect", check_sizes=False)
+    observations = [observe(state.view())[None] for state in (closed, shown)]
+    assert np.array_equal(*(state_columns(observation, POSITIONS[0]) for observation in observations))
+
+
+def test_bids_are_no_moves_of_the_history(agent: DouZeroAgent) -> None:
+    state = State.new(4, "bidding,doubling=true")
+    while state.stage != "play":
+        state.step(agent.act(state.view(), np.random.default_rng(0)))
+    assert len(state.history) > 3
+    assert not history_columns(observe(state.view())[None]).any()
+
+
+@pytest.mark.parametrize("preset", ["douzero", "bidding,doubling=true"])
+def test_a_batch_of_games_gets_the_moves_of_its_games(
+    preset: str, agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(douzero_agent, "_MOST_MOVES", 300)  # portions too
+    rules, rng = Rules.preset(preset), np.random.default_rng(0)
+    states = [State.new(8, rules, game) for game in range(3)]
+    player, adapters = agent.batched(len(states), rules), [StagedAdapter(agent) for _ in states]
+    kickers = 0
+    while games := [game for game, state in enumerate(states) if not state.is_over]:
+        going = [states[game] for game in games]
+        expected = [adapters[game].action(states[game].view(), rng) for game in games]
+        arrays = (
+            np.stack([part(state) for state in going]) for part in (lambda state: state.row, observe, action_mask)
+        )
+        assert player.actions(np.array(games), *arrays, lambda game: rng).tolist() == expected
+        kickers += sum(state.stage == "kicker" for state in going)
+        for state, action in zip(going, expected, strict=True):
+            state.step_action(action)
+    assert kickers
+
+
+def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent) -> None:
+    views = [State.new(2, preset, game).view() for preset in ("douzero", "bidding") for game in range(4)]
+    rngs = [np.random.default_rng(0)] * len(views)
+    assert agent.act_batch(views, rngs) == [agent.act(view, rngs[0]) for view in views]
+    assert agent.act_batch([], []) == []
+
+
+def test_a_half_built_move_of_another_is_refused(agent: DouZeroAgent) -> None:
+    state = State.from_hands(["33345", "6", "7"], check_sizes=False)
+    state.step_action(Move.parse("333+4").main)
+    player = agent.batched(1, state.rules)
+    arrays = (part[None] for part in (state.row, observe(state), action_mask(state)))
+    with pytest.raises(IllegalMoveError, match="was not begun by douzero"):
+        player.actions(np.array([0]), *arrays, lambda game: np.random.default_rng(0))
+
+
+# --- The files --------------------------------------------------------------------------------------------------------
+
+
+def weights(folder: Path) -> dict[str, dict[str, Any]]:
+    return {name: torch.load(folder / f"{name}.ckpt", weights_only=True) for name in NAMES}
+
+
+def same(agent: DouZeroAgent, path: Path) -> bool:
+    view = State.new(3, "douzero").view()
+    return agent.values(view) == DouZeroAgent(path).values(view)
+
+
+def test_the_checkpoint_of_a_whole_training(folder: Path, tmp_path: Path, agent: DouZeroAgent) -> None:
+    """As DouZero's training writes it, and cut into roles."""
+    whole = {"model_state_dict": weights(folder), "stats": {"loss": 0.1}, "flags": {"xpid": "x"}, "frames": 3}
+    torch.save(whole, tmp_path / "model.tar")
+    assert same(agent, tmp_path / "model.tar")
+    for name, state in whole["model_state_dict"].items():
+        torch.save({"model_state_dict": state}, tmp_path / f"{name}.ckpt")
+    assert same(agent, tmp_path)
+
+
+def test_tensors_of_a_gpu_are_read_on_the_cpu(
+    folder: Path, tmp_path: Path, agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
+    for name, state in weights(folder).items():
+        torch.save(state, tmp_path / f"{name}.ckpt")
+    assert b"cuda:0" in (tmp_path / "landlord.ckpt").read_bytes()
+    monkeypatch.undo()
+    assert same(agent, tmp_path)
+
+
+def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """The same files, that of the landlord changed."""
+    for name in NAMES[1:]:
+        if not (tmp_path / f"{name}.ckpt").exists():
+            (tmp_path / f"{name}.ckpt").symlink_to(folder / f"{name}.ckpt")
+    torch.save(change(torch.load(folder / "landlord.ckpt", weights_only=True)), tmp_path / "landlord.ckpt")
+    return tmp_path
+
+
+def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> None:
+    def of(**changes: Any) -> Path:
+        return broken(folder, tmp_path, lambda state: {**state, **changes})
+
+    with pytest.raises(
+        TensorFileError, match=r"landlord.ckpt \(landlord\): dense6.bias holds numbers that are not fin"
+    ):
+        DouZeroAgent(of(**{"dense6.bias": torch.full((1,), torch.nan)}))
+    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is float32 of shape \[2\]; .* \[1\]"):
+        DouZeroAgent(of(**{"dense6.bias": torch.zeros(2)}))
+    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is float64"):
+        DouZeroAgent(of(**{"dense6.bias": torch.zeros(1, dtype=torch.float64)}))
+    with pytest.raises(TensorFileMismatchError, match=r"dense6.bias is no plain tensor"):
+        DouZeroAgent(of(**{"dense6.bias": torch.zeros(1).to_sparse()}))
+    with pytest.raises(TensorFileMismatchError, match=r"the difference: dense6.bias"):
+        DouZeroAgent(of(**{"dense6.bias": 3}))
+    with pytest.raises(TensorFileMismatchError, match=r"dense1.weight is float32 of shape \[512, 612\]"):
+        DouZeroAgent(broken(folder, tmp_path, lambda state: weights(folder)["landlord_up"]))
+    with pytest.raises(TensorFileMismatchError, match=r"the difference: dense1.bias"):
+        DouZeroAgent(broken(folder, tmp_path, lambda state: [3]))
+
+
+class Bad:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (print, ("this file runs code",))
+
+
+def test_damaged_files_and_files_with_code_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(TensorFileError, match=r"landlord.ckpt: there is no such file"):
+        DouZeroAgent(tmp_path)
+    path = broken(folder, tmp_path, lambda state: Bad()) / "landlord.ckpt"
+    with pytest.raises(TensorFileError, match="more than tensors"):
+        DouZeroAgent(tmp_path)
+    assert "runs code" not in capsys.readouterr().out
+    data = (folder / "landlord.ckpt").read_bytes()
+    flipped = bytearray(data)
+    flipped[len(data) // 2] ^= 1
+    for junk in (bytes(flipped), b"", b"junk", data[: len(data) // 2], data[:100], b"\x80\x02}q\x00."):
+        path.write_bytes(junk)
+        with pytest.raises(TensorFileError, match=r"landlord.ckpt"):
+            DouZeroAgent(tmp_path)
+
+
+def test_by_name_with_the_digests_of_its_files(folder: Path, tmp_path: Path) -> None:
+    assert isinstance(make_agent(f"douzero:path={folder},threads=1"), DouZeroAgent)
+    assert set(agent_files(f"douzero:path={folder}")) == {f"{name}.ckpt" for name in NAMES}
+    before = agent_files(f"douzero:path={broken(folder, tmp_path, dict)}")
+    broken(folder, tmp_path, lambda state: {**state, "dense6.bias": torch.ones(1)})
+    changed = {name for name, digest in agent_files(f"douzero:path={tmp_path}").items() if before[name] != digest}
+    assert changed == {"landlord.ckpt"}
+    with pytest.raises(InvalidAgentOptionError, match="'path' has no default"):
+        make_agent("douzero")
+
+
+def test_a_folder_may_have_a_number_for_a_name(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "2021").symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+    make_agent("douzero:path=2021")
+
+
+def test_without_torch_the_error_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ddz_agents.external.douzero.checkpoints", None)
+    with pytest.raises(MissingTorchError, match=r"\.\[train\]"):
+        make_agent(f"douzero:path={folder}")

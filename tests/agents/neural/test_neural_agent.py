@@ -1,0 +1,180 @@
+"""The agent that plays by a policy: whole legal moves, each stage from the position that it is in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions  # noqa: E402
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError  # noqa: E402
+from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
+from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_env import PRESETS, State  # noqa: E402
+from ddz_env.core.errors import (  # noqa: E402
+    IllegalMoveError,
+    InvalidAgentOptionError,
+    InvalidOptionError,
+)
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.agent import Agent, StagedAdapter  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from tests.agents.neural.test_neural_network import positions, small_networks  # noqa: E402
+from tests.oracles.hidden import permuted  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def model() -> NetworkPolicy:
+    return NetworkPolicy(*small_networks())
+
+
+class Recorder:
+    """A uniform policy that writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[bytes, bytes]] = []
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        self.asked += [(o.tobytes(), m.tobytes()) for o, m in zip(observations, masks, strict=True)]
+        with np.errstate(divide="ignore"):
+            log_probabilities = np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
+        return log_probabilities, np.zeros(len(masks), np.float32)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_every_move_is_legal(preset: str, temperature: float, model: NetworkPolicy) -> None:
+    agent = ModelAgent(model, temperature)
+    for seed in range(3):
+        state = State.new(seed, preset)
+        players = state.rules.players
+        assert play_game(state, [agent] * players, seat_generators([seed, 0], players)).is_over
+
+
+def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
+    """The agent moves a private copy of its view on; what the model sees is what the real game would show."""
+    recorder = Recorder()
+    agent = ModelAgent(recorder, temperature=1.0)
+    rng, stages = np.random.default_rng(0), 0
+    for seed in range(8):
+        state = State.new(seed, "rlcard")
+        while not state.is_over:
+            recorder.asked.clear()
+            move = agent.act(state.view(), rng)
+            asked = []
+            for action in move.actions:
+                if len(state.legal_actions()) > 1:
+                    asked.append((observe(state).tobytes(), action_mask(state).tobytes()))
+                state.step_action(action)
+            assert recorder.asked == asked  # and where there is one legal action it is not asked at all
+            stages += len(asked) > 1
+    assert stages > 10
+
+
+def test_permuting_the_hidden_cards_changes_no_move(model: NetworkPolicy) -> None:
+    agent, rng = ModelAgent(model), np.random.default_rng(1)
+    for state in positions("standard", 3):
+        if state.stage == "play":
+            here = agent.act(state.view(), rng)
+            assert agent.act(permuted(state, state.seat, rng).view(), rng) == here
+
+
+def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> None:
+    views = [state.view() for state in positions("rlcard", 2) if state.stage == "play"]
+    agent = ModelAgent(model, temperature=1.0)
+    together = agent.act_batch(views, [np.random.default_rng(i) for i in range(len(views))])
+    alone = [agent.act(view, np.random.default_rng(i)) for i, view in enumerate(views)]
+    assert together == alone
+    assert any(move.kickers for move in together)
+    assert agent.act_batch([], []) == []
+
+
+def test_the_same_seed_gives_the_same_game(model: NetworkPolicy) -> None:
+    games = [
+        play_game(State.new(5), [ModelAgent(model, temperature=1.0)] * 3, seat_generators([5, 0], 3)) for _ in range(2)
+    ]
+    assert games[0] == games[1]
+
+
+def test_temperature_zero_is_greedy_one_follows_the_probabilities_and_a_half_sharpens_them() -> None:
+    probabilities = np.array([0.0, 0.6, 0.0, 0.3, 0.1])
+    with np.errstate(divide="ignore"):
+        rows = np.tile(np.log(probabilities), (20000, 1)).astype(np.float32)
+    rngs = [np.random.default_rng(0)] * len(rows)
+    assert (choose_actions(rows, 0.0, rngs) == 1).all()
+    for temperature in (1.0, 0.5):
+        expected = probabilities ** (1 / temperature)
+        shares = np.bincount(choose_actions(rows, temperature, rngs), minlength=5) / len(rows)
+        assert (np.abs(shares - expected / expected.sum()) < 0.015).all()
+        assert (shares[probabilities == 0] == 0).all()
+
+
+def test_at_the_lowest_temperature_it_is_greedy_and_never_illegal() -> None:
+    with np.errstate(divide="ignore"):
+        row = np.log(np.array([[0.0, 0.3, 0.7]], np.float32))
+    assert choose_actions(row, 1e-310, [np.random.default_rng(0)]).tolist() == [2]
+
+
+def test_the_staged_adapter_plays_the_agents_whole_moves(model: NetworkPolicy) -> None:
+    whole = play_game(State.new(2, "rlcard"), [ModelAgent(model)] * 3, seat_generators([2, 0], 3))
+    state = State.new(2, "rlcard")
+    adapters = [StagedAdapter(ModelAgent(model)) for _ in range(3)]
+    while not state.is_over:
+        state.step_action(adapters[state.seat].action(state.view(), np.random.default_rng(0)))
+    assert state == whole
+
+
+def test_acting_out_of_turn_is_an_error(model: NetworkPolicy) -> None:
+    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
+        ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
+
+
+def test_agents_are_made_by_name_from_a_file(tmp_path: Path, model: NetworkPolicy) -> None:
+    path = tmp_path / "mine.safetensors"
+    save_weights(path, Weights(model.network))
+    agent = make_agent(f"policy:path={path},temperature=0.5")
+    assert isinstance(agent, Agent)
+    assert isinstance(agent, PolicyAgent)
+    assert agent.temperature == 0.5
+    state = State.new(1)
+    assert ModelAgent(model).act(state.view(), np.random.default_rng(0)) == make_agent(f"policy:path={path}").act(
+        state.view(), np.random.default_rng(0)
+    )
+
+
+def test_without_a_file_the_agent_plays_by_the_shipped_policy(model: NetworkPolicy) -> None:
+    shipped = load_weights(shipped_policy_path())
+    named, unnamed = ModelAgent(NetworkPolicy(shipped.policy)), make_agent("policy")
+    other, differs = ModelAgent(model), 0
+    for state in positions("standard", 2):
+        if state.stage == "play":
+            moves = [agent.act(state.view(), np.random.default_rng(0)) for agent in (named, unnamed, other)]
+            assert moves[0] == moves[1]
+            differs += moves[0] != moves[2]
+    assert differs
+
+
+def test_without_pytorch_a_zip_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
+    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
+        PolicyAgent(tmp_path / "policy.zip", trust_file=True)
+
+
+def test_what_cannot_be_a_policy_has_a_named_error(tmp_path: Path) -> None:
+    with pytest.raises(TensorFileError, match="no such file"):
+        make_agent(f"policy:path={tmp_path / 'nothing'}")
+    with pytest.raises(TensorFileError, match="5: there is no such file"):
+        make_agent("policy:path=5")  # it looks like a number
+    for threads in ("0", "-1", "1.5", "two"):
+        with pytest.raises(InvalidOptionError, match="threads="):
+            make_agent(f"policy:threads={threads}")
+    for temperature in (-1, True, float("nan"), "hot"):
+        with pytest.raises(InvalidAgentOptionError, match="temperature="):
+            ModelAgent(Recorder(), temperature)  # type: ignore[arg-type]

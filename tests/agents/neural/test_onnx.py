@@ -1,0 +1,345 @@
+"""ONNX: the exported policy says what PyTorch's says, plays where there is no PyTorch, and is refused when broken."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxscript")
+pytest.importorskip("onnxruntime")
+
+from ddz_agents.neural import heading, onnx_export  # noqa: E402
+from ddz_agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
+from ddz_agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
+from ddz_agents.neural.errors import (  # noqa: E402
+    InvalidPolicyInputError,
+    MissingOnnxError,
+    OnnxExportError,
+    TensorFileError,
+    TensorFileMismatchError,
+)
+from ddz_agents.neural.loading import load_policy  # noqa: E402
+from ddz_agents.neural.model import PolicyModel  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.onnx_export import export_onnx  # noqa: E402
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of  # noqa: E402
+from ddz_agents.neural.onnx_stamp import stamp_onnx  # noqa: E402
+from ddz_agents.neural.shipped import policy_path  # noqa: E402
+from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
+from ddz_env import Rules, State  # noqa: E402
+from ddz_env.core.errors import InvalidRulesError  # noqa: E402
+from ddz_env.core.observation import action_mask, observe  # noqa: E402
+from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from tests.agents.neural.test_neural_network import positions, small_networks  # noqa: E402
+from tests.rooms import pythonpath  # noqa: E402
+
+# Exporting takes seconds: one worker exports for all of them.
+pytestmark = pytest.mark.xdist_group("onnx")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("onnx") / "policy.onnx"
+    export_onnx(
+        Weights(*small_networks(), "rlcard", "stake", {"seed": 3, "name": "斗地主"}, values_trained=False), path
+    )
+    return path
+
+
+def test_probabilities_and_values_equal_pytorchs_at_every_stage(exported: Path) -> None:
+    auction = dataclasses.replace(Rules.preset("bidding"), doubling=True)
+    states = [state for rules in ("standard", "rlcard", "mini", auction) for state in positions(rules, 5)]
+    assert {state.stage for state in states} == {"bid", "double", "play", "kicker"}
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    here, here_values = NetworkPolicy(small_networks()[0]).evaluate(observations, masks)
+    there, there_values = OnnxPolicy(exported).evaluate(observations, masks)
+    assert (there.dtype, there.shape, there_values.dtype) == (here.dtype, here.shape, here_values.dtype)
+    assert np.isneginf(there[masks == 0]).all()
+    np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(there_values, here_values, rtol=0, atol=1e-4)
+
+
+def test_a_batch_may_have_any_size(exported: Path) -> None:
+    model, states = OnnxPolicy(exported), positions("standard", 1)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    together, values = model.evaluate(observations, masks)
+    for row in range(len(states)):
+        alone, value = model.evaluate(observations[row : row + 1], masks[row : row + 1])
+        legal = masks[row] == 1
+        np.testing.assert_allclose(alone[0, legal], together[row, legal], rtol=0, atol=1e-4)
+        assert value.shape == (1,)
+        assert value[0] == pytest.approx(values[row], abs=1e-4)
+
+
+def test_the_file_says_what_it_is_for(exported: Path) -> None:
+    model = OnnxPolicy(exported)
+    assert isinstance(model, PolicyModel)
+    assert (model.rules, model.objective, model.notes) == ("rlcard", "stake", {"seed": 3, "name": "斗地主"})
+    assert not model.values_trained
+    proto = onnx.load(exported)
+    onnx.checker.check_model(proto)
+    assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == heading.layout_fingerprint()
+
+
+def test_the_suffix_decides_what_reads_a_policy(exported: Path, tmp_path: Path) -> None:
+    save_weights(tmp_path / "policy.safetensors", Weights(*small_networks()))
+    assert isinstance(load_policy(exported), OnnxPolicy)
+    assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
+    assert isinstance(load_policy(), CompiledPolicy)  # the shipped one
+    agent = make_agent(f"policy:path={exported}")
+    assert isinstance(agent, PolicyAgent)
+    assert isinstance(agent.model, OnnxPolicy)
+
+
+def test_it_plays_the_games_that_pytorch_plays(exported: Path) -> None:
+    models = OnnxPolicy(exported), NetworkPolicy(small_networks()[0])
+    for seed in range(3):
+        games = [
+            play_game(State.new(seed), [ModelAgent(model)] * 3, seat_generators([seed, 0], 3)).history
+            for model in models
+        ]
+        assert games[0] == games[1]
+
+
+def test_it_guides_a_search_as_pytorchs_policy_does(exported: Path) -> None:
+    """Up to the last digits of the networks, on which a close choice in the tree may hang."""
+    view = State.new(5).view()
+    here = ModelSearchAgent(NetworkPolicy(small_networks()[0]), 1, root="puct", trees=1, batch=1, leaf="simulation")
+    there = make_agent(f"neural-ismcts:path={exported},iterations=1,root=puct,trees=1,batch=1,leaf=simulation")
+    first, second = (agent.decide(view, np.random.default_rng(0)) for agent in (here, there))
+    assert (first.move, first.visits) == (second.move, second.visits)
+    assert first.values == second.values
+    assert there.leaf == make_agent(f"neural-ismcts:path={exported}").leaf == "simulation"  # trained for stakes
+
+
+def test_it_plays_where_there_is_no_pytorch(exported: Path, tmp_path: Path) -> None:
+    source = (
+        "import sys\n"
+        "for name in ('torch', 'safetensors', 'onnx', 'onnxscript'):\n"
+        "    sys.modules[name] = None\n"
+        "import numpy, ddz_env\n"
+        "from ddz_env.playing.registry import make_agent\n"
+        f"agent = make_agent('policy:path={exported.as_posix()}')\n"
+        "print(agent.act(ddz_env.State.new(1).view(), numpy.random.default_rng(0)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": pythonpath()},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    agent = ModelAgent(NetworkPolicy(small_networks()[0]))
+    assert done.stdout.strip() == str(agent.act(State.new(1).view(), np.random.default_rng(0)))
+
+
+def test_what_it_cannot_evaluate_has_a_named_error(exported: Path) -> None:
+    model = OnnxPolicy(exported)
+    with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
+        model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
+    with pytest.raises(InvalidPolicyInputError, match="observations must be int8"):
+        model.evaluate(np.zeros((1, 512), np.float32), np.ones((1, 400), np.int8))  # type: ignore[arg-type]
+
+
+def test_a_file_that_was_cut_off_or_is_something_else_is_refused(exported: Path, tmp_path: Path) -> None:
+    path, data = tmp_path / "policy.onnx", exported.read_bytes()
+    with pytest.raises(TensorFileError, match="there is no such file"):
+        OnnxPolicy(path)
+    for length in (0, 4, 100, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(TensorFileError):
+            OnnxPolicy(path)
+    path.write_text("no policy at all")
+    with pytest.raises(TensorFileError, match="is no ONNX file"):
+        OnnxPolicy(path)
+
+
+def test_a_flipped_bit_is_refused_wherever_it_is(exported: Path, tmp_path: Path) -> None:
+    path, data = tmp_path / "policy.onnx", exported.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(0, len(data), 25).tolist():
+        broken = bytearray(data)
+        broken[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(broken)
+        with pytest.raises(TensorFileError):
+            OnnxPolicy(path)
+
+
+def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, tmp_path: Path) -> None:
+    path, found = tmp_path / "policy.onnx", 0
+    states = positions("standard", 3)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    for number, weight in enumerate(onnx.load(exported).graph.initializer):
+        if weight.data_type != onnx.TensorProto.FLOAT or not weight.raw_data:
+            continue
+        model = onnx.load(exported)
+        numbers = np.frombuffer(weight.raw_data, np.float32).copy()
+        numbers[0] = np.nan
+        model.graph.initializer[number].raw_data = numbers.tobytes()
+        properties = {entry.key: entry.value for entry in model.metadata_props}
+        onnx.helper.set_model_props(model, properties | {"digest": NO_DIGEST})
+        data = model.SerializeToString()
+        path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+        with pytest.raises(TensorFileError, match="not finite"):  # at once, or at the first position that needs it
+            OnnxPolicy(path).evaluate(observations, masks)
+        found += 1
+    assert found > 10
+
+
+@pytest.mark.parametrize(
+    "changes", [{"notes": "no JSON"}, {"notes": "[" * 100_000}, {"objective": "elo"}, {"values_trained": "perhaps"}]
+)
+def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
+    model = onnx.load(exported)
+    properties = {entry.key: entry.value for entry in model.metadata_props}
+    onnx.helper.set_model_props(model, properties | changes | {"digest": NO_DIGEST})
+    data = model.SerializeToString()
+    (tmp_path / "p.onnx").write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    with pytest.raises(TensorFileMismatchError, match="does not say"):
+        OnnxPolicy(tmp_path / "p.onnx")
+
+
+def own_network(path: Path, *, out: str = "logits", kind: int = onnx.TensorProto.INT8, rows: str | int = "n") -> Path:
+    """Somebody's own network with the documented inputs and output: it prefers high ids."""
+    value, node = onnx.helper.make_tensor_value_info, onnx.helper.make_node
+    inputs = [value("observation", kind, [rows, 512]), value("action_mask", onnx.TensorProto.INT8, [rows, 400])]
+    ids = onnx.numpy_helper.from_array(np.arange(400, dtype=np.float32), "ids")
+    nodes = [node("Cast", ["action_mask"], ["m"], to=onnx.TensorProto.FLOAT), node("Mul", ["m", "ids"], [out])]
+    graph = onnx.helper.make_graph(nodes, "own", inputs, [value(out, onnx.TensorProto.FLOAT, [rows, 400])], [ids])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
+    onnx.helper.set_model_props(model, {"author": "me"})
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
+    path, out = own_network(tmp_path / "own.onnx"), tmp_path / "player.onnx"
+    with pytest.raises(TensorFileMismatchError, match=r"stamp_onnx\(path, out, rules"):
+        make_agent(f"policy:path={path}")
+    stamp_onnx(path, out, rules="rlcard", objective="stake", notes={"epochs": 3})
+    agent = make_agent(f"policy:path={out}")
+    assert agent.act(State.new(4).view(), np.random.default_rng(0)).main == max(State.new(4).legal_actions())
+    assert (agent.model.rules, agent.model.objective, agent.model.notes) == ("rlcard", "stake", {"epochs": 3})
+    assert not agent.model.values_trained
+    assert {entry.key: entry.value for entry in onnx.load(out).metadata_props}["author"] == "me"
+    assert make_agent(f"neural-ismcts:path={out},iterations=8").leaf == "simulation"
+    out.write_bytes(out.read_bytes().replace(b"rlcard", b"rlcarb"))
+    with pytest.raises(TensorFileError, match="is corrupt"):
+        OnnxPolicy(out)
+
+
+def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
+    path, out = tmp_path / "own.onnx", tmp_path / "player.onnx"
+    for changes, message in (
+        ({"out": "scores"}, "has the outputs"),
+        ({"kind": onnx.TensorProto.FLOAT}, "has the inputs"),
+        ({"rows": 1}, "does not take two rows"),
+    ):
+        with pytest.raises(TensorFileMismatchError, match=message):
+            stamp_onnx(own_network(path, **changes), out)
+    own_network(path)
+    with pytest.raises(InvalidRulesError):
+        stamp_onnx(path, out, rules="poker")
+    with pytest.raises(TensorFileMismatchError, match="objective='elo'"):
+        stamp_onnx(path, out, objective="elo")
+    with pytest.raises(TensorFileError, match="no plain values"):
+        stamp_onnx(path, out, notes={"model": object()})
+    assert not out.exists()
+
+
+def identity(tmp_path: Path, **metadata: str) -> Path:
+    """A sound ONNX file that gives its input back."""
+    value = onnx.helper.make_tensor_value_info("observations", onnx.TensorProto.INT8, ["n", 512])
+    output = onnx.helper.make_tensor_value_info("values", onnx.TensorProto.INT8, ["n", 512])
+    node = onnx.helper.make_node("Identity", ["observations"], ["values"])
+    graph = onnx.helper.make_graph([node], "identity", [value], [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
+    onnx.helper.set_model_props(model, metadata)
+    data = model.SerializeToString()
+    path = tmp_path / "identity.onnx"
+    path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    return path
+
+
+def test_networks_of_others_and_of_other_layouts_are_refused(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TensorFileMismatchError, match="is no ddz-policy-onnx file but 'something else'"):
+        OnnxPolicy(identity(tmp_path))
+    with pytest.raises(TensorFileMismatchError, match="has the inputs"):
+        OnnxPolicy(identity(tmp_path, **heading.heading("ddz-policy-onnx", 1), digest=NO_DIGEST))
+    with pytest.raises(TensorFileMismatchError, match="this package reads 1"):
+        OnnxPolicy(identity(tmp_path, **heading.heading("ddz-policy-onnx", 2), digest=NO_DIGEST))
+    monkeypatch.setattr(heading, "layout_fingerprint", lambda: "0" * 16)
+    with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
+        OnnxPolicy(exported)
+
+
+def test_without_onnx_the_errors_say_what_to_install(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
+        OnnxPolicy(exported)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
+        export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
+
+
+def test_a_pytorch_that_is_too_old_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "_OLDEST", "99.0")
+    with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
+        export_onnx(Weights(small_networks()[0]), tmp_path / "policy.onnx")
+    assert not (tmp_path / "policy.onnx").exists()
+
+
+def test_the_command_writes_the_shipped_policy_unless_another_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "out" / "policy.onnx"
+    done = CliRunner().invoke(app, ["export", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "standard rules, win" in done.output
+    states = positions("standard", 1)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    here, there = (model.evaluate(observations, masks)[0] for model in (load_policy(), OnnxPolicy(out)))
+    np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
+    refused = CliRunner().invoke(app, ["export", str(tmp_path / "mine.safetensors"), "--out", str(out)])
+    assert refused.exit_code == 2
+    assert "mine.safetensors: there is no such file" in refused.stderr
+
+
+def test_the_command_writes_weights_in_half_precision(tmp_path: Path) -> None:
+    """Half the size, and the same players but for rounding."""
+    out = tmp_path / "half.safetensors"
+    done = CliRunner().invoke(app, ["export", "--half", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "standard rules, win, half precision" in done.output
+    assert out.stat().st_size < 0.51 * policy_path().stat().st_size
+    states = positions("standard", 1)
+    observations, masks = np.stack([observe(s) for s in states]), np.stack([action_mask(s) for s in states])
+    here, there = (np.exp(model.evaluate(observations, masks)[0]) for model in (load_policy(), load_policy(out)))
+    np.testing.assert_allclose(there, here, rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--half", "--out", "half.onnx"], "must end in .safetensors"), (["--half", "--standalone"], "name one of them")],
+)
+def test_half_precision_is_of_weights_only(options: list[str], said: str) -> None:
+    refused = CliRunner().invoke(app, ["export", *options])
+    assert refused.exit_code == 2
+    assert said in refused.stderr

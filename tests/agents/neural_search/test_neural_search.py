@@ -1,0 +1,474 @@
+"""Neural search: the tree, the batches, and what the networks are asked."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
+from ddz_agents.neural.network import NetworkPolicy  # noqa: E402
+from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
+from ddz_agents.neural_search.forest import Forest  # noqa: E402
+from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
+from ddz_agents.tree_search.options import plain  # noqa: E402
+from ddz_agents.tree_search.search import Position, search  # noqa: E402
+from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree  # noqa: E402
+from ddz_agents.worlds.determinize import uniform  # noqa: E402
+from ddz_env import Move, State, View  # noqa: E402
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS  # noqa: E402
+from ddz_env.core.engine.layout import HANDS, SEAT  # noqa: E402
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError  # noqa: E402
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation  # noqa: E402
+from ddz_env.playing.registry import agent_options, make_agent  # noqa: E402
+from tests.agents.neural.test_neural_network import small_networks  # noqa: E402
+
+_ROLE = OBSERVATION.offsets["role"]
+
+
+class Uniform:
+    """A policy without opinions, and a critic that always sees the same side win.
+
+    Attributes:
+        asked: How many leaves it was asked about, call by call.
+    """
+
+    def __init__(self, landlord: float = 0.0) -> None:
+        self.landlord = landlord
+        self.asked: list[int] = []
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        self.asked.append(len(masks))
+        with np.errstate(divide="ignore"):
+            priors = np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32))
+        is_landlord = observations[:, _ROLE] == 1
+        return priors.astype(np.float32), np.where(is_landlord, self.landlord, -self.landlord).astype(np.float32)
+
+
+class Prefers(Uniform):
+    """A policy that gives most of its mass to some actions."""
+
+    def __init__(self, actions: set[int], weight: float = 20.0) -> None:
+        super().__init__()
+        self.actions, self.weight = actions, weight
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        _, values = super().evaluate(observations, masks)
+        weights = np.where(np.isin(np.arange(400), list(self.actions)), self.weight, 1.0) * masks
+        with np.errstate(divide="ignore"):
+            return np.log(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32), values
+
+
+class Silent(Uniform):
+    """A policy that must not be asked."""
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        raise AssertionError("the networks were asked")
+
+
+def after(state: State, moves: int) -> State:
+    """The last decision with a choice within so many random moves."""
+    rng, found = np.random.default_rng(moves), state.copy()
+    for _ in range(moves):
+        legal = state.legal_moves()
+        state.step(legal[int(rng.integers(len(legal)))])
+        if state.stage == "over":
+            break
+        if len(state.legal_moves()) > 1:
+            found = state.copy()
+    return found
+
+
+def grow(view: View, model: Uniform, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1) -> Tree:
+    """One tree of so many descents."""
+    forest = Forest(
+        1,
+        batch,
+        Evaluator(model, leaf, 1.0),
+        exploration=1.0,
+        simulation=0,
+        shared=False,
+    )
+    forest.plant(view, [np.uint64(seed)])
+    for _ in range(iterations // batch):
+        forest.wave(uniform(), np.full(batch, -1, np.int16))
+    return forest.trees[0]
+
+
+def statistics(tree: Tree, node: int = ROOT) -> dict[int, tuple[int, float]]:
+    """Visits and rewards of the visited children of a node."""
+    block = children(tree, node)
+    found = zip(tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist(), strict=True)
+    return {action: (visits, reward) for action, visits, reward in found if visits}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("moves", [0, 5, 12])
+def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: int) -> None:
+    """Where nothing is hidden every node has all its moves at once, and both searches are one, number for number."""
+    view, iterations = after(State.new(seed, rules="perfect"), moves).view(), 700
+    tree = new_tree(1 << 14)
+    settings = plain()._replace(puct=np.bool_(True))
+    search(tree, Position.of(view), iterations, settings, uniform(), None, None, np.uint64(seed))
+    grown = grow(view, Uniform(), iterations, seed)
+    assert statistics(grown) == statistics(tree)
+    for action in statistics(tree):
+        below = [
+            statistics(one, next(r for r in range(*children(one).indices(1 << 20)) if one.action[r] == action))
+            for one in (tree, grown)
+        ]
+        assert below[0] == below[1]
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize("leaf", ["simulation", "value"])
+def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
+    """After the last wave no virtual loss is left: rewards lie between nothing and all."""
+    for seed in range(5):
+        tree = grow(State.new(seed).view(), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
+        assert tree.visits[ROOT] == 480
+        nodes = [ROOT]
+        while nodes:
+            node = nodes.pop()
+            block = children(tree, node)
+            assert tree.visits[block].sum() <= tree.visits[node]
+            assert (tree.reward[block] >= -1e-3).all()
+            assert (tree.reward[block] <= tree.visits[block] + 1e-3).all()
+            assert len(set(tree.action[block].tolist())) == tree.used[node]
+            nodes += [record for record in range(block.start, block.stop) if tree.used[record]]
+        assert tree.visits[children(tree)].sum() == 480
+
+
+def test_no_reward_is_lost_in_batches() -> None:
+    """With a constant value, every node's rewards are its visits times that value, in flight or not."""
+    tree = grow(State.new(3).view(), Uniform(0.5), 960, 3, leaf="value", batch=32)
+    landlord = statistics(tree)
+    ended = sum(abs(reward - 0.75 * visits) > 1e-2 * visits + 1e-3 for visits, reward in landlord.values())
+    assert ended == 0  # from a full hand, nobody goes out within the tree
+
+
+@pytest.mark.parametrize(("landlord", "expected"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
+def test_values_count_for_the_side_that_chose(landlord: float, expected: float) -> None:
+    """The observer's value is turned into the landlord's chance, and the peasants share the rest."""
+    state = State.new(1)
+    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
+    assert set(np.round(list(decision.values.values()), 3)) == {expected}
+    while state.seat == 0 or len(state.legal_moves()) < 3:
+        state.step(state.legal_moves()[-1 if state.seat == 0 else 0])
+    decision = ModelSearchAgent(Uniform(landlord), 200).decide(state.view(), np.random.default_rng(0))
+    assert set(np.round(list(decision.values.values()), 3)) == {1.0 - expected}
+
+
+def test_the_prior_guides_main_groups_and_kickers() -> None:
+    """Both stages get most visits where the policy says."""
+    state = State.from_hands(["33345689TJK2", "44556677", "8899TTJJ"], check_sizes=False)
+    main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
+    kicker = KICKER_BASE + 10  # the king
+    model, view = Prefers({main, kicker}), state.view()
+    decision = ModelSearchAgent(model, 600, root="puct").decide(view, np.random.default_rng(0))
+    assert max(decision.visits, key=decision.visits.__getitem__) == main
+    for root in ("halving", "puct"):
+        assert ModelSearchAgent(model, 600, root=root).act(view, np.random.default_rng(0)) == Move(main, (10,))
+        # A visit or two never reach the kickers: there the prior chooses alone.
+        few = ModelSearchAgent(model, 1, trees=1, batch=1, root=root)
+        assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
+
+
+def test_leaves_are_described_with_the_moves_that_led_there() -> None:
+    """The policy that plays on from a leaf sees what it would see at the table."""
+    state = State.new(6)
+    for _ in range(3):
+        state.step(state.legal_moves()[-1])
+    forest = Forest(2, 8, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0)
+    forest.plant(state.view(), [np.uint64(1), np.uint64(2)])
+    for _ in range(6):
+        forest.wave(uniform(), np.full(8, -1, np.int16))
+    descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
+    waiting = np.flatnonzero(descents.waits)
+    assert len(waiting)
+    assert max(descents.depth[waiting]) > 1
+    for place in waiting:
+        row = descents.rows[place]
+        write_observation(row, descents.rings[place], state.rule_words, row[SEAT], seen)
+        assert seen.tobytes() == descents.observations[place].tobytes()
+
+
+@pytest.mark.parametrize("root", ["halving", "puct"])
+def test_a_win_within_reach_is_found_whatever_the_prior(root: str) -> None:
+    """44 wins: nobody holds a higher pair, and the last card goes out; 3 first loses."""
+    state = State.from_hands(["344", "7", "9"], check_sizes=False)
+    agent = ModelSearchAgent(Uniform(), 400, leaf="simulation", root=root)
+    assert str(agent.act(state.view(), np.random.default_rng(0))) == "44"
+
+
+def test_only_and_finishing_moves_are_played_at_once() -> None:
+    """The networks are not asked where there is nothing to decide."""
+    agent, rng = ModelSearchAgent(Silent(), 100), np.random.default_rng(0)
+    assert str(agent.act(State.from_hands(["34567", "9", "T"], check_sizes=False).view(), rng)) == "34567"
+    state = State.from_hands(["2B", "3", "4"], check_sizes=False)
+    state.step("2")
+    assert str(agent.act(state.view(), rng)) == "pass"
+
+
+def test_a_settled_move_is_played_at_once() -> None:
+    """Where the policy is all but sure it alone is asked; kickers are searched for nevertheless."""
+    solo = State.from_hands(["345", "7", "9"], check_sizes=False)
+    actions = {str(MAIN_GROUPS[action]): action for action in solo.legal_actions()}
+    rng, lone = np.random.default_rng(0), next(iter(actions.values()))
+    for settled, calls in ((0.9, 1), (1.0, None)):
+        model = Prefers({lone})  # 20 : 1 : 1
+        decision = ModelSearchAgent(model, 100, particles=0, settled=settled).decide(solo.view(), rng)
+        assert decision.move.main == lone or calls is None
+        assert (len(model.asked) == 1) == (calls == 1)
+    sure = Prefers({lone}, 1e12)  # its probability is one, as far as float32 can tell
+    ModelSearchAgent(sure, 100, particles=0, settled=1.0).decide(solo.view(), rng)
+    assert len(sure.asked) > 1
+    sharp = Prefers({lone})  # a sharper prior is no surer policy
+    ModelSearchAgent(sharp, 100, particles=0, temperature=0.05).decide(solo.view(), rng)
+    assert len(sharp.asked) > 1
+    trio = State.from_hands(["33345", "7", "9"], check_sizes=False)
+    with_kicker = next(a for a in trio.legal_actions() if MAIN_GROUPS[a].kicker_count == 1)
+    model = Prefers({with_kicker})
+    ModelSearchAgent(model, 100, particles=0, settled=0.6).decide(trio.view(), rng)
+    assert len(model.asked) > 1
+
+
+@pytest.mark.parametrize(("ahead", "calls"), [(0, 1), (1, 2), (3, 4)])
+def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int) -> None:
+    """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
+    model = Uniform()
+    agent = ModelSearchAgent(model, 640, trees=4, batch=16, root="puct", ahead=ahead)
+    agent.decide(State.new(5).view(), np.random.default_rng(0))
+    assert model.asked[0] == 1
+    assert len(model.asked) == 1 + 10 * calls
+    assert max(model.asked) <= 64
+
+
+def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
+    """Every candidate of a round gets as many descents as the others, and nothing else is visited."""
+    model, state = Uniform(), State.new(5)
+    decision = ModelSearchAgent(model, 960, trees=2, batch=16, candidates=8).decide(
+        state.view(), np.random.default_rng(0)
+    )
+    counts = sorted(count for count in decision.visits.values() if count)
+    assert len(counts) == 8
+    assert len(set(counts[:4])) == len(set(counts[4:6])) == len(set(counts[6:])) == 1
+    assert counts[0] < counts[4] < counts[6]
+    assert decision.move.main in {action for action, count in decision.visits.items() if count == counts[-1]}
+
+
+def first_worlds(shared: bool) -> dict[int, list[bytes]]:
+    """The hidden cards in which each of four moves of the root was tried, visit by visit."""
+    view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
+    forest = Forest(1, 1, Evaluator(Uniform(), "value", 1.0), exploration=1.0, simulation=0, shared=shared)
+    forest.plant(view, [np.uint64(3)])
+    found: dict[int, list[bytes]] = {action: [] for action in (1, 2, 3, 4)}
+    for visit in range(12):
+        for action in sorted(found, key=lambda a: (a * 7 + visit) % 5):  # in any order
+            forest.wave(uniform(), np.array([action], np.int16))
+            hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
+            hands[0] = 0  # the searcher's own
+            played = [forest.descents.path[0, level] for level in range(1, int(forest.descents.depth[0]))]
+            if not played:  # nobody else has played yet: the hidden hands are those that were dealt
+                found[action].append(hands.tobytes())
+    return found
+
+
+def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
+    """Unless every descent draws its own."""
+    worlds = first_worlds(shared=True)
+    assert all(len(hands) >= 1 for hands in worlds.values())
+    assert len({hands[0] for hands in worlds.values()}) == 1
+    assert len({hands[0] for hands in first_worlds(shared=False).values()}) > 1
+
+
+def test_a_seed_decides_everything_and_hidden_cards_nothing() -> None:
+    """The same view gives the same search; a deal with other hidden cards gives the same view."""
+    model = NetworkPolicy(*small_networks())
+    one = State.from_hands(["3456789TJQKA2", "33445566", "778899TT"], check_sizes=False)
+    other = State.from_hands(["3456789TJQKA2", "778899TT", "33445566"], check_sizes=False)
+    agent = ModelSearchAgent(model, 300)
+    decisions = [agent.decide(state.view(), np.random.default_rng(7)) for state in (one, other, one)]
+    assert decisions[0] == decisions[1] == decisions[2]
+    assert agent.decide(one.view(), np.random.default_rng(8)) != decisions[0]
+
+
+def test_any_model_will_do(tmp_path: Path) -> None:
+    """A critic is used if there is one; a file is read by its suffix."""
+    policy, critic = small_networks()
+    assert leaf_kind(NetworkPolicy(policy, critic), "auto") == "critic"
+    assert leaf_kind(NetworkPolicy(policy), "auto") == "value"
+    assert leaf_kind(Uniform(), "auto") == "value"
+    with pytest.raises(InvalidAgentOptionError, match="no critic"):
+        ModelSearchAgent(NetworkPolicy(policy), leaf="critic")
+    save_weights(tmp_path / "small.safetensors", Weights(policy, critic))
+    agent = make_agent(f"neural-ismcts:path={tmp_path / 'small.safetensors'},iterations=60,trees=2")
+    assert isinstance(agent, NeuralSearchAgent)
+    state = State.new(2)
+    assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+
+
+def test_a_policy_trained_for_stakes_gives_priors_and_no_values() -> None:
+    """Stakes are no chances: cut off at one they would call every lead a win."""
+    model = NetworkPolicy(*small_networks(), objective="stake")
+    assert leaf_kind(model, "auto") == leaf_kind(model, "simulation") == "simulation"
+    for leaf in ("critic", "value"):
+        with pytest.raises(InvalidAgentOptionError, match="trained for objective='stake'"):
+            ModelSearchAgent(model, leaf=leaf)
+
+
+def test_a_policy_that_has_only_imitated_gives_priors_and_no_values(tmp_path: Path) -> None:
+    """Its value is that of random weights.  With a critic beside it there is one to ask; old files do not say."""
+    policy, critic = small_networks()
+    path = tmp_path / "imitated.safetensors"
+    save_weights(path, Weights(policy, values_trained=False))
+    assert make_agent(f"neural-ismcts:path={path}").leaf == "simulation"
+    with pytest.raises(InvalidAgentOptionError, match="these weights learned moves only, by imitation"):
+        make_agent(f"neural-ismcts:path={path},leaf=value")
+    assert leaf_kind(NetworkPolicy(policy, critic, values_trained=False), "auto") == "critic"
+    save_weights(path, Weights(policy))
+    assert make_agent(f"neural-ismcts:path={path}").leaf == "value"
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.5, 3.0])
+def test_a_flattened_prior_sums_to_one_at_every_temperature(temperature: float) -> None:
+    """Fifty equal actions, and thrice the chance for one: the powers of the chances, normalized."""
+    weights = np.array([3.0] + [1.0] * 49 + [0.0] * 350)
+    with np.errstate(divide="ignore"):
+        priors = np.exp(flattened(np.log(weights / weights.sum())[None].astype(np.float32), temperature))[0]
+    expected = weights ** (1 / temperature)
+    assert priors == pytest.approx(expected / expected.sum(), abs=1e-5)
+
+
+@pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini", "perfect", "botzone"])
+def test_it_plays_whole_games_under_every_preset(rules: str) -> None:
+    agent, rng = ModelSearchAgent(NetworkPolicy(*small_networks()), 24, trees=2, batch=4), np.random.default_rng(1)
+    state = State.new(4, rules=rules)
+    while state.stage != "over":
+        state.step(agent.act(state.view(), rng))
+    assert state.winner is not None
+
+
+def test_inference_and_simulations_can_join() -> None:
+    model = NetworkPolicy(*small_networks())
+    state = State.new(6)
+    state.step(state.legal_moves()[3])
+    for agent in (
+        ModelSearchAgent(model, 100, particles=50, inference="rules"),
+        ModelSearchAgent(model, 100, particles=50, inference="policy", ahead=0),
+        ModelSearchAgent(model, 100, leaf="simulation", simulation="rules"),
+        ModelSearchAgent(model, 100, temperature=2.0, final="value"),
+        ModelSearchAgent(model, milliseconds=30),
+    ):
+        assert agent.act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+
+
+def test_under_a_clock_inference_takes_as_many_particles_as_half_of_the_time_pays_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def priced(view: View, rng: np.random.Generator, particles: int, *how: object) -> None:
+        asked.append(particles)
+        assert how == (agent._believed, 2, None)
+        now[0] += price[0] / 1000 * particles * len(view.history)
+
+    now, price = [0.0], [1.0]  # seconds; milliseconds a particle and move
+    monkeypatch.setattr("ddz_agents.neural_search.agent.inferred", priced)
+    monkeypatch.setattr("ddz_agents.neural_search.agent.time.perf_counter", lambda: now[0])
+    state, model = State.new(6), NetworkPolicy(*small_networks())
+    for _ in range(4):
+        state.step(state.legal_moves()[-1])
+    agent = ModelSearchAgent(model, milliseconds=41.5, particles=1000, settled=1.0, inference="mixed")
+    for _ in range(2):
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked == [103, 5]  # 20.75 ms at the price expected at first (0.05), then at the one found
+    price[0] = 0.0001
+    for _ in range(3):  # the price believed falls by halves
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[2:] == [5, 10, 20]
+    price[0] = 1000.0
+    for _ in range(9):  # one slow moment: nothing is paid for until the price has come down again
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[5:] == [41]
+    price[0] = 0.01
+    for _ in range(2):
+        agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[6:] == [1, 2]
+    agent = ModelSearchAgent(model, 10, particles=1000, inference="mixed")
+    agent._worlds(state.view(), np.random.default_rng(0))
+    assert asked[-1] == 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": 0}, "iterations=0"),
+        ({"iterations": 2.5}, "iterations=2.5 must be a whole number"),
+        ({"iterations": 1_000_001}, "iterations=1000001 must be a whole number from 1 to 1,000,000"),
+        ({"iterations": 10**400}, "from 1 to 1,000,000"),
+        ({"trees": 0}, "trees=0"),
+        ({"trees": 65}, "trees=65 must be a whole number from 1 to 64"),
+        ({"batch": 0}, "batch=0"),
+        ({"batch": 257}, "batch=257 must be a whole number from 1 to 256"),
+        ({"particles": -1}, "particles=-1"),
+        ({"particles": 1e9}, r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
+        ({"milliseconds": 0}, "milliseconds=0"),
+        ({"temperature": 0}, "temperature=0"),
+        ({"exploration": float("nan")}, "exploration=nan"),
+        ({"value_share": 0.5}, "value_share=0.5: this option went, and 1.0 stayed: simulations beside"),
+        ({"mate": "search"}, "mate='search': this option went, and policy stayed"),
+        ({"settled": 1.5}, "settled=1.5 must be a number from 0.5 to 1"),
+        ({"settled": 0.4}, "settled=0.4"),
+        ({"inference": "oracle"}, "mixed, policy, rules"),
+        ({"leaf": "oracle"}, "auto, critic, value, simulation"),
+        ({"simulation": "perfect"}, "random, planned, rules"),
+        ({"candidates": 1}, "candidates=1"),
+        ({"prior_weight": -0.1}, "prior_weight=-0.1"),
+        ({"root": "deep"}, "halving, puct"),
+        ({"final": "last"}, "visits, value"),
+    ],
+)
+def test_bad_options_have_named_errors(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=message):
+        ModelSearchAgent(Uniform(), **options)
+
+
+def test_an_agent_has_the_options_of_its_search_and_of_its_file() -> None:
+    """And says so, with the nearest name where there is none."""
+    names = [option.name for option in agent_options("neural-ismcts")]
+    assert names[:4] == ["path", "threads", "trust_file", "iterations"]
+    assert set(names[3:]) == {option.name for option in SearchOptions.options()}
+    assert list(inspect.signature(NeuralSearchAgent).parameters)[:2] == ["path", "iterations"]
+    assert all(option.meaning for option in agent_options("neural-ismcts"))
+    with pytest.raises(InvalidAgentOptionError, match="iteration"):
+        make_agent("neural-ismcts:iteration=5")
+    with pytest.raises(InvalidAgentOptionError, match="did you mean 'prior_weight'"):
+        ModelSearchAgent(Uniform(), prior_weigth=0.1)
+
+
+def test_the_largest_sizes_are_allowed() -> None:
+    agent = ModelSearchAgent(Uniform(), 1_000_000, trees=64, batch=256, particles=100_000)
+    options = agent.options
+    assert (options.iterations, options.trees, options.batch, options.particles) == (1_000_000, 64, 256, 100_000)
+
+
+@pytest.mark.parametrize("option", ["iterations", "trees", "batch", "particles"])
+def test_too_large_a_size_is_refused_before_memory_is_taken(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise AssertionError("memory was taken")
+
+    monkeypatch.setattr("ddz_agents.neural_search.agent.Forest", refuse)
+    with pytest.raises(InvalidAgentOptionError, match=option):
+        make_agent(f"neural-ismcts:{option}=1e12")
+
+
+def test_it_refuses_to_move_for_others() -> None:
+    state = State.new(1)
+    with pytest.raises(IllegalMoveError):
+        ModelSearchAgent(Uniform()).act(state.view(1), np.random.default_rng(0))

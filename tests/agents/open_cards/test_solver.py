@@ -1,0 +1,396 @@
+"""The open-card solver: against brute force, its texts and limits, its agents and the command."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
+from ddz_agents.open_cards.solver.endgame import EndgameSolver
+from ddz_agents.open_cards.solver.options import TECHNIQUES
+from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
+from ddz_agents.open_cards.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
+from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
+from ddz_env import Hand, Rules, State
+from ddz_env.core.engine.layout import LANDLORD
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.experiments.solver_curve import (
+    DEALS,
+    CurveResult,
+    SolverCurveOptions,
+    run_solver_curve,
+    solved_within,
+)
+from ddz_training.measure.match.results import of_rows, read_results
+from tests.oracles import reference
+
+PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
+
+
+def rules_for(name: str, players: int) -> Rules:
+    rules = Rules.preset(name)
+    return rules if players == rules.players else rules.replace(players=players, bidding="fixed")
+
+
+def endgame(rules: Rules, rng: np.random.Generator, least: int, most: int, narrow: bool) -> State:
+    """A random endgame: from the whole deck, or (``narrow``) from neighbouring ranks, where chains and planes are."""
+    deck = np.repeat(np.arange(15), rules.deck)
+    if narrow:
+        low = int(rng.integers(0, 8))
+        deck = deck[((deck >= low) & (deck < low + 6)) | (deck >= 12)]
+    cards, hands = rng.permutation(deck), []
+    for size in rng.integers(least, most + 1, rules.players).tolist():
+        hands.append(str(Hand(tuple(np.bincount(cards[:size], minlength=15).tolist()))))
+        cards = cards[size:]
+    turn, landlord = (int(number) + 1 for number in rng.integers(0, rules.players, 2))
+    state = open_position(" / ".join(hands), rules, turn=turn, landlord=landlord)
+    for _ in range(int(rng.integers(0, 3))):
+        moves = state.legal_moves()
+        if moves and not state.is_over:
+            state.step(moves[int(rng.integers(len(moves)))])
+    return state
+
+
+def landlord_wins(brute: MinimaxSolver, state: State) -> bool:
+    if state.is_over:
+        return state.winner == int(state.row[LANDLORD])
+    return (brute.value(state.row) > 0) == (state.seat == int(state.row[LANDLORD]))
+
+
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_verdicts_are_those_of_brute_force(preset: str, players: int) -> None:
+    rules, rng = rules_for(preset, players), np.random.default_rng([players, PRESETS.index(preset)])
+    brute = MinimaxSolver(rules, epsilon=0)
+    plain: dict[str, Any] = {name: "never" if name == "quick_wins" else False for name in TECHNIQUES}
+    solvers = (OpenSolver(rules, megabytes=1), OpenSolver(rules, **plain, megabytes=0.01))
+    for number in range(16):
+        state = endgame(rules, rng, 3, 6 if players == 2 else 4, narrow=number % 2 == 0)
+        wanted = landlord_wins(brute, state)
+        assert [solver.solve(state).landlord_wins for solver in solvers] == [wanted, wanted], state
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_no_technique_changes_a_verdict(technique: str) -> None:
+    rules, rng = rules_for("rlcard", 3), np.random.default_rng(TECHNIQUES.index(technique))
+    switched = OpenSolver(rules, megabytes=0.1, **{technique: "never" if technique == "quick_wins" else False})
+    whole = OpenSolver(rules, megabytes=1)
+    for number in range(8):
+        state = endgame(rules, rng, 4, 6, narrow=number % 2 == 0)
+        assert switched.solve(state).landlord_wins == whole.solve(state).landlord_wins, state
+
+
+@pytest.mark.parametrize(
+    ("text", "turn", "peasants_win"),
+    [
+        ("A4 / 356 / A7", 2, True),  # the partner's A takes over, which the landlord's A, else a quick win, cannot beat
+        ("24 / 356 / A7", 2, False),  # a 2 can
+        ("A / 356 / A", 2, True),
+        ("A / 356 / K", 2, True),  # the partner goes out before the landlord can
+        ("A / 356 / K7", 2, False),
+        ("33A4 / 56 / 7", 1, False),
+        ("36 / 4 / 5555 7", 1, True),  # a bomb, and then the last card
+    ],
+)
+def test_a_threat_reckons_with_the_partner(text: str, turn: int, peasants_win: bool) -> None:
+    state = open_position(text, turn=turn)
+    assert landlord_wins(MinimaxSolver(state.rules, epsilon=0), state) != peasants_win
+    assert OpenSolver(state.rules, megabytes=1).solve(state).landlord_wins != peasants_win
+
+
+def reference_wins(game: tuple[Any, ...], rules: Rules, landlord: int, memo: dict[tuple[Any, ...], bool]) -> bool:
+    """Whether the landlord wins by the slow rules of :mod:`tests.oracles.reference`."""
+    if game in memo:
+        return memo[game]
+    hands, seat, target, passes, owner = game
+    wins, players = seat == landlord, rules.players
+    memo[game] = not wins
+    for move in reference.moves_to_play(hands[seat], target, rules):
+        following = (seat + 1) % players
+        if move == reference.PASS_MOVE:
+            ends = passes + 2 == players
+            after = (hands, owner, None, 0, owner) if ends else (hands, following, target, passes + 1, owner)
+        else:
+            left = reference.without(hands[seat], reference.cards_of(move))
+            if not any(left):
+                memo[game] = wins
+                break
+            changed = (*hands[:seat], left, *hands[seat + 1 :])
+            after = (changed, following, reference.target_of(move, rules), 0, seat)
+        if reference_wins(after, rules, landlord, memo) == wins:
+            memo[game] = wins
+            break
+    return memo[game]
+
+
+@pytest.mark.parametrize("preset", ["standard", "douzero"])
+def test_verdicts_are_those_of_the_slow_rules(preset: str) -> None:
+    rules, rng = rules_for(preset, 2), np.random.default_rng(5)
+    solver = OpenSolver(rules, megabytes=1)
+    for _ in range(4):
+        state = dealt_position([5, 4], rng, rules)
+        hands = tuple(state.hand(seat).counts for seat in range(2))
+        assert solver.solve(state).landlord_wins == reference_wins((hands, 0, None, 0, 0), rules, 0, {})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("players", [2, 3])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_twenty_thousand_endgames_agree_with_brute_force(preset: str, players: int) -> None:
+    rules, rng = rules_for(preset, players), np.random.default_rng([7, players, PRESETS.index(preset)])
+    brute, solver = MinimaxSolver(rules, epsilon=0, table_bits=20), OpenSolver(rules, megabytes=4)
+    for number in range(2000):
+        state = endgame(rules, rng, 5 if players == 3 else 7, 6 if players == 3 else 10, narrow=number % 2 == 0)
+        assert solver.solve(state).landlord_wins == landlord_wins(brute, state), state
+
+
+def best_stake(state: State, landlord: int) -> float:
+    """What the landlord gets from each opponent, by trying everything."""
+    if state.is_over:
+        return state.returns("stake")[landlord] / (state.rules.players - 1)
+    values = []
+    for move in state.legal_moves():
+        after = state.copy()
+        after.step(move)
+        values.append(best_stake(after, landlord))
+    return max(values) if state.seat == landlord else min(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [("33334 / 55667", 1), ("33334 / 5555A", 1), ("3 5 / BR4", 2), ("3444 / 5577", 2), ("5 6 / 33334 / 78", 1)],
+)
+def test_the_goal_is_moved_to_the_stake(text: str, turn: int) -> None:
+    state = open_position(text, turn=turn)
+    assert OpenSolver(state.rules, megabytes=1).stake(state) == best_stake(state, 0)
+
+
+def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
+    rng = np.random.default_rng(3)
+    solver = OpenSolver(rules_for("standard", 3), megabytes=1)
+    for _ in range(10):
+        state = dealt_position([6, 6, 6], rng)
+        won = solver.solve(state).landlord_wins
+        values = solver.move_values(state)
+        assert values == solver.move_values(state, threads=2)
+        assert [move for move, _ in values] == state.legal_moves()
+        assert any(value for _, value in values) == won  # the landlord leads
+        line = solver.line(state)
+        for seat, move in line:
+            assert state.seat == seat
+            state.step(move)
+        assert (state.winner == 0) == won
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_that_a_limit_stopped_are_unknown(threads: int) -> None:
+    state = dealt_position([13, 13, 14], np.random.default_rng(3))
+    values = OpenSolver(state.rules, megabytes=1, nodes=2).move_values(state, threads=threads)
+    assert [move for move, _ in values] == state.legal_moves()
+    assert None in [value for _, value in values]
+
+
+def test_the_example_of_the_manual() -> None:
+    state = open_position("KK5543 / 225543", turn=2, to_beat="4")
+    assert [str(move) for move in state.legal_moves()] == ["pass", "5", "2"]
+    with pytest.raises(InvalidPositionError, match="5 cards of rank 5, 1 of them on the table"):
+        open_position("KK5543 / 225543", turn=2, to_beat="5")
+    assert open_position("34 / 5 / 67: 3, pass, 6").seat == 0
+    assert open_position("34 / 5 / 67: 3, pass, 6", played=1).seat == 1
+    three = open_position("34 / 5 / 67", turn=3, to_beat="4", passed=1, landlord=2)
+    assert (three.seat, three.role()) == (2, "peasant_down")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("33333 / 4", {}, "rank|3"),
+        ("3333 / 34", {}, "5 cards of rank 3"),
+        ("34 / 5", {"turn": 3}, "turn 3 is no hand"),
+        ("34 / 5", {"landlord": 0}, "landlord 0 is no hand"),
+        ("34 / ", {}, "hand 2 has no cards"),
+        ("34", {}, "two or three hands"),
+        ("3 / 4 / 5 / 6", {}, "two or three hands"),
+        ("3 / 4 / 5", {"rules": "mini"}, "two players"),
+        ("34 / 5", {"to_beat": "pass"}, "nothing to beat"),
+        ("34 / 2222", {"to_beat": "2"}, "1 of them on the table"),
+        ("34 / 5", {"passed": 1}, "nothing to beat"),
+        ("34 / 5", {"to_beat": "6", "passed": 1}, "cannot have passed"),
+        ("3 / 44455566677788899TJQ", {"to_beat": "K"}, "21 cards, the move to beat included"),
+        ("34 / 5: 3, 5, pass", {}, "over before move 3"),
+        ("34 / 5: 3", {"played": 2}, "move 2 is none"),
+    ],
+)
+def test_impossible_positions_have_named_errors(text: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DouDizhuError, match=message) as caught:
+        open_position(text, **options)
+    assert isinstance(caught.value, InvalidPositionError | InvalidHandError)
+
+
+def test_what_is_no_position_has_a_named_error() -> None:
+    with pytest.raises(IllegalMoveError):
+        open_position("34 / 5: 5")
+    solver = OpenSolver(Rules.preset("standard"), megabytes=1)
+    with pytest.raises(UnsolvablePositionError, match="standard rules, not mini"):
+        solver.solve(State.new(rules="mini"))
+    with pytest.raises(UnsolvablePositionError, match="between two moves"):
+        solver.solve(State.new(rules="bidding"))
+    with pytest.raises(InvalidAgentOptionError, match="ways=3: this option went, and 4 stayed"):
+        OpenSolver(Rules.preset("standard"), ways=3)
+
+
+def test_a_limit_gives_an_honest_unknown_and_a_longer_search_the_verdict() -> None:
+    state = dealt_position([10, 10, 10], np.random.default_rng(1))
+    solver = OpenSolver(state.rules, megabytes=1, nodes=3)
+    stopped = solver.solve(state)
+    assert (stopped.landlord_wins, stopped.reason, stopped.nodes) == (None, "nodes", 3)
+    assert solver.stake(state) is None
+    assert solver.solve(state, seconds=1e-9).landlord_wins is None
+
+
+def test_the_cheating_solver_wins_what_can_be_won() -> None:
+    rng, agent = np.random.default_rng(2), CheatingSolverAgent(megabytes=1)
+    state = dealt_position([6, 6], rng)
+    solver = OpenSolver(state.rules, megabytes=1)
+    for _ in range(8):
+        state = dealt_position([6, 6], rng)
+        won = solver.solve(state).landlord_wins
+        side = 0 if won else 1
+        while not state.is_over:
+            moves = state.legal_moves()
+            state.step(agent.act(state.copy(), rng) if state.seat == side else moves[int(rng.integers(len(moves)))])
+        assert state.winner == side
+
+
+def test_few_worlds_are_all_solved_and_agree_with_brute_force() -> None:
+    rng = np.random.default_rng(4)
+    state = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
+    ending = EndgameSolver(cards=54, worlds=10_000, nodes=10_000)
+    view = state.view()
+    assert ending.applies(view)
+    assert not EndgameSolver(cards=4, worlds=1, nodes=1).applies(view)
+    solved = ending.solve(view, rng)
+    assert solved is not None
+    assert solved.complete
+    from ddz_agents.mini.agents import DeterminizedMinimaxAgent  # its states are the same, by another route
+
+    states = DeterminizedMinimaxAgent().states(view.row, (), state.rules)
+    brute = MinimaxSolver(state.rules, epsilon=0)
+    wins = np.zeros(len(solved.moves))
+    for row, deals in zip(states.rows, states.deals.tolist(), strict=True):
+        wins += deals * np.array([value > 0 for value in _values(brute, row)])
+    assert solved.wins.tolist() == wins.tolist()
+    assert solved.weight == states.deals.sum()
+
+
+def _values(brute: MinimaxSolver, row: Any) -> list[float]:
+    return list(brute.move_values(row)[1].tolist())
+
+
+@pytest.mark.parametrize("spec", ["isuct", "rollout", "neural-ismcts"])
+def test_searches_hand_their_endgames_over(spec: str) -> None:
+    state = State.from_hands(["3 4 4 9", "5 6", "7 8"], check_sizes=False, rules="perfect")
+    solved = EndgameSolver(cards=54, worlds=30, nodes=5000).solve(state.view(), np.random.default_rng(1))
+    assert solved is not None
+    decision = make_agent(f"{spec}:endgame=solver").decide(state.view(), np.random.default_rng(2))  # type: ignore[attr-defined]
+    assert decision == solved.decision()
+
+
+def test_a_sure_win_is_played_and_a_doubtful_position_left_to_the_search() -> None:
+    rng = np.random.default_rng(6)
+    solver = EndgameSolver(54, 10_000, 10_000, sure=True)
+    safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
+    sure, every = solver.decision(safe.view(), rng), EndgameSolver(54, 10_000, 10_000).solve(safe.view(), rng)
+    assert sure is not None
+    assert every is not None
+    assert every.proven
+    assert every.wins[every.moves.index(sure.move)] == every.weight
+    doubtful = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
+    solved = EndgameSolver(54, 10_000, 10_000).solve(doubtful.view(), rng)
+    assert solved is not None
+    assert 0 < solved.wins.max() < solved.weight
+    assert solver.decision(doubtful.view(), rng) is None
+
+
+def test_the_determinized_solver_plays_legal_moves_and_proves() -> None:
+    rng, agent = np.random.default_rng(6), DeterminizedSolverAgent(worlds=8, nodes=2000)
+    state = State.from_hands(["3 4 4", "5 6"], check_sizes=False, rules="mini")
+    assert agent.decide(state.view(), rng).move in state.legal_moves()
+    safe = State.from_hands(["R B 3", "4 4"], check_sizes=False, rules="mini")
+    solved = EndgameSolver(54, 10_000, 10_000).solve(safe.view(), rng)
+    assert solved is not None
+    assert solved.proven
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
+    puzzles = shipped_puzzles() if every else shipped_puzzles()[::200]
+    brute = MinimaxSolver(rules_for("standard", 2), epsilon=0)
+    assert all(brute_force_agrees(puzzle, brute) for puzzle in puzzles)
+
+
+def test_new_puzzles_have_one_winning_move() -> None:
+    puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
+    assert brute_force_agrees(puzzle, MinimaxSolver(rules_for("standard", 2), epsilon=0))
+    assert Puzzle.parse(str(puzzle)) == puzzle
+    shown = ddz("puzzles", "1", "--answer")
+    assert shown.exit_code == 0, shown.output
+    assert shipped_puzzles()[0].move in shown.output
+
+
+def ddz(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def test_the_command_answers_in_json_and_in_words(tmp_path: Any) -> None:
+    answer = ddz("solve", "KK5543 / 225543", "--json", "--all", "--stake", "--megabytes", "1")
+    assert answer.exit_code == 0, answer.output
+    found = json.loads(answer.output)
+    assert found["winner"] in ("first", "second")
+    assert found["line"][0] == found["move"]
+    assert any(found["moves"].values()) == (found["winner"] == "first")
+    assert (found["stake"] > 0) == (found["winner"] == "first")
+    file = tmp_path / "positions.txt"
+    file.write_text("# two of them\n3 / 4\n34 / 5 / 67: 3, pass\n", encoding="utf-8")
+    told = ddz("solve", "--file", str(file), "--megabytes", "1")
+    assert told.exit_code == 0, told.output
+    assert "3 / 4: the first hand wins (" in told.output
+    assert "34 / 5 / 67: 3, pass: the peasants win (" in told.output
+    second = ddz("solve", "KK5543 / 225543", "--landlord", "2", "--stake", "--json", "--megabytes", "1")
+    assert json.loads(second.output)["stake"] == -found["stake"]
+    assert ddz("solve", "3333 / 34").exit_code == 2
+    hard = dealt_position([10, 10, 10], np.random.default_rng(1))
+    text = " / ".join(str(hard.hand(seat)) for seat in range(3))
+    stopped = ddz("solve", text, "--nodes", "1", "--json", "--megabytes", "1")
+    assert stopped.exit_code == 4
+    assert json.loads(stopped.output)["reason"] == "nodes"
+
+
+def test_a_file_is_read_to_its_end_before_the_first_position_is_solved(tmp_path: Any) -> None:
+    file = tmp_path / "pos.txt"
+    file.write_text("33 / 4\n# not yet\nXX / 4\n", encoding="utf-8")
+    refused = ddz("solve", "--file", str(file))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"{file}:3: cannot read 'X'")
+
+
+def test_dealt_positions_are_summed_up() -> None:
+    summed = ddz("solve", "--deal", "4+4", "--count", "3", "--megabytes", "1", "--without", "ranks", "--json")
+    assert summed.exit_code == 0, summed.output
+    assert json.loads(summed.output)["solved"] == 3
+    assert "did you mean 'ranks'" in ddz("solve", "--deal", "4+4", "--without", "ranls").output
+
+
+def test_the_curve_counts_what_was_solved_in_time(tmp_path: Any) -> None:
+    found = run_solver_curve(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
+    assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
+    results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]
+    assert [solved_within(results, limit) for limit in (0.05, 0.1, 9)] == [25, 50, 75]
+    assert of_rows(CurveResult, read_results(tmp_path / "curve.csv")[1]) == list(found.results)

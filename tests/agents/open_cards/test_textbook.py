@@ -1,0 +1,209 @@
+"""The textbook family: depth-limited minimax and alpha-beta, and expectiminimax over sampled deals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
+from ddz_agents.open_cards.textbook.space import SURE, log_odds, probabilities
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.evaluation import price_of_hand
+from ddz_agents.rules.mind import look_around, new_mind
+from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
+from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KEY, OWNER, PASSES, PLAYED, SEAT, TARGET
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.playing.agent import sight
+from ddz_env.playing.registry import make_agent
+from tests.rooms import ROOT
+
+RNG = np.random.default_rng(0)
+PAGE = ROOT / "docs" / "explanations" / "textbook.md"
+
+
+def endgames(count: int, sizes: Sequence[int], seed: int = 1, preset: str = "standard") -> Iterator[State]:
+    """Random endgames of few ranks, so that trios and bombs are common; every other card has been played."""
+    rng, rules = np.random.default_rng(seed), Rules.preset(preset)
+    for _ in range(count):
+        ranks = rng.choice(np.flatnonzero(rules.deck), 6, replace=False)
+        cards = rng.permutation([rank for rank in ranks for _ in range(rules.deck[rank])])
+        ends = np.cumsum(sizes)
+        hands = [np.bincount(cards[end - size : end], minlength=15) for end, size in zip(ends, sizes, strict=True)]
+        yield position([Hand(tuple(map(int, hand))) for hand in hands], preset)
+
+
+def position(hands: Sequence[str | Hand], preset: str = "standard") -> State:
+    """An endgame in which the landlord leads and every card that nobody holds has been played."""
+    state = State.from_hands(list(hands), rules=preset, check_sizes=False)
+    state.row[PLAYED], state.row[HIDDEN] = state.row[HIDDEN], 0
+    return state
+
+
+def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[int, float]]:
+    """Alpha-beta's values of a position with a choice."""
+    agent = CheatingAlphaBetaAgent(**options)
+    return agent, dict(agent.decide(state, RNG).values)
+
+
+def landlord_wins(state: State, known: dict[tuple[int, ...], bool]) -> bool:
+    """Minimax to the end, slow and obvious: the landlord needs one good move, the peasants must refute them all."""
+    place = tuple(int(state.row[word]) for word in (*range(HANDS, HANDS + 3), SEAT, TARGET, KEY, OWNER, PASSES))
+    if place not in known:
+        after = (landlord_wins(child(state, move), known) for move in state.legal_moves())
+        if state.is_over:
+            known[place] = state.role(state.winner) == "landlord"
+        else:
+            known[place] = any(after) if state.role() == "landlord" else all(after)
+    return known[place]
+
+
+def child(state: State, move: Move) -> State:
+    twin = state.copy()
+    twin.step(move)
+    return twin
+
+
+@pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
+def test_with_all_moves_and_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
+    roles: set[str | None] = set()
+    known: dict[tuple[int, ...], bool] = {}
+    for state in endgames(8, sizes, 2, preset):
+        for _ in range(3):  # the landlord's decision, and then the peasants'
+            if state.is_over or len(state.legal_moves()) == 1:
+                break
+            _, values = decide(state, depth=40, moves="all")
+            if values:  # no move ends the game at once
+                landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
+                for move in state.legal_moves():
+                    wins = landlord_wins(child(state, move), known) == landlord
+                    expected[move.main] = max(expected[move.main], float(wins))
+                assert values == expected
+                roles.add(state.role())
+            state.step(state.legal_moves()[-1])
+    assert "landlord" in roles
+    assert {True, False} <= set(known.values())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+def test_pruning_and_the_table_change_no_value(depth: int) -> None:
+    nodes = np.zeros(3, int)
+    for state in endgames(10, (9, 8, 8), 3):
+        searches = [
+            decide(state, depth=depth, **options)
+            for options in ({}, {"table": False}, {"pruning": False, "table": False})
+        ]
+        assert searches[0][1] == searches[1][1] == searches[2][1]
+        nodes += [agent.nodes for agent, _ in searches]
+    assert depth < 6 or nodes[0] < nodes[1] < nodes[2]
+
+
+def transformed(agent: Any, curve: Any) -> Any:
+    """The agent with another scale for its evaluations."""
+    scale = curve(np.arange(-SURE, SURE + 1.0))  # whole numbers, so that sums are exact
+    agent._scale = lambda: scale
+    return agent
+
+
+MONOTONE = {"cube": lambda x: x**3, "win rate": lambda x: probabilities(), "root": np.cbrt}
+LINEAR = {"twice": lambda x: 2 * x, "shifted": lambda x: 3 * x + 500}
+
+
+def chosen(state: State, agent: Any) -> str:
+    return str(agent.act(state if agent.cheats else state.view(), np.random.default_rng(5)))
+
+
+@pytest.mark.parametrize("curve", [*MONOTONE, *LINEAR])
+def test_alpha_beta_plays_the_same_under_every_monotone_transform(curve: str) -> None:
+    transform = {**MONOTONE, **LINEAR}[curve]
+    for state in endgames(12, (9, 8, 8), 4):
+        plain = transformed(CheatingAlphaBetaAgent(depth=3), lambda x: x)
+        assert chosen(state, transformed(CheatingAlphaBetaAgent(depth=3), transform)) == chosen(state, plain)
+
+
+def test_expectiminimax_plays_the_same_under_linear_transforms_only() -> None:
+    options = {"depth": 2, "worlds": 8, "particles": 0}
+    states = list(endgames(16, (9, 8, 8), 5))
+
+    def play(curve: Any) -> list[str]:
+        return [chosen(state, transformed(ExpectiminimaxAgent(**options), curve)) for state in states]
+
+    plain = play(lambda x: x)
+    for linear in LINEAR.values():
+        assert play(linear) == plain
+    assert any(play(monotone) != plain for monotone in MONOTONE.values())
+
+
+def test_the_clock_keeps_the_deepest_search_that_was_completed() -> None:
+    state = State.new(6)
+    timed, values = decide(state, milliseconds=20.0)
+    assert timed.depth >= 1
+    assert values == decide(state, depth=timed.depth)[1]
+
+
+def test_a_position_that_is_searched_to_its_end_stops_the_clock() -> None:
+    timed, values = decide(position(["3346", "559", "778A"]), milliseconds=60_000.0)
+    assert timed.depth < 40
+    assert set(values.values()) <= {0.0, 1.0}
+
+
+def test_the_rule_agent_weighs_hands_with_the_same_evaluation() -> None:
+    state, mind, appraiser = State.new(3), new_mind(), new_appraiser()
+    look_around(state.row, state.rule_words, mind)
+    set_prices(mind, WEIGHTS)
+    set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold
+    hand = state.row[0]
+    assert price_of_hand(hand, state.rule_words, mind) == price_of_hand(hand, state.rule_words, appraiser.landlord)
+
+
+def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead() -> None:
+    def worth(landlord: str, seat: int = 0) -> float:
+        state, appraiser = position([landlord, "88999TTB", "55667JJJ"]), new_appraiser()
+        state.row[9] = state.row[13] = seat
+        set_position(state.row, state.rule_words, appraiser, WEIGHTS)
+        return float(evaluate(state.row, state.rule_words, appraiser, POSITION))
+
+    assert worth("334467QA") < worth("334467QR")  # a control
+    assert worth("33344678") < worth("33334678")  # a bomb
+    assert worth("3457889J") < worth("3456789J")  # a chain
+    assert worth("334467QA", seat=1) < worth("334467QA")  # the lead
+
+
+def test_at_doubling_and_in_the_auction_the_rule_agent_decides() -> None:
+    for seed in range(3):
+        state = State.new(seed, "bidding")
+        assert ExpectiminimaxAgent().act(state.view(), RNG) == RulesAgent().act(state.view(), RNG)
+
+
+def test_the_position_of_the_page_is_decided_as_it_says() -> None:
+    rows = re.findall(r"^\| .* \| `([\w-]+:[^`]*)` \| (\w+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == 9
+    for spec, move in rows:
+        agent, state = make_agent(spec), position(["566JJ", "45JQ", "699Q"])
+        assert str(agent.act(sight(agent, state), np.random.default_rng(1))) == move
+
+
+def test_equal_generators_decide_alike() -> None:
+    state, agent = State.new(4), ExpectiminimaxAgent(depth=2, worlds=4)
+    first = agent.decide(state.view(), np.random.default_rng(1))
+    assert agent.decide(state.view(), np.random.default_rng(1)).values == first.values
+    assert agent.nodes > 4
+
+
+def test_options_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(InvalidAgentOptionError, match="depth"):
+        CheatingAlphaBetaAgent(depth=0)
+    with pytest.raises(InvalidAgentOptionError, match="values"):
+        ExpectiminimaxAgent(values="odds")
+
+
+def test_scales_rise_and_end_in_a_sure_win() -> None:
+    for scale in (probabilities(), log_odds()):
+        assert (np.diff(scale) > 0).all()
+        assert len(scale) == 2 * SURE + 1

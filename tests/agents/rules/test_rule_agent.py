@@ -1,0 +1,227 @@
+"""The rule agent on positions whose answer is known, and its decomposition against brute force."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ddz_agents.random import RandomAgent
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.decomposition import decompose
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, new_scratch
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.cards import FULL_DECK, NUM_RANKS
+from ddz_env.core.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import play_game, seat_generators
+from tests.oracles.reference import cards_of, moves_to_play, without
+
+
+def position(hands: Sequence[str], moves: Sequence[str] = (), rules: str = "standard") -> State:
+    """An endgame in which every card that nobody holds has been played; seat 0 is the landlord and leads."""
+    state = State.from_hands(list(hands), rules=rules, check_sizes=False)
+    state.row[PLAYED] = state.row[HIDDEN]
+    state.row[HIDDEN] = 0
+    for move in moves:
+        state.step(move)
+    return state
+
+
+def answer(hands: Sequence[str], moves: Sequence[str] = (), rules: str = "standard") -> str:
+    return str(RulesAgent().act(position(hands, moves, rules).view(), np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize(
+    ("hands", "moves", "finish"),
+    [
+        (("3334", "KK5", "AA6"), (), "333+4"),
+        (("334455", "KK5", "AA6"), (), "334455"),
+        (("33344456", "KK5", "AA6"), (), "333444+56"),
+        (("333345", "KK5", "AA6"), (), "3333+45"),
+        (("BR", "KK5", "AA6"), (), "BR"),
+        (("47", "5", "AA6"), ("4",), "5"),
+        (("337", "44", "AA6"), ("33",), "44"),
+        (("337", "4444", "AA6"), ("33",), "4444"),
+        (("33369", "4445", "AA6"), ("333+6",), "444+5"),
+    ],
+)
+def test_it_finishes_when_it_can(hands: Sequence[str], moves: Sequence[str], finish: str) -> None:
+    assert answer(hands, moves) == finish
+
+
+def test_it_does_not_beat_a_partner_who_is_winning() -> None:
+    assert answer(("345566TT", "A378JJ", "24589"), ("3", "A")) == "pass"
+    assert answer(("334556TT", "AA378J", "224589"), ("33", "AA")) == "pass"
+    assert answer(("3K4556TT", "2378JJ", "A4589"), ("3", "pass", "A", "pass")) == "pass"
+
+
+def test_it_beats_a_partner_to_win_at_once() -> None:
+    assert answer(("3455667", "Q378", "A"), ("3", "Q")) == "A"
+    # The red joker holds the trick, and the last pair goes out.
+    assert answer(("3455667", "A378", "R99"), ("3", "A")) == "R"
+
+
+def test_the_other_peasant_covers_a_weak_card_when_the_landlord_could_go_out_over_it() -> None:
+    assert answer(("5T", "6378", "2499"), ("5", "6")) == "2"
+
+
+def lead_of(seat: int, hands: Sequence[str], rules: str = "standard") -> str:
+    """What the agent leads on some seat."""
+    state = position(hands, (), rules)
+    state.row[SEAT] = seat
+    state.row[OWNER] = seat
+    return str(RulesAgent().act(state.view(), np.random.default_rng(0)))
+
+
+def test_it_blocks_a_lone_last_card_with_its_highest() -> None:
+    assert answer(("5T", "62J488", "K499"), ("5",)) == "2"
+    state = position(("45JA88", "3355679", "Q"))
+    state.row[SEAT] = state.row[OWNER] = 1
+    state.step("3")
+    state.step("pass")
+    assert str(RulesAgent().act(state.view(), np.random.default_rng(0))) == "A"
+
+
+def test_it_never_leads_a_low_solo_to_a_lone_last_card() -> None:
+    assert lead_of(1, ("T", "4669", "K488")) == "66"
+    assert lead_of(1, ("T", "49K", "A488")) == "K"
+    assert lead_of(0, ("4669K", "T", "K488")) == "66"
+
+
+def test_it_avoids_a_low_pair_when_two_cards_are_left() -> None:
+    assert lead_of(0, ("4499JQ", "TT", "K5887")) not in ("44", "99")
+
+
+def test_it_leads_the_lowest_solo_to_a_partner_with_one_card() -> None:
+    assert lead_of(1, ("TTJQ", "4899A", "K")) == "4"
+
+
+def test_it_keeps_bombs_until_they_win_or_save_the_game() -> None:
+    # Early on a low solo is worth no bomb ...
+    assert answer(("369TJQKKA2AJ", "44445789JQ6", "7788995TTQ"), ("3",)) != "4444"
+    assert answer(("A69TJQKK32AJ", "4444578JQ67", "7788995TTQ"), ("A",)) != "4444"
+    # ... it is when the landlord would go out ...
+    assert answer(("A6", "4444579", "7788995"), ("A",)) == "4444"
+    # ... and when the rest goes out behind it.
+    assert answer(("A69TJ", "44445", "7788995"), ("A",)) == "4444"
+
+
+def test_it_plays_a_sure_win_controls_first() -> None:
+    assert lead_of(0, ("3R", "499T", "57JJ")) == "R"
+    assert lead_of(0, ("322R", "499TA", "57JJK")) in ("22", "R")
+    assert lead_of(0, ("3KK", "499TA", "57JJQ")) == "KK"
+
+
+def test_kickers_are_what_the_hand_misses_least() -> None:
+    assert answer(("333485JQ", "555677AAJ", "9TTKKQ2"), ("333+4",)) == "555+6"
+    assert answer(("33344JQ", "5558889", "9TTKKQ2"), ("333+44",)) == "pass"
+
+
+def test_a_high_card_is_not_wasted_on_a_trick_that_costs_more_than_it_brings() -> None:
+    assert answer(("3A69TJQKK32J", "R457799QQT", "4QKKAA22TT"), ("3",)) not in ("R", "pass")
+
+
+@pytest.mark.parametrize("preset", ["mini", "standard"])
+def test_it_wins_against_random_from_both_sides(preset: str) -> None:
+    rules, uniform = RulesAgent(), RandomAgent()
+    wins = games = 0
+    for game in range(40):
+        for seat in (0, 1):
+            agents: list[Agent] = [rules if (s == 0) == (seat == 0) else uniform for s in range(3)]
+            state = State.new(8, preset, game)
+            play_game(state, agents[: state.rules.players], seat_generators([8, game], state.rules.players))
+            wins += (state.winner == 0) == (seat == 0)
+            games += 1
+    assert wins / games >= (0.7 if preset == "mini" else 0.9)
+
+
+def test_strong_hands_bid_and_double_and_weak_ones_do_neither() -> None:
+    strong, weak = "33345678AAA222BR9", "34466889JJQKK5577"
+    weak_hand = Hand.parse(weak)
+    rest = [a - b - c for a, b, c in zip(FULL_DECK, Hand.parse(strong + "2QK").counts, weak_hand.counts, strict=True)]
+    state = State.from_hands([strong, weak_hand, Hand(tuple(rest))], "2QK", "bidding")
+    for seat, bid in ((0, "bid 3"), (1, "no bid")):
+        state.row[SEAT] = seat
+        assert str(RulesAgent().act(state.view(seat), np.random.default_rng(0))) == bid
+    doubling = Rules.preset("standard", doubling=True)
+    state = State.from_hands([strong, weak_hand, Hand(tuple(rest))], "2QK", doubling)
+    for wish in ("double", "no double"):
+        move = RulesAgent().act(state.view(), np.random.default_rng(0))
+        assert str(move) == wish
+        state.step(move)
+
+
+PRICES_OF_ONE = new_scratch()
+
+
+def split(hand: tuple[int, ...], rules: Rules) -> list[Move]:
+    """The fewest moves in which the kernel plays a hand."""
+    price, count = decompose(np.uint64(Hand(hand).word), rules.words(), PRICES_OF_ONE, EMIT)
+    words = PRICES_OF_ONE.memory
+    moves = [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
+    assert price == count
+    return moves
+
+
+@cache
+def fewest(hand: tuple[int, ...], rules: Rules) -> int:
+    """The same by brute force over the reference's moves."""
+    if not any(hand):
+        return 0
+    return 1 + min(fewest(without(hand, cards_of(move)), rules) for move in moves_to_play(hand, None, rules))
+
+
+@st.composite
+def small_hands(draw: st.DrawFn) -> tuple[int, ...]:
+    """Up to nine cards, from few neighbouring ranks more often than not."""
+    low = draw(st.integers(0, 8))
+    ranks = st.integers(low, low + 5) if draw(st.booleans()) else st.integers(0, NUM_RANKS - 1)
+    counts = [0] * NUM_RANKS
+    for rank in draw(st.lists(ranks, min_size=1, max_size=9)):
+        counts[rank] = min(counts[rank] + 1, FULL_DECK[rank])
+    return tuple(counts)
+
+
+@settings(max_examples=150)
+@given(small_hands())
+def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
+    rules = Rules.preset("standard")
+    moves = split(hand, rules)
+    assert len(moves) == fewest(hand, rules)
+    legal = State.from_hands([Hand(hand), "3", "3"], check_sizes=False) if hand[0] < 3 else None
+    rest = hand
+    for move in moves:
+        if legal is not None:
+            assert move in legal.legal_moves()
+        rest = without(rest, move.cards.counts)
+    assert not any(rest)
+
+
+@pytest.mark.parametrize(
+    ("cards", "tricks"),
+    [
+        ("34567", 1),
+        ("333666999", 2),  # one trio becomes the kickers of the others
+        ("3333567", 2),
+        ("345678910JQKA22", 2),
+        ("3344556677", 1),
+        ("BR", 1),
+        ("3334445556667778BR2", 3),
+    ],
+)
+def test_the_fewest_tricks_of_known_hands(cards: str, tricks: int) -> None:
+    assert len(split(Hand.parse(cards).counts, Rules.preset("standard"))) == tricks
+
+
+def test_the_kernels_stay_in_their_integer_types() -> None:
+    RulesAgent().act(State.new(1).view(), np.random.default_rng(0))
+    split(Hand.parse("345").counts, Rules.preset("standard"))
+    for kernel, types in ((rules_move, "uint64"), (decompose, "int64")):
+        results = {str(signature.return_type) for signature in getattr(kernel, "nopython_signatures", ())}
+        assert results <= {f"UniTuple({types}, 2)", f"UniTuple({types} x 2)"}

@@ -1,0 +1,374 @@
+"""What the searching agents decide: against exact search on generated endgames, and at the borders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_agents.mini.agents import (
+    CheatingMinimaxAgent,
+    DeterminizedMinimaxAgent,
+    InformationSetExpectimaxAgent,
+    Solvers,
+)
+from ddz_agents.mini.information_set import information_set
+from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.worlds.consistency import InconsistentViewError, check_view
+from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
+from ddz_env.core.engine.words import add_hand
+from ddz_env.core.errors import IllegalMoveError
+from ddz_env.playing.agent import sight
+from tests.agents.mini.test_exact import after, brute_values, endgame
+
+MINI = PRESETS["mini"]
+ENOUGH = 10**8
+"""Iterations that no test could wait for."""
+
+SEARCHERS: dict[str, Callable[[], Any]] = {
+    "isuct": lambda: IsUctAgent(ENOUGH),
+    "duct": lambda: DeterminizedUctAgent(ENOUGH, trees=40),
+    "cheating-uct": lambda: CheatingUctAgent(ENOUGH, trees=40),
+    "whole moves": lambda: WholeMoveUctAgent("flat", ENOUGH),
+}
+
+
+@pytest.fixture(params=SEARCHERS)
+def searcher(request: pytest.FixtureRequest) -> Any:
+    return SEARCHERS[request.param]()
+
+
+# --- Wins -------------------------------------------------------------------------------------------------------------
+
+Family = tuple[str, tuple[int, ...], tuple[int, ...], int]
+"""Preset, hand sizes, ranks and how many endgames."""
+
+
+def endgames(family: Family) -> Iterator[State]:
+    """Endgames after none, one or two moves at random, so that all seats lead and follow."""
+    preset, sizes, ranks, number = family
+    rules, rng = PRESETS[preset].replace(bidding="fixed"), np.random.default_rng(number)
+    for index in range(number):
+        state = endgame(rng, rules, sizes, ranks)
+        for _ in range(index % 3):
+            moves = state.legal_moves()
+            twin = after(state, moves[int(rng.integers(len(moves)))])
+            state = state if twin.is_over else twin
+        yield state
+
+
+OPEN: list[Family] = [
+    ("mini", (3, 3), (0, 1, 2, 3, 13, 14), 800),
+    ("mini", (4, 3), (0, 1, 2, 3), 600),
+    ("standard", (3, 2, 2), (0, 1, 2, 3), 800),
+    ("standard", (5, 2, 2), (5, 6, 7, 8), 600),
+    ("douzero", (3, 2, 2), (3, 12, 13, 14), 600),
+    ("rlcard", (6, 2, 1), (0, 1, 2), 600),
+]
+
+
+@pytest.mark.parametrize("family", OPEN, ids=str)
+def test_cheating_uct_plays_a_winning_move_wherever_minimax_has_one(family: Family) -> None:
+    agent, solver = CheatingUctAgent(250, trees=4), MinimaxSolver(PRESETS[family[0]], 0.0, table_bits=16)
+    with_traps = 0
+    for number, state in enumerate(endgames(family)):
+        moves, values = solver.move_values(state.row)
+        if values.max() == 1:
+            with_traps += int(values.min() < 1)
+            chosen = agent.act(state, np.random.default_rng(number))
+            assert values[moves.index(chosen)] == 1, f"{state}: {chosen} loses"
+    assert with_traps > family[3] / 6
+
+
+def nothing_undealt(state: State) -> State:
+    """The same position with the undealt cards played: what remains unseen is the other hands."""
+    state.row[PLAYED] = add_hand(state.row[PLAYED], state.row[HIDDEN])
+    state.row[HIDDEN] = 0
+    return state
+
+
+def tricks_to_win(state: State, move: Move) -> int | None:
+    """1 if the move goes out; 2 if no opponent can beat it and the rest goes out at once; else None."""
+    if move.is_pass:
+        return None
+    state_after = after(state, move)
+    if state_after.is_over:
+        return 1
+    while state_after.seat != state.seat:
+        partner = (state_after.role() == "landlord") == (state.role() == "landlord")
+        if not partner and any(not reply.is_pass for reply in state_after.legal_moves()):
+            return None
+        state_after.step("pass")
+    return 2 if any(after(state_after, last).is_over for last in state_after.legal_moves()) else None
+
+
+class Problem:
+    """A decision of a seat that can win in one or two tricks whatever the others hold."""
+
+    def __init__(self, state: State, states: list[State], tricks: int, solver: MinimaxSolver) -> None:
+        self.state = state
+        self.tricks = tricks
+        self.moves = state.legal_moves()
+        values = np.array([solver.move_values(possible.row)[1] for possible in states])
+        self.wins_always = values.min(axis=0) == 1
+        self.loses_always = values.max(axis=0) < 1
+
+    def allows(self, move: Move) -> bool:
+        return bool(self.wins_always[self.moves.index(move)])
+
+
+HIDDEN_HANDS: list[Family] = [
+    ("mini", (3, 2), (0, 1, 2, 3, 13, 14), 250),
+    ("standard", (4, 2, 2), (0, 1, 2, 3, 13, 14), 250),
+    ("standard", (5, 3, 2), (5, 6, 7, 12, 13, 14), 250),
+    ("standard", (6, 3, 3), (5, 6, 7, 12, 13), 150),
+    ("standard", (3, 4, 4), (0, 1, 2, 12, 13, 14), 250),
+    ("rlcard", (7, 3, 3), (0, 1, 2, 12), 150),
+]
+
+
+@pytest.fixture(scope="module")
+def problems() -> list[Problem]:
+    """Sure wins in generated endgames: the oracle looks at every state of the information set."""
+    found = []
+    for family in HIDDEN_HANDS:
+        rules = PRESETS[family[0]].replace(bidding="fixed")
+        solver = MinimaxSolver(rules, 0.0, table_bits=16)
+        for state in endgames(family):
+            position = state if rules.players == 2 else nothing_undealt(state)
+            moves = position.legal_moves()
+            view = position.view()
+            states = [State(row.copy(), rules) for row in information_set(view.row, view.seat).rows]
+            tricks = {number for move in moves if (number := sure_tricks(states, move))}
+            if len(moves) > 1 and tricks:
+                found.append(Problem(position, states, min(tricks), solver))
+    return found
+
+
+def sure_tricks(states: list[State], move: Move) -> int | None:
+    """In how many tricks a move wins in all of the states; None if it does not in some."""
+    most = 0
+    for state in states:
+        tricks = tricks_to_win(state, move)
+        if tricks is None:
+            return None
+        most = max(most, tricks)
+    return most
+
+
+def test_the_problems_are_problems(problems: list[Problem]) -> None:
+    assert sum(problem.tricks == 1 for problem in problems) > 30
+    two = [problem for problem in problems if problem.tricks == 2]
+    assert len(two) > 100
+    assert sum(not problem.wins_always.all() for problem in two) > 80, "most have a move that can lose"
+    assert {problem.state.role() for problem in two} == {"landlord", "peasant_down", "peasant_up"}
+
+
+@pytest.mark.parametrize("agent", [IsUctAgent(1000), WholeMoveUctAgent("sets", 1000), WholeMoveUctAgent("flat", 1000)])
+def test_wins_in_one_and_in_two_tricks_are_found(agent: Any, problems: list[Problem]) -> None:
+    for number, problem in enumerate(problems):
+        chosen = agent.act(problem.state.view(), np.random.default_rng(number))
+        assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
+
+
+def test_the_rule_agent_finds_wins_in_one_trick(problems: list[Problem]) -> None:
+    for problem in problems:
+        if problem.tricks == 1:
+            assert problem.allows(RulesAgent().act(problem.state.view(), np.random.default_rng(0)))
+
+
+def test_determinized_uct_finds_the_wins_that_every_determinization_shows(problems: list[Problem]) -> None:
+    """Where another move wins in most determinizations its trees tie there, and chance decides: those are left out."""
+    agent, shown = DeterminizedUctAgent(100, trees=10), 0
+    for number, problem in enumerate(problems):
+        if problem.tricks == 1 or (problem.wins_always | problem.loses_always).all():
+            shown += 1
+            chosen = agent.act(problem.state.view(), np.random.default_rng(number))
+            assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
+    assert shown > 50
+
+
+# --- The better of two wins -------------------------------------------------------------------------------------------
+
+
+def first_best(values: list[float]) -> int:
+    """The first of the largest, rounding aside."""
+    return next(index for index, value in enumerate(values) if value > max(values) - 1e-12)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("mini", (3, 3), (0, 1, 2, 13, 14), 90),
+        ("mini", (2, 3), (0, 1, 2, 3), 90),
+        ("standard", (2, 1, 2), (0, 1, 2), 200),
+    ],
+    ids=str,
+)
+def test_cheating_minimax_takes_the_win_that_equation_1_prefers(family: Family) -> None:
+    agent, choices = CheatingMinimaxAgent(Solvers(table_bits=16)), 0
+    for state in endgames(family):
+        values = brute_values(state, EPSILON)
+        wins = {round(value, 9) for value in values if value > 0}
+        choices += len(wins) > 1
+        assert agent.act(state) == state.legal_moves()[first_best(values)]
+    assert choices > 5, "winning moves of different worth"
+
+
+def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> None:
+    agent = DeterminizedMinimaxAgent(solvers=Solvers(table_bits=16))
+    contested = 0
+    for state in endgames(("mini", (2, 2), (0, 1, 2, 3, 13, 14), 20)):
+        states = information_set(state.view().row, state.seat)
+        moves, votes = state.legal_moves(), np.zeros(len(state.legal_moves()))
+        for row, probability in zip(states.rows, states.probabilities, strict=True):
+            votes[first_best(brute_values(State(row.copy(), MINI), EPSILON))] += float(probability)
+        contested += int((votes > 0).sum() > 1)
+        assert agent.act(state.view()) == moves[int(np.argmax(votes > votes.max() - 1e-9))]
+        if len(moves) > 1:
+            decided = agent.decide(state.view()).values
+            assert [decided[move.main] for move in moves] == pytest.approx(votes.tolist())
+    assert contested > 3
+
+
+# --- At once ----------------------------------------------------------------------------------------------------------
+
+
+def forced_pass() -> State:
+    state = State.from_hands(["R3", "44", "55"], check_sizes=False)
+    state.step("R")
+    return state
+
+
+def last_move() -> State:
+    return State.from_hands(["33344456", "89TJQKA2", "55566677"], check_sizes=False)
+
+
+@pytest.mark.parametrize(("state", "move"), [(forced_pass(), "pass"), (last_move(), "333444+56")], ids=str)
+def test_what_needs_no_search_returns_at_once(searcher: Any, state: State, move: str) -> None:
+    """No visits, and no random number is used up: what follows does not depend on moves that were no choice."""
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state
+    decision = searcher.decide(sight(searcher, state), rng)
+    assert str(decision.move) == move
+    assert not decision.visits
+    assert not decision.values
+    assert rng.bit_generator.state == before
+
+
+@pytest.mark.parametrize("kind", [CheatingMinimaxAgent, DeterminizedMinimaxAgent, InformationSetExpectimaxAgent])
+def test_exact_agents_do_not_search_a_lone_move_either(kind: type) -> None:
+    agent = kind(solvers=Solvers(table_bits=4, node_limit=1))
+    state = State.from_hands(["R3", "4 5"], check_sizes=False, rules=MINI)
+    state.step("R")
+    assert agent.act(sight(agent, state)).is_pass
+
+
+# --- Borders ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_set_of_moves_is_a_named_error(searcher: Any) -> None:
+    state = State.from_hands(["3", "4", "5"], check_sizes=False)
+    state.step("3")
+    with pytest.raises(IllegalMoveError, match="game is over"):
+        searcher.act(sight(searcher, state), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", ["isuct", "duct", "whole moves"])
+def test_acting_out_of_turn_is_a_named_error(name: str) -> None:
+    with pytest.raises(IllegalMoveError, match="seat 2 is asked to act"):
+        SEARCHERS[name]().act(State.new(1).view(2), np.random.default_rng(0))
+
+
+def positions() -> Iterator[tuple[State, int]]:
+    """Every seat of positions in random games of all presets, auctions and half-built moves of others included."""
+    for preset in PRESETS:
+        for seed in range(6):
+            state, rng = State.new(seed, preset), np.random.default_rng(seed)
+            while not state.is_over:
+                for seat in range(state.rules.players):
+                    if seat != state.seat or state.stage != "kicker":
+                        yield state, seat
+                actions = state.legal_actions()
+                state.step_action(actions[int(rng.integers(len(actions)))])
+
+
+def test_the_views_of_a_game_are_consistent() -> None:
+    seen = 0
+    for state, seat in positions():
+        view = state.view(seat)
+        check_view(view.row, seat, view.rule_words)
+        seen += 1
+    assert seen > 1000
+
+
+def view_with(state: State, **changes: int) -> View:
+    view = state.view()
+    words = {"hidden": HIDDEN, "sizes": SIZES, "known": KNOWN, "own": HANDS, "next": HANDS + 1, "played": PLAYED + 1}
+    for name, value in changes.items():
+        view.row[words[name]] = value
+    return view
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden": 0}, "no deal agrees"),
+        ({"sizes": 20 | 17 << 8 | 18 << 16}, "no deal agrees"),
+        ({"sizes": 19 | 17 << 8 | 17 << 16}, "has 20 cards, its size is given as 19"),
+        ({"own": 0}, "has 0 cards, its size is given as 20"),
+        ({"next": 1}, "the deck is"),
+        ({"played": 1}, "the deck is"),
+    ],
+)
+def test_a_view_that_no_deal_agrees_with_is_a_named_error(changes: dict[str, int], message: str) -> None:
+    view = view_with(State.new(1), **changes)
+    with pytest.raises(InconsistentViewError, match=message):
+        check_view(view.row, 0, view.rule_words)
+    with pytest.raises(InconsistentViewError, match=message):
+        WholeMoveUctAgent("flat", 10).act(view, np.random.default_rng(0))
+
+
+def test_known_cards_must_fit_into_the_landlords_hand() -> None:
+    state = State.from_hands(["3", "4", "5"], bottom="67", check_sizes=False)
+    state.step("3")
+    check_view(state.view().row, 1, state.rule_words)
+    view = view_with(state, sizes=1 | 1 << 8 | 1 << 16)
+    with pytest.raises(InconsistentViewError, match=r"hands of \[-1, 1\]"):
+        check_view(view.row, 1, view.rule_words)
+
+
+def test_open_hands_must_have_their_sizes() -> None:
+    state = State.new(1, "perfect")
+    check_view(state.view().row, 0, state.rule_words)
+    view = view_with(state, next=0)
+    with pytest.raises(InconsistentViewError, match="seat 1's hand has 0 cards"):
+        check_view(view.row, 0, view.rule_words)
+
+
+def test_a_half_built_move_is_a_named_error() -> None:
+    state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+    state.step_action(Move.parse("333+4").main)
+    with pytest.raises(IllegalMoveError, match="half built"):
+        WholeMoveUctAgent("sets", 10).act(state.view(), np.random.default_rng(0))
+
+
+def test_rules_are_what_the_deck_is_counted_by() -> None:
+    """The same view under rules with another deck does not add up."""
+    view = State.new(1, "mini").view()
+    other: Rules = MINI.replace(deck=(4, 4, 4, 4, 4) + (0,) * 8 + (1, 1))
+    with pytest.raises(InconsistentViewError, match="the deck is"):
+        check_view(view.row, 0, other.words())
+
+
+def test_a_search_that_cheats_refuses_a_view() -> None:
+    state = State.new(1)
+    with pytest.raises(InconsistentViewError, match="seat 1's hand is hidden"):
+        CheatingUctAgent(20).act(state.view(), np.random.default_rng(0))  # type: ignore[arg-type]
+    assert CheatingUctAgent(20).act(state, np.random.default_rng(0)) in state.legal_moves()

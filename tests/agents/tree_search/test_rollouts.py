@@ -1,0 +1,407 @@
+"""Simulations of good players, candidate moves and duplicate rollouts: what they promise, against obvious oracles."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.tree_search import rollout, simulate_planned
+from ddz_agents.tree_search.options import SIMULATIONS, TreeSettings, plain
+from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
+from ddz_agents.tree_search.search import Position
+from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
+from ddz_agents.tree_search.simulate_rules import simulate_rules
+from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_env import PRESETS, Hand, Move, State
+from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.tables import MASK_WORDS
+from tests.agents.tree_search.test_mcts import midgame
+from tests.agents.tree_search.test_mcts_decisions import Problem, problems
+
+__all__ = ["problems"]  # a fixture of that module: sure wins in generated endgames
+
+SEED = np.uint64(2011)
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def in_play(state: State, rng: np.random.Generator) -> State:
+    """The game behind a random auction."""
+    while state.stage not in ("play", "over"):
+        moves = state.legal_moves()
+        state.step(moves[int(rng.integers(len(moves)))])
+    return state
+
+
+def positions(preset: str, number: int) -> Iterator[State]:
+    """Games at the first lead and later, after random moves and after the rule agent's."""
+    for seed in range(number):
+        rng = generator(seed)
+        state = in_play(State.new(seed, preset), rng)
+        if state.is_over:  # all declined
+            continue
+        for _ in range(3 * (seed % 5)):
+            twin = state.copy()
+            moves = twin.legal_moves()
+            twin.step(RulesAgent().act(twin.view(), rng) if seed % 2 else moves[int(rng.integers(len(moves)))])
+            if twin.is_over:
+                break
+            state = twin
+        yield state
+
+
+def scratch() -> np.ndarray:
+    return np.empty(MASK_WORDS, np.uint64)
+
+
+# --- The simulation guided by the rule agent --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_rules_simulation_ends_as_the_rule_agent_plays(preset: str) -> None:
+    for state in positions(preset, 10):
+        row, chance = state.row.copy(), SEED
+        assert simulate_rules(row, state.rule_words, scratch(), chance, new_mind()) == SEED, "no chance in it"
+        while not state.is_over:
+            state.step(RulesAgent().act(state.view(), generator()))
+        assert int(row[WINNER]) - 1 == state.winner
+        assert row[HANDS : HANDS + 3].tolist() == state.row[HANDS : HANDS + 3].tolist()
+        assert row[BOMBS] == state.row[BOMBS]
+
+
+def test_a_simulation_finishes_auctions_and_half_built_moves_first() -> None:
+    auction = State.new(1, "bidding")
+    half_built = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+    half_built.step_action(Move.parse("333+4").main)
+    for state in (auction, half_built):
+        rules, row = state.rule_words, state.row.copy()
+        simulate_rules(row, rules, scratch(), SEED, new_mind())
+        assert row[STAGE] == STAGE_OVER
+        row, plan = state.row.copy(), new_plan()
+        set_plan_prices(row, rules, plan)
+        simulate_planned.simulate_planned(row, rules, scratch(), SEED, plan)
+        assert row[STAGE] == STAGE_OVER
+
+
+# --- The planned simulation -------------------------------------------------------------------------------------------
+
+
+class Mirror:
+    """A game of the engine, with all its checks, beside the light books of the simulation."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state.copy()
+        self.moves = 0
+
+    def step(self, main: int, kickers: int) -> None:
+        self.state.step(Move.from_words(main, kickers))  # raises if it is illegal
+        self.moves += 1
+
+
+def watched(mirror: Mirror, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """``simulate_planned`` in Python, its compiled parts telling the mirror of every move."""
+    own = {name: getattr(simulate_planned, name) for name in ("play_lightly", "pass_turn", "_follow")}
+
+    def play_lightly(row: Any, main: Any, kickers: Any, rules: Any) -> None:
+        mirror.step(int(main), int(kickers))
+        own["play_lightly"](row, main, kickers, rules)
+
+    def pass_turn(row: Any, rules: Any) -> None:
+        mirror.step(0, 0)
+        own["pass_turn"](row, rules)
+
+    def follow(*arguments: Any) -> tuple[Any, Any, Any]:
+        index, main, kickers = own["_follow"](*arguments)
+        return index, np.uint64(main), np.uint64(kickers)  # compiled code hands Python plain integers
+
+    for name, spy in (("play_lightly", play_lightly), ("pass_turn", pass_turn), ("_follow", follow)):
+        monkeypatch.setattr(simulate_planned, name, spy)
+    return simulate_planned.simulate_planned.py_func  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_planned_simulation_plays_legal_moves_only(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = 0
+    for state in positions(preset, 12):
+        with monkeypatch.context() as patched:
+            mirror, row, plan = Mirror(state), state.row.copy(), new_plan()
+            set_plan_prices(row, state.rule_words, plan)
+            watched(mirror, patched)(row, state.rule_words, scratch(), SEED, plan)
+        after = mirror.state
+        assert after.is_over
+        assert row[STAGE] == STAGE_OVER
+        assert int(row[WINNER]) - 1 == after.winner
+        assert row[HANDS : HANDS + 3].tolist() == after.row[HANDS : HANDS + 3].tolist()
+        assert row[BOMBS] == after.row[BOMBS]
+        compiled_row = state.row.copy()
+        simulate_planned.simulate_planned(compiled_row, state.rule_words, scratch(), SEED, plan)
+        assert compiled_row[[WINNER, BOMBS, HANDS, HANDS + 1, HANDS + 2]].tolist() == (
+            row[[WINNER, BOMBS, HANDS, HANDS + 1, HANDS + 2]].tolist()
+        ), "the simulation that was watched is the compiled one"
+        moves = after.history[len(state.history) :]
+        replies += sum(not move.is_pass and not lead for (_, move), lead in zip(moves, leads(moves), strict=True))
+    assert replies >= 6, "tricks are fought over"
+
+
+def leads(moves: list[tuple[int, Move]]) -> list[bool]:
+    """Whether each move follows passes of all others (the first counts as a lead)."""
+    owner, found = -1, []
+    for seat, move in moves:
+        found.append(owner in (-1, seat))
+        owner = owner if move.is_pass else seat
+    return found
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_planned_games_end_with_one_empty_hand(preset: str) -> None:
+    plan = new_plan()
+    for state in positions(preset, 60):
+        row = state.row.copy()
+        before = [int(word).bit_count() for word in row[HANDS : HANDS + 3]]
+        set_plan_prices(row, state.rule_words, plan)
+        assert simulate_planned.simulate_planned(row, state.rule_words, scratch(), SEED, plan) == SEED
+        after = [int(word).bit_count() for word in row[HANDS : HANDS + 3]]
+        assert row[STAGE] == STAGE_OVER
+        assert [seat for seat in range(state.rules.players) if after[seat] == 0] == [int(row[WINNER]) - 1]
+        assert all(late <= early for late, early in zip(after, before, strict=True))
+
+
+# --- Candidates -------------------------------------------------------------------------------------------------------
+
+
+def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
+    mains, kickers, scores = np.zeros(most, np.uint64), np.zeros(most, np.uint64), np.zeros(most, np.int64)
+    view = state.view()
+    count = list_candidates(view.row, view.rule_words, new_mind(), mains, kickers, scores)
+    moves = [Move.from_words(int(main), int(riders)) for main, riders in zip(mains, kickers, strict=True)][:count]
+    return moves, scores[:count].tolist()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_candidates_are_distinct_legal_moves_the_rule_agents_first(preset: str) -> None:
+    with_pass = 0
+    for state in positions(preset, 24):
+        legal, own = state.legal_moves(), RulesAgent().act(state.view(), generator())
+        mains = {move.main for move in legal} | {own.main}
+        for most in (2, 5, 12, 512):
+            moves, scores = candidates(state, most)
+            assert len(moves) == len(set(moves)) <= most
+            assert set(moves) <= set(legal)
+            assert moves[0] == own
+            assert scores == sorted(scores, reverse=True)
+            if Move.parse("pass") in legal:
+                with_pass += 1
+                assert Move.parse("pass") in moves[:2]
+            if most == 512:
+                assert {move.main for move in moves} == mains, "every main group is ranked"
+            assert len(moves) >= min(most, len(mains))
+    assert with_pass > 4
+
+
+def test_fewer_candidates_are_the_best_of_more() -> None:
+    for state in positions("standard", 20):
+        every = candidates(state, 512)[0]
+        for most in (2, 5, 12):
+            assert candidates(state, most)[0] == every[:most]
+
+
+# --- Duplicate rollouts -----------------------------------------------------------------------------------------------
+
+
+def playing_by(name: str) -> TreeSettings:
+    return plain()._replace(simulation=np.int64(SIMULATIONS.index(name)))
+
+
+def arms_of(moves: list[Move]) -> Arms:
+    kickers = [Hand(move.kicker_counts).word for move in moves]
+    return new_arms(np.array([move.main for move in moves], np.uint64), np.array(kickers, np.uint64))
+
+
+def pool_of_one(state: State) -> WorldPool:
+    """The true deal, and no other."""
+    return WorldPool(np.array([[*state.row[HANDS : HANDS + 3], state.row[HIDDEN]]], np.uint64), np.ones(1))
+
+
+def rolled_out(
+    state: State, arms: Arms, worlds: int, name: str, chance: np.uint64 = SEED, pool: WorldPool | None = None
+) -> np.uint64:
+    view, plan, settings, alive = state.view(), new_plan(), playing_by(name), len(arms.order)
+    pool = pool or uniform()
+    after = play_worlds(Position.of(view), arms, alive, worlds, settings, pool, plan, chance)
+    return np.uint64(after)
+
+
+@pytest.mark.parametrize("name", ["planned", "rules"])
+def test_the_same_candidate_twice_wins_the_same_games(name: str) -> None:
+    """All candidates meet the same worlds, and these simulations leave nothing else to chance."""
+    won = 0
+    for state in positions("standard", 10):
+        move = RulesAgent().act(state.view(), generator())
+        other = state.legal_moves()[-1]
+        arms = arms_of([move, other, move, move])
+        rolled_out(state, arms, 25, name)
+        assert arms.wins[0] == arms.wins[2] == arms.wins[3]
+        assert arms.runs.tolist() == [25] * 4
+        won += int(0 < arms.wins[0] < 25)
+    assert won > 3, "games that are not decided already"
+
+
+@pytest.mark.parametrize("name", ["planned", "rules"])
+def test_worlds_one_after_the_other_are_the_worlds_at_once(name: str) -> None:
+    state = midgame(4, 8)
+    moves = candidates(state, 5)[0]
+    at_once, one_by_one, chance = arms_of(moves), arms_of(moves), SEED
+    rolled_out(state, at_once, 20, name)
+    for _ in range(20):
+        chance = rolled_out(state, one_by_one, 1, name, chance)
+    assert at_once.wins.tolist() == one_by_one.wins.tolist()
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_a_win_of_the_partner_is_a_win(name: str) -> None:
+    """In the only world of the pool the peasant down goes out with the red joker at its first turn."""
+    state = State.from_hands(["3 55", "R", "4 66 77"], check_sizes=False)
+    landlords = arms_of([Move.parse("3")])
+    rolled_out(state, landlords, 10, name, pool=pool_of_one(state))
+    assert landlords.wins.tolist() == [0]
+    state.step("3")
+    state.step("pass")
+    peasants = arms_of([Move.parse("4")])
+    rolled_out(state, peasants, 10, name, pool=pool_of_one(state))
+    assert peasants.wins.tolist() == [10]
+
+
+def test_the_order_is_by_wins_and_ties_keep_theirs() -> None:
+    for state in positions("standard", 12):
+        moves = candidates(state, 12)[0]
+        arms = arms_of(moves)
+        rolled_out(state, arms, 9, "planned")
+        wins, places = arms.wins[arms.order].tolist(), arms.order.tolist()
+        assert sorted(places) == list(range(len(moves)))
+        assert places == sorted(range(len(moves)), key=lambda arm: (-int(arms.wins[arm]), arm))
+        assert wins == sorted(wins, reverse=True)
+
+
+# --- Sequential halving -----------------------------------------------------------------------------------------------
+
+
+class Watch:
+    """What the agent asks for, round by round."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.rounds: list[tuple[int, int]] = []
+        self.orders: list[list[int]] = []
+        self.arms: Arms | None = None
+        monkeypatch.setattr(rollout, "play_worlds", self._spy)
+
+    def _spy(self, position: Position, arms: Arms, alive: int, worlds: int, *rest: Any) -> Any:
+        self.rounds.append((alive, worlds))
+        self.arms = arms
+        state = play_worlds(position, arms, alive, worlds, *rest)
+        self.orders.append(arms.order.tolist())
+        return state
+
+
+@pytest.mark.parametrize("iterations", [100, 240, 1000])
+def test_budgets_are_halved_and_kept(iterations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+    for state in positions("standard", 8):
+        watch = Watch(monkeypatch)
+        decision = RolloutAgent(iterations, simulation="planned").decide(state.view(), generator())
+        if watch.arms is None:
+            continue
+        seen += 1
+        runs = watch.arms.runs
+        alive = [count for count, _ in watch.rounds]
+        assert alive[0] == len(runs) <= 12
+        assert all(later == (earlier + 1) // 2 for earlier, later in itertools.pairwise(alive))
+        assert alive[-1] == 2
+        assert runs.sum() == sum(count * worlds for count, worlds in watch.rounds) <= iterations
+        for order, survivors in zip(watch.orders, [*alive[1:], 1], strict=True):
+            assert runs[order[:survivors]].min() >= runs[order[survivors:]].max()
+        best = int(watch.arms.order[0])
+        assert decision.move == Move.from_words(int(watch.arms.mains[best]), int(watch.arms.kickers[best]))
+        assert decision.visits[decision.move.main] == runs[best] == runs.max()
+        assert decision.values[decision.move.main] == watch.arms.wins[best] / runs[best]
+    assert seen > 4
+
+
+def test_a_budget_too_small_for_a_world_a_round_still_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(monkeypatch)
+    RolloutAgent(1, simulation="planned").decide(State.new(1).view(), generator())
+    assert [worlds for _, worlds in watch.rounds] == [1] * len(watch.rounds)
+
+
+def test_a_clock_budget_rolls_every_candidate_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(monkeypatch)
+    decision = RolloutAgent(milliseconds=10, simulation="planned").decide(State.new(1).view(), generator())
+    assert watch.arms is not None
+    assert watch.arms.runs.min() >= 1
+    assert decision.move in State.new(1).legal_moves()
+
+
+# --- Decisions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_wins_in_one_and_in_two_tricks_are_found(name: str, problems: list[Problem]) -> None:
+    agent, two = RolloutAgent(240, simulation=name), 0
+    for number, problem in enumerate(problems):
+        chosen = agent.act(problem.state.view(), generator(number))
+        assert problem.allows(chosen), f"{problem.state}: {chosen} need not win"
+        two += problem.tricks == 2
+    assert two > 50
+
+
+def test_the_auction_and_doubling_are_the_rule_agents() -> None:
+    """No generator is drawn from: nothing is rolled out."""
+    for rules in (PRESETS["bidding"], PRESETS["openspiel"], PRESETS["bidding"].replace(doubling=True)):
+        for seed in range(4):
+            state, rng = State.new(seed, rules), generator(seed)
+            before = rng.bit_generator.state
+            while state.stage not in ("play", "over"):
+                move = RolloutAgent(50).act(state.view(), rng)
+                assert move == RulesAgent().act(state.view(), generator())
+                state.step(move)
+            assert rng.bit_generator.state == before
+
+
+def test_a_plan_that_served_another_game_leaves_no_trace() -> None:
+    state, plan = midgame(4, 8), new_plan()
+    moves = candidates(state, 5)[0]
+    fresh, used = arms_of(moves), arms_of(moves)
+    rolled_out(state, fresh, 10, "planned")
+    other = State.new(77, "mini")
+    with_plan(other, arms_of(candidates(other, 3)[0]), plan)
+    with_plan(state, used, plan)
+    assert used.wins.tolist() == fresh.wins.tolist()
+
+
+def with_plan(state: State, arms: Arms, plan: Plan) -> None:
+    view, settings = state.view(), playing_by("planned")
+    play_worlds(Position.of(view), arms, len(arms.order), 10, settings, uniform(), plan, SEED)
+
+
+def test_caution_asks_others_to_beat_the_first_candidate_by_more_than_luck() -> None:
+    dropped = 0
+    for seed in range(6):
+        view, plan = State.new(seed).view(), new_plan()
+        rules, settings = view.rule_words, plain()._replace(simulation=np.int64(2))
+        mains, kickers = np.zeros(4, np.uint64), np.zeros(4, np.uint64)
+        count = list_candidates(view.row, rules, plan.mind, mains, kickers, np.zeros(4, np.int64))
+        bold, careful = (new_arms(mains[:count], kickers[:count], caution) for caution in (0.0, 100.0))
+        for arms in (bold, careful):
+            play_worlds(Position.of(view), arms, count, 40, settings, uniform(), plan, SEED)
+        assert bold.wins[bold.order[0]] == max(bold.wins)
+        assert careful.order[0] == 0
+        assert (bold.wins == careful.wins).all()
+        dropped += bold.order[0] != 0
+    assert dropped > 0

@@ -1,0 +1,562 @@
+"""The options of the search, read as promises: what each does to the tree, and what none of them may change."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent
+from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
+from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
+from ddz_agents.tree_search.options import TreeSettings, plain
+from ddz_agents.tree_search.rollout import RolloutAgent
+from ddz_agents.tree_search.search import GUIDED_WEIGHT, Position, search
+from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.simulate_planned import new_plan
+from ddz_agents.tree_search.simulate_rules import guided_action
+from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
+from ddz_agents.worlds.consistency import InconsistentViewError
+from ddz_agents.worlds.determinize import uniform
+from ddz_env import Move, State
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.layout import LANDLORD, WINNER
+from ddz_env.core.engine.random import key
+from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
+from ddz_env.playing.agent import Decision, sight
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.search_options import VARIANTS
+from tests.agents.tree_search.test_mcts import drawn, midgame
+from tests.agents.tree_search.test_mcts_decisions import view_with
+from tests.oracles.figure_two import Book, Path, figure_2, grown_by_hand, played, records
+
+SEED = np.uint64(2011)
+ZERO, ONE = np.float32(0), np.float32(1)
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# --- Every variant of the experiment ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request: pytest.FixtureRequest) -> str:
+    return VARIANTS[request.param]
+
+
+def thought(agent: Any, state: State, seed: int = 0) -> Decision:
+    decision: Decision = agent.decide(sight(agent, state), generator(seed))
+    return decision
+
+
+def test_a_seed_reproduces_the_decision(variant: str) -> None:
+    for state in (State.new(3), midgame(4, 9)):
+        first = thought(make_agent(variant.format(90)), state)
+        assert first.visits
+        assert thought(make_agent(variant.format(90)), state) == first
+
+
+def test_another_agent_and_an_earlier_decision_leave_no_trace(variant: str) -> None:
+    """An agent keeps arrays from one decision to the next; only what tree reuse keeps may be seen."""
+    used = make_agent(variant.format(60))
+    thought(used, midgame(8, 4))
+    assert thought(used, State.new(3)) == thought(make_agent(variant.format(60)), State.new(3))
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "douzero", "mini", "perfect"])
+def test_whole_games_are_played_legally(variant: str, preset: str) -> None:
+    state, rng = State.new(5, preset), generator(5)
+    agents = [make_agent(variant.format(16)) for _ in range(state.rules.players)]
+    while not state.is_over:
+        decision = agents[state.seat].decide(state.view(), rng)  # type: ignore[attr-defined]
+        assert set(decision.visits) <= set(state.legal_actions())
+        state.step(decision.move)  # raises if it is illegal
+
+
+def hidden_cards_dealt_otherwise(state: State) -> State:
+    other = state.copy()
+    for number in range(50):
+        other.row[:] = drawn(state, state.seat, number)
+        if other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3):
+            return other
+    pytest.fail("no other deal was drawn")
+
+
+@pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])
+def test_permuting_the_hidden_cards_changes_nothing(variant: str, seed: int, moves: int, preset: str) -> None:
+    state = played(seed, moves, preset)
+    other = hidden_cards_dealt_otherwise(state)
+    assert thought(make_agent(variant.format(60)), state) == thought(make_agent(variant.format(60)), other)
+
+
+def test_a_win_in_one_is_found(variant: str) -> None:
+    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    assert str(thought(make_agent(variant.format(30)), state).move) == "34567"
+
+
+def test_a_control_is_kept_to_win_in_two(variant: str) -> None:
+    """3 and R against peasants who hold one card each: R first, then 3 wins; 3 first loses to anything higher."""
+    state = State.from_hands(["3R", "4", "5"], check_sizes=False)
+    assert str(thought(make_agent(variant.format(600)), state).move) == "R"
+
+
+@pytest.mark.parametrize("final", ["visits", "value"])
+@pytest.mark.parametrize("options", [{}, {"counts": "availability"}, {"selection": "puct"}, {"simulation": "rules"}])
+def test_without_finishing_moves_the_search_itself_finds_a_win_in_one(options: dict[str, Any], final: str) -> None:
+    state = State.from_hands(["34567", "89TJQKA2", "444555666"], check_sizes=False)
+    decision = thought(IsUctAgent(800, finish=False, final=final, **options), state)
+    assert str(decision.move) == "34567"
+    assert sum(decision.visits.values()) == 800
+    assert decision.values[decision.move.main] == 1.0
+
+
+def visits_expected(name: str, iterations: int) -> int:
+    """Of the searcher's tree or trees: half go to the public tree, four trees have as many each."""
+    return {"re-determinizing": iterations // 2, "4 trees": 4 * iterations}.get(name, iterations)
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if not VARIANTS[name].startswith("rollout")])
+def test_visits_add_up(name: str) -> None:
+    for state in (State.new(3), midgame(4, 9)):
+        decision = thought(make_agent(VARIANTS[name].format(200)), state)
+        assert sum(decision.visits.values()) == visits_expected(name, 200)
+        assert set(decision.visits) <= set(state.legal_actions())
+        assert decision.move in state.legal_moves()
+        assert all(0 <= value <= 1 for value in decision.values.values())
+
+
+# --- Root parallelism -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (IsUctAgent, {}),
+        (IsUctAgent, {"counts": "availability", "final": "value"}),
+        (IsUctAgent, {"selection": "puct", "prior": "rules"}),
+        (IsUctAgent, {"simulation": "planned"}),
+        (DeterminizedUctAgent, {}),
+        (CheatingUctAgent, {}),
+    ],
+)
+def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
+    state = State.new(9)
+    one, *more = [thought(kind(150, trees=4, threads=threads, **options), state) for threads in (1, 2, 4)]
+    assert sum(one.visits.values()) == 600
+    assert all(decision == one for decision in more)
+
+
+def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
+    grow = agent._grow
+
+    def together(*arguments: Any) -> None:
+        both.wait(60)  # raises where the other tree waits for this one
+        grow(*arguments)
+
+    monkeypatch.setattr(agent, "_grow", together)
+    assert sum(thought(agent, State.new(9)).visits.values()) == 20
+
+
+def test_threads_change_nothing_where_trees_are_kept() -> None:
+    games = []
+    for threads in (1, 3):
+        state, rng = State.new(2), generator(2)
+        agents = [IsUctAgent(60, trees=3, reuse=True, threads=threads) for _ in range(3)]
+        while not state.is_over:
+            state.step(agents[state.seat].act(state.view(), rng))
+        games.append(state.history)
+    assert games[0] == games[1]
+
+
+def test_the_statistics_are_the_sum_of_the_trees() -> None:
+    """Each tree is a search of its own, from random numbers keyed by the seed and its number."""
+    state = midgame(4, 9)
+    seed = np.uint64(generator(7).integers(0, 2**64, dtype=np.uint64))
+    visits: dict[int, int] = {}
+    rewards: dict[int, float] = {}
+    for index in range(4):
+        tree = new_tree(10_000)
+        state_of_tree = np.uint64(key(seed, np.uint64(index)))
+        view = state.view()
+        search(tree, Position.of(view), 150, plain(), uniform(), None, None, state_of_tree)
+        for record in range(children(tree).start, children(tree).stop):
+            action = int(tree.action[record])
+            visits[action] = visits.get(action, 0) + int(tree.visits[record])
+            rewards[action] = rewards.get(action, 0) + float(tree.reward[record])
+    decision = thought(IsUctAgent(150, trees=4), state, seed=7)
+    assert decision.visits == visits
+    assert decision.values == {action: rewards[action] / visits[action] for action in visits}
+    assert decision.move.main == max(visits, key=lambda action: (visits[action], -action))
+
+
+# --- Selection: the formulas in plain Python --------------------------------------------------------------------------
+
+
+def by_availability(book: Book, path: Path, usable: list[int], k: float) -> int:
+    """R / V + k sqrt(ln A / V), A being the visits of the parent in which the child was legal, this one included."""
+
+    def value(action: int) -> np.float32:
+        child = book[(*path, action)]
+        share = np.float32(1) / np.float32(child.visits)
+        return child.reward * share + np.float32(k) * np.sqrt(np.float32(math.log(child.available)) * share)
+
+    return max(usable, key=value)  # the first of the largest
+
+
+def by_puct(book: Book, path: Path, usable: list[int], untried: int, k: float) -> int | None:
+    """R / V + k P sqrt(N) / (1 + V), N being the visits of the legal children; None for a move not yet expanded."""
+    nodes = {action: book[(*path, action)] for action in usable}
+    visits = np.float32(sum(node.visits for node in nodes.values()))
+    if not visits:
+        return None
+    weight = np.float32(untried + sum(float(node.prior) for node in nodes.values()))
+    scale = np.float32(k) * np.sqrt(visits) / weight
+    values: dict[int | None, np.float32] = {}
+    if untried:
+        values[None] = np.float32(sum(float(node.reward) for node in nodes.values())) / visits + scale
+    for action, node in sorted(nodes.items()):  # of equals the lowest action, and before all a move not yet expanded
+        count = np.float32(node.visits)
+        values[action] = node.reward / count + scale * node.prior / (np.float32(1) + count)
+    return max(values, key=lambda action: values[action])
+
+
+def rule_agents_action(row: np.ndarray, state: State) -> int:
+    """Main group, bid or pass by the rule agent as people call it; kickers by the guide."""
+    game = State(row.copy(), state.rules)
+    if game.stage == "kicker":
+        return int(guided_action(row, state.rule_words, new_mind()))
+    return RulesAgent().act(game.view(), generator()).main
+
+
+def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str]) -> Book:
+    """Information-set UCT with one of the later forms of selection."""
+
+    def pick(book: Book, path: Path, usable: list[int], untried: list[int]) -> int | None:
+        if options.get("selection") == "puct":
+            return by_puct(book, path, usable, len(untried), k)
+        if options.get("counts") != "availability":
+            return figure_2(k)(book, path, usable, untried)
+        for tried in usable:
+            book[(*path, tried)].available += 1
+        return None if untried else by_availability(book, path, usable, k)
+
+    def guide(row: np.ndarray, usable: list[int], untried: list[int]) -> tuple[int, np.float32] | None:
+        if options.get("prior") != "rules" or usable:
+            return None
+        action = rule_agents_action(row, state)
+        return (action, GUIDED_WEIGHT) if action in untried else None
+
+    return grown_by_hand(state, iterations, pick, guide=guide)
+
+
+def options_of(k: float, options: Mapping[str, str]) -> TreeSettings:
+    return plain(k)._replace(
+        puct=np.bool_(options.get("selection") == "puct"),
+        availability=np.bool_(options.get("counts") == "availability"),
+        guided=np.bool_(options.get("prior") == "rules"),
+    )
+
+
+def compiled(state: State, iterations: int, settings: TreeSettings, capacity: int = 20_000) -> Tree:
+    """The tree of the search that the agents run, grown whenever it is full."""
+    tree, left, chance = new_tree(capacity), iterations, SEED
+    plan, view = new_plan() if settings.guided or settings.simulation else None, state.view()
+    while left:
+        done, after = search(tree, Position.of(view), left, settings, uniform(), plan, None, np.uint64(chance))
+        chance, left = np.uint64(after), left - done
+        if left:
+            tree = grown(tree)
+    return tree
+
+
+Statistics = dict[Path, tuple[int, float, int, float]]
+
+
+def statistics_of(tree: Tree) -> Statistics:
+    """Visits, reward, availability and prior of every node."""
+    return {
+        path: (
+            int(tree.visits[record]),
+            float(tree.reward[record]),
+            int(tree.available[record]),
+            float(tree.prior[record]),
+        )
+        for path, record in records(tree).items()
+    }
+
+
+AVAILABILITY = {"counts": "availability"}
+PUCT = {"selection": "puct"}
+GUIDED = {"selection": "puct", "prior": "rules"}
+FORMS: dict[str, Mapping[str, str]] = {"plain": {}, "availability": AVAILABILITY, "puct": PUCT, "guided": GUIDED}
+
+POSITIONS = {
+    "landlord leads": (State.new(1), 400, 1.0),
+    "peasant down follows": (played(3, 1), 500, 1.0),
+    "landlord in the middle, with kickers": (played(10, 12), 500, 1.0),
+    "peasant in the middle": (played(5, 13), 800, 2.0),
+    "endgame": (State.from_hands(["36", "44457", "8889JJ"], check_sizes=False), 700, 0.5),
+    "mini follows": (played(6, 3, "mini"), 700, 0.5),
+    "an auction opens": (State.new(1, "bidding"), 400, 1.0),
+    "an auction goes on": (played(2, 1, "openspiel"), 400, 0.7),
+}
+"""Positions with iterations and constant."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_tree_is_the_documented_formulas(name: str, form: str) -> None:
+    state, iterations, k = POSITIONS[name]
+    book = by_hand(state, iterations, k, FORMS[form])
+    found = statistics_of(compiled(state, iterations, options_of(k, FORMS[form])))
+    assert {path: numbers[:2] for path, numbers in found.items()} == {
+        path: (node.visits, float(node.reward)) for path, node in book.items()
+    }
+    assert max(map(len, found)) > 2
+    if form == "availability":
+        assert all(found[path][2] == node.available for path, node in book.items() if path)
+    if form == "guided":
+        assert all(found[path][3] == node.prior for path, node in book.items())
+
+
+def test_the_forms_differ() -> None:
+    """The oracle tells them apart: no two of them grow the same tree."""
+    state, iterations, k = POSITIONS["peasant in the middle"]
+    trees = [statistics_of(compiled(state, iterations, options_of(k, form))) for form in FORMS.values()]
+    outlines = [{path: numbers[:2] for path, numbers in tree.items()} for tree in trees]
+    assert all(outlines[a] != outlines[b] for a in range(4) for b in range(a))
+
+
+def test_a_child_is_available_as_often_as_visited_or_oftener_but_not_oftener_than_its_parent_is_visited() -> None:
+    state, iterations, k = POSITIONS["peasant in the middle"]
+    found = statistics_of(compiled(state, 4 * iterations, options_of(k, AVAILABILITY)))
+    rarely = 0
+    for path, (visits, _, available, _) in found.items():
+        if path:
+            parent = found[path[:-1]][0]
+            assert visits <= available <= parent
+            rarely += available < parent / 2
+    assert rarely > 20, "there are moves that few determinizations allow"
+
+
+def test_with_a_known_game_everything_is_available_once_it_is_there() -> None:
+    """Where nothing is hidden the two counts differ only by the visits before a child existed."""
+    tree, state = new_tree(20_000), played(10, 12)
+    settings = options_of(1.0, AVAILABILITY)._replace(fixed=np.bool_(True))
+    search(tree, Position.of(state), 800, settings, uniform(), None, None, SEED)
+    block = children(tree)
+    counts = tree.available[block].tolist()
+    assert counts == [800 - place for place in range(len(counts))]
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_rule_agents_move_is_expanded_first(name: str) -> None:
+    """All of it, kickers too; under the prior of ten others."""
+    state, _, k = POSITIONS[name]
+    tree = compiled(state, 300, options_of(k, GUIDED))
+    node = ROOT
+    for action in RulesAgent().act(state.view(), generator()).actions:
+        node = children(tree, node).start
+        assert int(tree.action[node]) == action
+        assert tree.prior[node] == GUIDED_WEIGHT
+
+
+def test_a_pass_of_the_rule_agent_is_expanded_first_too() -> None:
+    passes = 0
+    for seed in range(20):
+        state = State.new(seed)
+        while not state.is_over:
+            move = RulesAgent().act(state.view(), generator())
+            if move.is_pass and len(state.legal_actions()) > 3:
+                tree = compiled(state, 1, options_of(1.0, GUIDED))
+                assert int(tree.action[children(tree).start]) == 0
+                assert tree.prior[children(tree).start] == GUIDED_WEIGHT
+                passes += 1
+            state.step(move)
+    assert passes > 8
+
+
+# --- Capacity ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("simulation", [0, 1])
+def test_results_do_not_depend_on_the_first_capacity(form: str, simulation: int) -> None:
+    for state in (midgame(4, 6), State.new(1, "bidding")):
+        settings = options_of(1.0, FORMS[form])._replace(simulation=np.int64(simulation))
+        roomy, tiny = (statistics_of(compiled(state, 300, settings, capacity)) for capacity in (20_000, 8))
+        assert roomy == tiny
+
+
+# --- Auctions ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["bidding", "openspiel"])
+def test_a_long_search_of_an_auction_ends(preset: str) -> None:
+    """The winner takes up cards that nobody has seen: its own moves differ from one determinization to the next."""
+    for seat in range(3):
+        state = State.new(1, preset)
+        for _ in range(seat):
+            state.step(state.legal_moves()[0])
+        decision = thought(IsUctAgent(10_000), state)
+        assert sum(decision.visits.values()) == 10_000
+        assert set(decision.visits) == set(state.legal_actions())
+
+
+def test_bids_are_rewarded_for_the_side_at_the_end() -> None:
+    """Who bids three is the landlord at once: with the best of hands that wins, whoever was what at the time."""
+    hands = ["RB 2222 AAAA KKKK QQQ", "3333 4444 5555 666 77", "6 77 8888 9999 TTTT JJ"]
+    opener = State.from_hands(hands, bottom="QJJ", rules="bidding").seat
+    state = State.from_hands([*hands[-opener:], *hands[:-opener]], bottom="QJJ", rules="bidding")
+    assert str(state.hand()) == "QQQKKKKAAAA2222BR"
+    decision = thought(IsUctAgent(2000), state)
+    three = state.legal_moves()[-1].main
+    assert decision.values[three] > 0.9
+    assert str(decision.move) != "no bid"
+
+
+# --- A simulation policy of the user's own ----------------------------------------------------------------------------
+
+
+@pure_kernel
+def landlord_always_wins(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> np.uint64:
+    """A policy by which every simulated game is the landlord's."""
+    state = simulate_random(row, rules, mask, state, True)
+    row[WINNER] = row[LANDLORD] + np.uint64(1)
+    return state
+
+
+def not_compiled(row: Any, rules: Any, mask: Any, state: Any) -> Any:
+    return state
+
+
+A_NUMBER = 3
+
+
+@pytest.mark.parametrize("policy", [landlord_always_wins, f"{__name__}.landlord_always_wins"])
+def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
+    decision = thought(IsUctAgent(120, simulation=policy), State.new(3))
+    assert set(decision.values.values()) == {1.0}
+    state = midgame(4, 8)
+    assert state.role() != "landlord"
+    lost = thought(IsUctAgent(120, simulation=policy), state)
+    assert set(lost.values.values()) == {0.0}
+
+
+# --- Borders ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"simulation": "clever"},
+        {"simulation": 3},
+        {"simulation": "no.such.module"},
+        {"simulation": ".relative"},
+        {"simulation": f"{__name__}.no_such_policy"},
+        {"simulation": f"{__name__}.A_NUMBER"},
+        {"simulation": f"{__name__}.not_compiled"},
+        {"simulation": not_compiled},
+        {"selection": "thompson"},
+        {"counts": "all"},
+        {"selection": "puct", "prior": "network"},
+        {"final": "loudest"},
+        {"selection": "puct", "counts": "availability"},
+        {"prior": "rules"},
+    ],
+    ids=lambda options: ",".join(f"{name}={getattr(value, '__name__', value)}" for name, value in options.items()),
+)
+@pytest.mark.parametrize("kind", [IsUctAgent, DeterminizedUctAgent, CheatingUctAgent])
+def test_options_that_do_not_exist_or_contradict_each_other_are_named(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidAgentOptionError):
+        kind(10, **options)
+
+
+def test_a_rollout_agent_knows_its_simulations_only() -> None:
+    with pytest.raises(InvalidAgentOptionError, match="simulation='clever' must be one of random, planned, rules"):
+        RolloutAgent(simulation="clever")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (IsUctAgent, {"particles": -1}),
+        (IsUctAgent, {"trees": 0}),
+        (IsUctAgent, {"iterations": 2.5}),
+        (IsUctAgent, {"iterations": 100_000_001}),
+        (IsUctAgent, {"trees": 1.5}),
+        (IsUctAgent, {"particles": 0.5}),
+        (IsUctAgent, {"particles": 100_001}),
+        (IsUctAgent, {"iterations": True}),
+        (IsUctAgent, {"exploration": float("inf")}),
+        (IsUctAgent, {"milliseconds": float("nan")}),
+        (DeterminizedUctAgent, {"iterations": 0}),
+        (CheatingUctAgent, {"milliseconds": -5}),
+        (RolloutAgent, {"iterations": 0}),
+        (RolloutAgent, {"iterations": "many"}),
+        (RolloutAgent, {"milliseconds": 0}),
+        (RolloutAgent, {"iterations": 2.5}),
+        (RolloutAgent, {"candidates": 1}),
+        (RolloutAgent, {"candidates": 2.5}),
+        (RolloutAgent, {"particles": 99.9}),
+        (RolloutAgent, {"particles": -1}),
+        (RolloutAgent, {"particles": 100_001}),
+        (RedeterminizedUctAgent, {"iterations": 0}),
+        (RedeterminizedUctAgent, {"iterations": 2.5}),
+        (WholeMoveUctAgent, {"iterations": 2.5}),
+        (RedeterminizedUctAgent, {"exploration": -0.1}),
+    ],
+    ids=str,
+)
+def test_bad_budgets_are_named(kind: type, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=next(iter(options))):
+        kind(**options)
+
+
+def test_a_whole_number_may_be_written_with_an_exponent() -> None:
+    assert make_agent("isuct:iterations=1e3,trees=2.0").options.iterations == 1000  # type: ignore[attr-defined]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert IsUctAgent(np.int64(25), exploration=np.float32(0.5)).options.iterations == 25
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
+def test_bad_numbers_of_threads_are_named(threads: Any) -> None:
+    with pytest.raises(InvalidOptionError, match="threads"):
+        IsUctAgent(10, threads=threads)
+
+
+SIGHTED = ["isuct", "duct", "rollout", "isuct-redetermined", "isuct:reuse=true", "isuct:particles=20"]
+
+
+@pytest.mark.parametrize("spec", SIGHTED)
+@pytest.mark.parametrize(("changes", "message"), [({"hidden": 0}, "no deal agrees"), ({"next": 1}, "the deck is")])
+def test_views_that_no_deal_agrees_with_are_named(spec: str, changes: dict[str, int], message: str) -> None:
+    with pytest.raises(InconsistentViewError, match=message):
+        make_agent(spec).act(view_with(State.new(1), **changes), generator())
+
+
+@pytest.mark.parametrize("spec", SIGHTED)
+def test_half_built_moves_turns_of_others_and_ended_games_are_named(spec: str) -> None:
+    agent = make_agent(spec)
+    state = State.from_hands(["33345", "6789", "6789"], check_sizes=False)
+    with pytest.raises(IllegalMoveError, match="seat 1 is asked to act"):
+        agent.act(state.view(1), generator())
+    state.step_action(Move.parse("333+4").main)
+    for one in (agent, CheatingUctAgent(10)):
+        with pytest.raises(IllegalMoveError, match="half built"):
+            one.act(sight(one, state), generator())
+    over = State.from_hands(["3", "4", "5"], check_sizes=False)
+    over.step("3")
+    with pytest.raises(IllegalMoveError, match="game is over"):
+        agent.act(over.view(0), generator())

@@ -1,0 +1,164 @@
+"""Tree reuse: what is kept from one move to the next, and what never is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.reuse import Memory
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, children
+from ddz_agents.worlds.determinize import uniform
+from ddz_env import State
+from tests.agents.tree_search.test_search_options import FORMS, SEED, compiled, generator, options_of, thought
+
+
+def outline(tree: Tree, node: int) -> list[Any]:
+    """Everything that is kept of a node's children, wherever the records lie."""
+    block = children(tree, node)
+    kept = (tree.action, tree.visits, tree.reward, tree.used, tree.settled, tree.available, tree.prior)
+    return [
+        (*(array[record].item() for array in kept), outline(tree, record)) for record in range(block.start, block.stop)
+    ]
+
+
+def below(tree: Tree, node: int) -> list[int]:
+    """All records under a node."""
+    block = children(tree, node)
+    own = list(range(block.start, block.stop))
+    return own + [record for child in own for record in below(tree, child)]
+
+
+def down(tree: Tree, node: int, action: int) -> int:
+    block = children(tree, node)
+    return block.start + tree.action[block].tolist().index(action)
+
+
+def follow_the_tree(tree: Tree, state: State, moves: int) -> int:
+    """Play the most visited legal moves; the record that they lead to."""
+    node = ROOT
+    for _ in range(moves):
+        block = children(tree, node)
+        visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
+        while True:
+            action = max(set(visits) & set(state.legal_actions()), key=lambda a: visits[a])
+            state.step_action(action)
+            node = down(tree, node, action)
+            if state.stage != "kicker":
+                break
+            block = children(tree, node)
+            visits = dict(zip(tree.action[block].tolist(), tree.visits[block].tolist(), strict=True))
+    return node
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", [1, 4, 12])
+def test_the_tree_that_is_kept_is_the_old_one_below_the_moves_played(form: str, seed: int) -> None:
+    state, memory = State.new(seed), Memory()
+    trees = [compiled(state, 4000, options_of(1.0, FORMS[form])) for _ in range(2)]
+    memory.remember(state.view())
+    node = follow_the_tree(trees[0], state, 3)
+    visits, below = int(trees[0].visits[node]), outline(trees[0], node)
+    assert below
+    assert memory.follow(trees, state.view())
+    for tree in trees:
+        assert int(tree.visits[ROOT]) == visits
+        assert outline(tree, ROOT) == below
+
+
+def test_a_kept_tree_can_be_searched_on_and_added_to() -> None:
+    state, memory = State.new(4), Memory()
+    tree = compiled(state, 4000, plain())
+    memory.remember(state.view())
+    follow_the_tree(tree, state, 3)
+    assert memory.follow([tree], state.view())
+    kept, view = int(tree.visits[ROOT]), state.view()
+    done, _ = search(tree, Position.of(view), 500, plain(), uniform(), None, None, SEED)
+    assert done == 500
+    assert int(tree.visits[ROOT]) == kept + 500
+    records = below(tree, ROOT)
+    assert len(records) == len(set(records)), "no record belongs to two nodes"
+    assert max(records) < int(tree.free[-1]) <= tree.action.size
+    first_level = range(children(tree).start, children(tree).stop)
+    assert sum(int(tree.visits[record]) for record in first_level) == kept + 500 - 1, "all but the one that made it"
+
+
+def test_nothing_is_kept_for_another_seat_position_or_line() -> None:
+    state, memory = State.new(4), Memory()
+    tree = compiled(state, 20, plain())
+    before = outline(tree, ROOT)
+    assert not memory.follow([tree], state.view()), "nothing was searched yet"
+    memory.remember(state.view())
+    assert not memory.follow([tree], state.view()), "the same position is no later one"
+    childless = [record for record in range(children(tree).start, children(tree).stop) if tree.used[record] == 0]
+    state.step(next(move for move in state.legal_moves() if move.main in tree.action[childless] and not move.kickers))
+    assert not memory.follow([tree], state.view()), "another seat"
+    while state.seat != 0:
+        state.step("pass")
+    assert not memory.follow([tree], state.view()), "moves that the tree does not hold"
+    assert outline(tree, ROOT) == before
+
+
+def pair_of_games() -> tuple[State, State]:
+    """Two deals whose landlord can lead the red joker: the history of either fits both."""
+    games = [State.new(seed) for seed in range(20)]
+    with_joker = [state for state in games if "R" in map(str, state.legal_moves())]
+    return with_joker[0], with_joker[1]
+
+
+def test_nothing_is_kept_for_another_game() -> None:
+    """Not even without ``reset``, where the moves of the new game happen to lie in the tree of the old one."""
+    first, second = pair_of_games()
+    agent = IsUctAgent(3000, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        second.step(move)
+    decision = thought(agent, second)
+    assert decision == thought(IsUctAgent(3000, reuse=True), second)
+    assert set(decision.visits) <= set(second.legal_actions())
+
+
+def test_reset_forgets() -> None:
+    first, _ = pair_of_games()
+    agent = IsUctAgent(500, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        first.step(move)
+    agent.reset(0, first.rules)
+    assert sum(thought(agent, first).visits.values()) == 500
+
+
+def test_reuse_adds_to_what_is_known() -> None:
+    first, _ = pair_of_games()
+    agent = IsUctAgent(3000, reuse=True)
+    thought(agent, first)
+    for move in ("R", "pass", "pass"):
+        first.step(move)
+    assert sum(thought(agent, first).visits.values()) > 3000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_landlord_cards_end_what_an_auction_knew(seed: int) -> None:
+    """The tree of an auction holds leads with cards that the landlord turns out not to have: none may be chosen."""
+    state = State.new(seed, "bidding")
+    agent = IsUctAgent(2000, reuse=True)
+    thought(agent, state)
+    state.step(state.legal_moves()[-1])
+    assert state.stage == "play"
+    assert state.view().landlord == state.seat
+    decision = thought(agent, state)
+    assert set(decision.visits) <= set(state.legal_actions())
+    assert decision.move in state.legal_moves()
+
+
+def test_memory_does_not_grow_over_a_game() -> None:
+    agents = [IsUctAgent(400, reuse=True) for _ in range(3)]
+    state, rng, sizes = State.new(11), generator(11), []
+    while not state.is_over:
+        state.step(agents[state.seat].act(state.view(), rng))
+        sizes.append(max(tree.action.size for agent in agents for tree in agent._trees))
+    assert len(sizes) > 20
+    assert max(sizes) <= 4 * (2 * 400 + 256)

@@ -1,0 +1,345 @@
+"""Search over whole moves: against figure 2 in plain Python on moves instead of stages, and what the agent promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ddz_agents.tree_search.ablations.whole_moves import (
+    MAX_CHILDREN,
+    Levels,
+    Searched,
+    WholeMoveSearch,
+    WholeMoveUctAgent,
+    key_of,
+    kickers_of,
+    new_key_tree,
+)
+from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.options import plain
+from ddz_agents.tree_search.search import Position, search
+from ddz_agents.tree_search.tree import ROOT, Tree, add_child, children, new_tree
+from ddz_agents.worlds.determinize import draw_game, uniform
+from ddz_env import PRESETS, Hand, Move, Rules, State
+from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.moves import list_moves
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.view import whole_moves
+from ddz_env.playing.registry import make_agent
+from tests.oracles.figure_two import (
+    SEED,
+    Chance,
+    Node,
+    Path,
+    Statistics,
+    backpropagate,
+    played,
+    select,
+    statistics,
+    statistics_of,
+)
+
+LEVELS: tuple[Levels, ...] = ("sets", "flat")
+
+
+def endgame(*hands: str, rules: str | Rules = "standard") -> State:
+    return State.from_hands(hands, rules=rules, check_sizes=False)
+
+
+def tree_of(state: State, levels: Levels, iterations: int, *, fixed: bool = False) -> Tree:
+    searcher = WholeMoveSearch(levels, fixed=fixed)
+    searcher.run(Position.of(state if fixed else state.view()), iterations, SEED)
+    return searcher.tree
+
+
+def searched(state: State, levels: Levels, iterations: int) -> Searched:
+    return WholeMoveSearch(levels).run(Position.of(state.view()), iterations, SEED)
+
+
+def groups(state: State) -> set[int]:
+    return {move.main for move in state.legal_moves()}
+
+
+def has_kickers(main: int) -> bool:
+    return main < KICKER_BASE and MAIN_GROUPS[main].kicker_count > 0
+
+
+def key(move: Move) -> int:
+    """A move's key, written down from its definition."""
+    return move.main << 24 | sum(rank << (20 - 4 * index) for index, rank in enumerate(move.kickers))
+
+
+# --- The tree ---------------------------------------------------------------------------------------------------------
+
+
+def reference(state: State, levels: Levels, iterations: int) -> dict[Path, Node]:
+    """Figure 2 with whole moves as edges, or main groups and then their kickers; edges are keys."""
+    chance, rules = Chance(), state.rule_words
+    tree = {(): Node()}
+    for _ in range(iterations):
+        row = chance.game(state, fixed=False)
+        path: Path = ()
+        movers: list[int] = []
+        half_built: int | None = None
+        expanded = False
+        while not expanded and row[STAGE] != STAGE_OVER:
+            moves = {key(move): move for move in whole_moves(row, rules)}
+            if half_built is not None:
+                moves = {whole: move for whole, move in moves.items() if move.main == half_built}
+            legal = list(moves)
+            if levels == "sets" and half_built is None:
+                legal = sorted({move.main << 24 for move in moves.values()})
+            untried = [edge for edge in legal if edge not in tree[path].tried]
+            if untried:
+                edge = chance.choose(untried)
+                tree[path].tried.append(edge)
+                tree[(*path, edge)] = Node()
+                expanded = True
+            else:
+                edge = select(tree, path, [tried for tried in tree[path].tried if tried in legal], 1.0)
+            path = (*path, edge)
+            movers.append(int(row[SEAT]))
+            if levels == "sets" and half_built is None and has_kickers(edge >> 24):
+                half_built = edge >> 24
+            else:
+                for action in moves[edge].actions:
+                    apply_action(row, np.uint64(action), rules)
+                half_built = None
+        if half_built is not None:
+            apply_action(row, np.uint64(half_built), rules)
+        chance.play_out(row, rules)
+        backpropagate(tree, path, movers, row)
+    return tree
+
+
+POSITIONS = {
+    "landlord leads": State.new(5),
+    "peasant follows": played(3, 1),
+    "in the middle": played(10, 12),
+    "peasant late": played(7, 20),
+    "repeated kickers": played(3, 2, "rlcard"),
+    "merged planes": endgame("333444555", "666777JJ", "9TTT", rules="douzero"),
+    "shuttles": endgame("333344446789", "555566677", "TTTJJJQQ", rules=Rules.preset("botzone2", bidding="fixed")),
+    "auction": State.new(1, "bidding"),
+    "mini": State.new(5, "mini"),
+}
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_compiled_tree_is_figure_2(name: str, levels: Levels) -> None:
+    state = POSITIONS[name]
+    expected = statistics(reference(state, levels, 400))
+    assert max(map(len, expected)) > 1
+    assert statistics_of(tree_of(state, levels, 400)) == expected
+
+
+def without_kickers(statistics: Statistics) -> Statistics:
+    return {tuple(action << 24 for action in path): numbers for path, numbers in statistics.items()}
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize("state", [State.new(5, "mini"), played(6, 3, "mini"), State.new(8, "mini")])
+def test_where_nothing_has_kickers_all_levels_grow_the_same_tree(state: State, fixed: bool) -> None:
+    stages = new_tree(20_000)
+    position = Position.of(state if fixed else state.view())
+    search(stages, position, 2000, plain(fixed=fixed), uniform(), None, None, SEED)
+    expected = without_kickers(statistics_of(stages))
+    for levels in LEVELS:
+        assert statistics_of(tree_of(state, levels, 2000, fixed=fixed)) == expected
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_keys_ascend_with_the_moves_and_give_them_back(preset: str) -> None:
+    for seed in range(4):
+        state = played(seed, 3 * seed, preset)
+        moves = state.legal_moves()
+        keys = [int(key_of(np.uint64(move.main), kicker_word(move))) for move in moves]
+        assert keys == sorted({key(move) for move in moves})
+        back = [
+            Move.from_words(number >> 24, int(kickers_of(np.uint64(number)))) for number in keys if number >> 24 < 379
+        ]
+        assert back == [move for move in moves if move.main < 379]
+
+
+def kicker_word(move: Move) -> np.uint64:
+    return np.uint64(Hand(move.kicker_counts).word)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_node_can_need_more_children_than_it_has_room_for(preset: str) -> None:
+    """As many as there are moves: the whole deck in one hand has them all, but for openspiel's chains beside quads."""
+    rules = PRESETS[preset].replace(bidding="fixed", doubling=False)
+    state, nowhere = State.new(1, rules), np.empty(0, np.uint64)
+    state.row[HANDS + state.seat] = Hand(rules.deck).word
+    assert list_moves(state.row, state.rule_words, nowhere, nowhere) + len(MAIN_GROUPS) < MAX_CHILDREN
+
+
+def test_a_node_may_have_thousands_of_children() -> None:
+    tree = new_key_tree(20_000)
+    expected = [number << 20 for number in range(1, 5001)]
+    for number in expected:
+        add_child(tree, ROOT, np.uint64(number))
+    assert tree.action[children(tree)].tolist() == expected
+    assert tree.visits[ROOT] == 0
+
+
+def test_a_full_tree_grows_without_a_trace() -> None:
+    """The search continues in a larger copy as if there had been room: the same tree as in a large one."""
+    state, used = played(10, 12), WholeMoveSearch("flat")
+    arguments = Position.of(state.view()), 3000, SEED
+    used.run(*arguments)
+    grew = statistics_of(used.tree)
+    assert used.tree.action.size > 3000
+    used.run(*arguments)
+    assert statistics_of(used.tree) == grew
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_a_seed_reproduces_the_whole_tree(levels: Levels) -> None:
+    state = State.new(2)
+    assert statistics_of(tree_of(state, levels, 800)) == statistics_of(tree_of(state, levels, 800))
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+def test_search_depends_on_public_knowledge_only(levels: Levels) -> None:
+    """Metamorphic: deal the unseen cards otherwise and the whole tree stays the same."""
+    state = played(6, 10)
+    other = state.copy()
+    draw_game(state.view().row, state.seat, state.rule_words, SEED, other.row)
+    assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
+    assert statistics_of(tree_of(state, levels, 500)) == statistics_of(tree_of(other, levels, 500))
+    fixed = [statistics_of(tree_of(one, levels, 500, fixed=True)) for one in (state, other)]
+    assert fixed[0] != fixed[1], "a cheat does depend on them"
+
+
+# --- Its statistics ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("name", POSITIONS)
+def test_visits_add_up(name: str, levels: Levels) -> None:
+    result = searched(POSITIONS[name], levels, 1500)
+    assert sum(result.main_visits.values()) == 1500
+    for main, visits in result.main_visits.items():
+        moves = sum(count for move, count in result.visits.items() if move.main == main)
+        built_later = levels == "sets" and has_kickers(main)
+        assert moves == visits - (1 if built_later else 0), "the first visit of a main group ends there"
+    assert all(0 <= value <= 1 for value in [*result.values.values(), *result.main_values.values()])
+    assert result.decision.visits == result.main_visits
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_the_moves_found_are_the_legal_moves(name: str) -> None:
+    state = POSITIONS[name]
+    legal = state.legal_moves()
+    assert set(searched(state, "flat", len(legal)).visits) == set(legal)
+    assert set(searched(state, "flat", 3000).visits) == set(legal)
+    assert set(searched(state, "sets", len(groups(state))).main_visits) == groups(state)
+    by_sets = searched(state, "sets", 3000)
+    assert set(by_sets.visits) <= set(legal)
+    enough = {main for main, visits in by_sets.main_visits.items() if visits > sum(m.main == main for m in legal)}
+    assert {m for m in by_sets.visits if m.main in enough} == {m for m in legal if m.main in enough}
+
+
+def test_the_first_decision_has_hundreds_of_moves_and_tens_of_main_groups() -> None:
+    state = State.new(59)
+    assert len(state.legal_moves()) > 300
+    result = searched(state, "flat", len(state.legal_moves()))
+    assert list(result.visits) == state.legal_moves()
+    assert set(result.visits.values()) == {1}
+    assert 20 <= len(searched(state, "sets", 200).main_visits) <= 70
+
+
+def test_the_most_visited_move_is_chosen() -> None:
+    state = POSITIONS["in the middle"]
+    flat, sets = (searched(state, levels, 4000) for levels in ("flat", "sets"))
+    assert flat.visits[flat.move] == max(flat.visits.values())
+    assert sets.main_visits[sets.move.main] == max(sets.main_visits.values())
+    assert sets.move in state.legal_moves()
+    least = searched(state, "sets", 1)
+    assert least.move in state.legal_moves(), "a budget that reaches no kickers still gives a whole move"
+
+
+# --- The agent --------------------------------------------------------------------------------------------------------
+
+
+def agents(iterations: int) -> list[WholeMoveUctAgent]:
+    return [WholeMoveUctAgent(levels, iterations) for levels in LEVELS]
+
+
+@pytest.mark.parametrize(
+    ("hands", "first"),
+    [
+        (("3R", "4", "5"), {"R"}),
+        (("33344456", "7", "8"), {"333444+56"}),
+        (("3334B", "9", "8"), {"333+4", "333+B"}),
+        (("77783", "9", "T"), {"777+8", "777+3"}),
+    ],
+)
+def test_all_levels_find_a_forced_win(hands: tuple[str, ...], first: set[str]) -> None:
+    state = endgame(*hands)
+    for agent in (IsUctAgent(1500), *agents(1500)):
+        assert str(agent.act(state.view(), np.random.default_rng(1))) in first
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_agents_play_whole_games(preset: str) -> None:
+    players, rng = agents(40), np.random.default_rng(3)
+    for seed in range(2):
+        state = State.new(seed, preset)
+        while not state.is_over:
+            state.step(players[(state.seat + seed) % 2].act(state.view(), rng))
+
+
+@pytest.mark.parametrize("agent", agents(20_000), ids=LEVELS)
+def test_an_auction_can_be_searched(agent: WholeMoveUctAgent) -> None:
+    """The searcher may take up cards it has not seen, or all may decline and be dealt new cards."""
+    for seed in range(2):
+        decision = agent.decide(State.new(seed, "bidding").view(), np.random.default_rng(0))
+        assert sum(decision.visits.values()) == 20_000
+        assert set(decision.visits) == set(range(BID_BASE, BID_BASE + 4))
+
+
+def test_same_seed_same_decision_and_a_clock_budget() -> None:
+    view = played(10, 12).view()
+    for agent in agents(500):
+        first = agent.decide(view, np.random.default_rng(5))
+        assert agent.decide(view, np.random.default_rng(5)) == first
+        assert first.line == first.move.actions
+    timed = WholeMoveUctAgent(milliseconds=20).decide(view, np.random.default_rng(5))
+    assert sum(timed.visits.values()) >= 64
+
+
+def test_the_agent_has_a_specification() -> None:
+    agent = make_agent(
+        "ddz_agents.tree_search.ablations.whole_moves:WholeMoveUctAgent:levels=sets,iterations=50,exploration=0.7"
+    )
+    assert agent.name == "WholeMoveUctAgent(sets, 50)"
+    assert (
+        make_agent("ddz_agents.tree_search.ablations.whole_moves:WholeMoveUctAgent:milliseconds=5").name
+        == "WholeMoveUctAgent(flat, 5ms)"
+    )
+
+
+def test_a_forced_move_is_not_searched() -> None:
+    state = endgame("R3", "44", "55")
+    state.step("R")
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    for agent in agents(10**8):
+        decision = agent.decide(state.view(), rng)
+        assert decision.move.is_pass
+        assert not decision.visits
+    assert rng.bit_generator.state == before
+
+
+def test_bad_options_are_named() -> None:
+    with pytest.raises(InvalidAgentOptionError, match="one of sets, flat"):
+        WholeMoveUctAgent("stages")  # type: ignore[arg-type]
+    with pytest.raises(InvalidAgentOptionError, match="iterations"):
+        WholeMoveUctAgent(iterations=0)
+    with pytest.raises(InvalidAgentOptionError, match="exploration"):
+        WholeMoveUctAgent(exploration=-1.0)

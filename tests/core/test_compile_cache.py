@@ -1,0 +1,314 @@
+"""Cached kernels come from private folders and undamaged files only, and a cache that fails only costs time."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ddz_env.core.engine import cache
+from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
+from ddz_training.apps.cli.keeping import games_folder
+from tests.rooms import ROOT, SOURCES
+
+TOY = """
+from ddz_env.core.engine.compiling import kernel
+
+@kernel
+def double(number):
+    return 2 * number
+"""
+
+Load = Callable[[], Any]
+
+
+@pytest.fixture(autouse=True)
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test starts as a new process does: nothing said, no folder looked at."""
+    cached = [cache.cache_root, cache._why_unusable]
+    for function in cached:
+        function.cache_clear()
+    monkeypatch.setattr(cache, "_told", set())
+    yield
+    for function in cached:
+        function.cache_clear()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own for the test."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("DDZ_CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Import the toy module as another process would; its kernel has compiled nothing yet."""
+    package = tmp_path / "toy"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "kernels.py").write_text(TOY)
+    numbers = itertools.count()
+
+    def load() -> Any:
+        spec = importlib.util.spec_from_file_location(f"toy{next(numbers)}.kernels", package / "kernels.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.double
+
+    return load
+
+
+def compute(*kernels: Any) -> None:
+    """Call each kernel, once with an integer and once with a float: two compilations or loads."""
+    for kernel in kernels:
+        assert kernel(3) == 6
+        assert kernel(4.0) == 8
+
+
+def hits(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A kernel that reads a table of another package through a third file, and a file that it does not import."""
+    sources = {
+        "mine/__init__.py": "",
+        "mine/kernels.py": "from mine import (\n    steps,\n)\n",
+        "mine/steps.py": "def late():\n    import os, theirs.tables as tables\n    return tables\n",
+        "mine/other.py": "import mine.kernels\n",
+        "theirs/__init__.py": "",
+        "theirs/tables.py": "from .numbers import ONE\n",
+        "theirs/numbers.py": "ONE = 1\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("edited", "stale"),
+    [
+        ("mine/kernels.py", True),
+        ("mine/steps.py", True),
+        ("theirs/tables.py", True),
+        ("theirs/numbers.py", True),
+        ("mine/other.py", False),
+    ],
+)
+def test_a_kernel_is_stale_when_anything_that_it_imports_changes(packages: Path, edited: str, stale: bool) -> None:
+    def stamp() -> str:
+        for function in (cache._imports, cache._file_hash, cache.source_stamp):
+            function.cache_clear()
+        return cache.source_stamp(str(packages / "mine" / "kernels.py"))
+
+    before = stamp()
+    with (packages / edited).open("a") as file:
+        file.write("TWO = 2\n")
+    assert (stamp() != before) is stale
+
+
+def test_every_import_of_a_kernels_file_is_found() -> None:
+    """Beside Python's own parser, for every file of ours."""
+    for file in (file for folder in SOURCES.values() for file in folder.rglob("*.py")):
+        expected = set()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in getattr(node, "names", []) if isinstance(alias, ast.alias)]
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0
+                names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+            for name in names if isinstance(node, (ast.Import, ast.ImportFrom)) else []:
+                top, *below = name.split(".")
+                place = SOURCES.get(top, ROOT / top).joinpath(*below)
+                expected |= {place.with_suffix(".py"), place / "__init__.py"}
+        assert {path for path in expected if path.is_file()} <= cache._imports(file), file
+
+
+def test_a_second_process_loads_what_the_first_compiled(folder: Path, load: Load) -> None:
+    assert load()(3) == 6
+    again = load()
+    assert again(3) == 6
+    assert hits(again) == 1
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda content: b"", id="emptied"),
+        pytest.param(lambda content: content[: len(content) // 2], id="cut short"),
+        pytest.param(lambda content: content[:-9] + b"\0" + content[-8:], id="one byte changed"),
+        pytest.param(lambda content: os.urandom(len(content)), id="noise"),
+        pytest.param(lambda content: b"\x80\x04" + content, id="shifted"),
+    ],
+)
+def test_damaged_files_are_compiled_anew(folder: Path, load: Load, suffix: str, damage: Any) -> None:
+    assert load()(3) == 6
+    (file,) = folder.rglob(f"*.{suffix}")
+    file.write_bytes(damage(file.read_bytes()))
+    mended = load()
+    assert mended(3) == 6
+    assert hits(mended) == 0
+    after = load()
+    assert after(3) == 6
+    assert hits(after) == 1, "the damaged file was replaced"
+
+
+class Planted:
+    """A pickle that runs a command of its author when it is read."""
+
+    def __init__(self, witness: Path) -> None:
+        self.witness = witness
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.witness),)
+
+
+def test_a_planted_pickle_without_its_digest_never_runs(folder: Path, load: Load, tmp_path: Path) -> None:
+    assert load()(3) == 6
+    for file in folder.rglob("*.nb?"):
+        file.write_bytes(pickle.dumps(Planted(tmp_path / "run")))
+    assert load()(3) == 6
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_only_costs_time_and_is_said_once(
+    folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*ignored: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache._CheckedFiles, "_write", full)
+    with pytest.warns(CompileCacheWarning, match="No space left on device") as said:
+        compute(load())
+    assert len(said) == 1
+
+
+def test_a_folder_that_others_may_write_is_not_used(folder: Path, load: Load) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.warns(CompileCacheWarning, match="can be written by other users"):
+        assert load()(3) == 6
+    assert not any(folder.rglob("*.nbi"))
+
+
+def test_a_folder_of_another_user_is_not_used(folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attack: a predictable folder, prepared by somebody else."""
+    assert load()(3) == 6
+    cache.cache_root.cache_clear()
+    cache._why_unusable.cache_clear()
+    monkeypatch.setattr(os, "getuid", lambda: 4_321)
+    owned = os.stat_result((0o40755, 1, 1, 2, 1_234, 0, 0, 0, 0, 0))
+    monkeypatch.setattr(Path, "lstat", lambda self: owned)
+    with pytest.warns(CompileCacheWarning, match="belongs to another user"):
+        victim = load()
+    assert victim(3) == 6
+    assert hits(victim) == 0
+
+
+def test_a_link_of_another_user_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir(mode=0o700)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "mine")
+    assert why_not_private(link) is None
+    real = os.lstat(link)
+    foreign = os.stat_result((*real[:4], 1_234, *real[5:10]))
+    monkeypatch.setattr(Path, "lstat", lambda self: foreign)
+    assert "belongs to another user" in str(why_not_private(link))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="users have numbers on POSIX systems alone")
+@pytest.mark.parametrize("home", ["no directory", "no account"])
+def test_without_a_home_the_temporary_folder_is_private(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("a home that is no directory")
+    for variable in ("DDZ_CACHE_DIR", "DDZ_GAMES_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    if home == "no directory":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert games_folder() == cache.cache_root() / "games"  # type: ignore[operator]
+    root = cache.cache_root()
+    assert root is not None
+    assert root.parent == tmp_path
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
+def test_no_folder_at_all_is_said_once_with_both_reasons(
+    tmp_path: Path, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.delenv("DDZ_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    with pytest.warns(CompileCacheWarning, match=r"Not a directory.*Not a directory.*DDZ_CACHE_DIR") as said:
+        compute(load(), load())
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("root", [True, False], ids=["with a cache", "without"])
+def test_compiling_is_announced_once_unless_all_is_quiet(
+    root: bool, folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not root:
+        folder.write_text("no directory")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileCacheWarning)
+        kernel = load()
+        kernel(3)
+        assert capsys.readouterr().err == "", "the tests are quiet"
+        monkeypatch.setattr(cache, "_told", set())
+        monkeypatch.delenv("DDZ_QUIET")
+        kernel(3.0)
+        assert capsys.readouterr().err.count("Compiling toy0") == 1
+        kernel(3 + 0j)
+        assert capsys.readouterr().err == ""
+
+
+def test_a_loaded_kernel_is_not_announced(
+    folder: Path, load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load()(3)
+    monkeypatch.setattr(cache, "_told", set())
+    monkeypatch.delenv("DDZ_QUIET")
+    load()(3)
+    assert capsys.readouterr().err == ""
+
+
+def announce() -> None:
+    """What a worker of several does first: compile."""
+    cache._told.clear()
+    os.environ.pop("DDZ_QUIET")
+    cache._announce("toys")
+
+
+def test_where_only_workers_compile_the_first_says_so() -> None:
+    """As in the worker processes of a vector environment, whose main process plays nothing."""
+    source = (
+        "import multiprocessing; from tests.core.test_compile_cache import announce\n"
+        "if __name__ == '__main__':\n"
+        "    workers = [multiprocessing.get_context('spawn').Process(target=announce) for _ in range(3)]\n"
+        "    [worker.start() for worker in workers]; [worker.join() for worker in workers]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=ROOT, check=True, timeout=300, capture_output=True, text=True
+    )
+    assert done.stderr.count("Compiling toys") == 1

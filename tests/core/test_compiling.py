@@ -1,0 +1,170 @@
+"""The compile cache cannot go stale, and kernels stay in unsigned 64-bit words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from ddz_env import State
+from ddz_env.core.engine import deal, kickers, legal, moves, random, score, words
+from ddz_env.core.engine.compiling import LINKED_BY, kernel
+from ddz_env.core.engine.layout import HANDS
+from tests.rooms import ROOT
+
+REPOSITORY = ROOT
+
+KERNEL = """
+import numpy as np
+from ddz_env.core.engine.compiling import LINKED_BY, kernel
+from toy.tables import TABLE
+
+@kernel
+def look_up(index):
+    return TABLE[index]
+"""
+
+
+@kernel
+def half_of(number: int) -> int:
+    if number % 2:
+        raise ValueError("odd", number)
+    return number // 2
+
+
+@kernel
+def quarter_of(number: int) -> int:
+    return half_of(half_of(number))
+
+
+def run_toy(folder: Path, cache: Path, **environment: str) -> str:
+    """Run the toy kernel in a fresh process and return what it prints: the value and the number of cache hits."""
+    code = "from toy.kernels import look_up; print(look_up(1), sum(look_up.stats.cache_hits.values()))"
+    paths = os.pathsep.join([str(folder), str(REPOSITORY)])
+    env = {**os.environ, "PYTHONPATH": paths, "DDZ_CACHE_DIR": str(cache), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, cwd=folder)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    package = tmp_path / "toy"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "kernels.py").write_text(KERNEL)
+    (package / "tables.py").write_text("import numpy as np\nTABLE = np.array([10, 11])\n")
+    return tmp_path
+
+
+def test_an_edit_of_another_file_is_seen(toy: Path, tmp_path: Path) -> None:
+    """Numba's own cache would answer 11 for ever: the table lies in another file and is frozen into the code."""
+    cache = tmp_path / "cache"
+    assert run_toy(toy, cache) == "11 0"
+    assert run_toy(toy, cache) == "11 1", "the second process loads the compiled code"
+    (toy / "toy" / "tables.py").write_text("import numpy as np\nTABLE = np.array([10, 99])\n")
+    assert run_toy(toy, cache) == "99 0"
+
+
+def test_numbas_own_cache_directory_is_left_alone(toy: Path, tmp_path: Path) -> None:
+    other = tmp_path / "numba"
+    assert run_toy(toy, tmp_path / "cache", NUMBA_CACHE_DIR=str(other)) == "11 0"
+    assert not other.exists()
+    assert any((tmp_path / "cache").rglob("*.nbi"))
+
+
+def test_what_a_kernel_calls_is_no_function_of_its_own() -> None:
+    """It is compiled for Python when Python calls it, and what it raises from inside another kernel arrives."""
+    assert quarter_of(8) == 2
+    known = numba.version_info.short in LINKED_BY
+    assert bool(half_of.signatures) is not known  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="odd") as caught:
+        quarter_of(6)
+    assert caught.value.args == ("odd", 3)
+    assert half_of(6) == 3
+
+
+def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:
+    """In Numba uint64 with a literal or a loop index silently becomes int64 or float64."""
+    state = State.new(1)
+    hand, u = state.row[HANDS], np.uint64
+    mask = np.zeros(7, u)
+    rules = state.rule_words
+    calls = [
+        (words.popcount, (hand,)),
+        (words.lowest, (hand,)),
+        (words.select, (hand, u(1))),
+        (words.count_of, (hand, u(1))),
+        (words.body_mask, (u(1), u(2))),
+        (words.spread, (u(3), u(2))),
+        (words.remove, (hand, u(3), u(1))),
+        (words.add, (hand, u(3), u(1))),
+        (words.exactly, (hand, u(1))),
+        (words.remove_hand, (hand, hand)),
+        (words.add_hand, (u(0), hand)),
+        (words.run, (hand, u(5))),
+        (random.advance, (u(1),)),
+        (random.mix, (u(1),)),
+        (random.below, (u(1), u(3))),
+        (random.key, (u(1), u(3))),
+        (kickers.distinct_kickers, (hand, u(1), rules)),
+        (legal.segment_starts, (hand, u(1), True, u(0), rules)),
+        (legal.count_legal, (mask,)),
+        (legal.nth_legal, (mask, u(0))),
+        (legal.bombs_in, (hand, rules)),
+        (score.stake, (state.row,)),
+    ]
+    for function, arguments in calls:
+        function(*arguments)
+        for signature in function.nopython_signatures:
+            if numba.int64 not in signature.args:  # other tests may have called it with plain integers
+                assert signature.return_type == numba.uint64, function.__name__
+    deal.share_out(hand, u(20), u(1))
+    assert set(deal.share_out.nopython_signatures[0].return_type) == {numba.uint64}
+
+
+def test_word_operations_against_counts() -> None:
+    """Every bit operation on hands against plain counting."""
+    rng = np.random.default_rng(0)
+    most = np.array([4] * 13 + [1, 1])
+
+    def word(counts: np.ndarray) -> np.uint64:
+        return np.uint64(sum(1 << (16 * copy + rank) for rank in range(15) for copy in range(counts[rank])))
+
+    for _ in range(300):
+        a, b = rng.integers(0, most + 1), rng.integers(0, most + 1)
+        copies = int(rng.integers(1, 5))
+        chosen = rng.random(15) < 0.4
+        bits = np.uint64(sum(1 << rank for rank in range(15) if chosen[rank]))
+        assert words.popcount(word(a)) == a.sum()
+        assert words.remove_hand(word(a), word(b)) == word(np.maximum(a - b, 0))
+        assert words.add_hand(word(a), word(b)) == word(np.minimum(a + b, 4))
+        assert words.remove(word(a), bits, np.uint64(copies)) == word(np.where(chosen, np.maximum(a - copies, 0), a))
+        assert words.spread(bits, np.uint64(copies)) == word(np.where(chosen, copies, 0))
+        assert words.exactly(word(a), np.uint64(copies)) == sum(1 << rank for rank in range(15) if a[rank] == copies)
+        assert ((word(a) & ~word(b)) == 0) == bool((a <= b).all())
+        assert [words.count_of(word(a), np.uint64(rank)) for rank in range(15)] == a.tolist()
+
+
+def test_deals_are_uniform_over_cards() -> None:
+    """Each of the 54 cards lands in each hand in proportion to the hand's places (chi-square, 4,000 deals)."""
+    counts = np.zeros((3, 15))
+    for game in range(4000):
+        state = State.new(5, game=game)
+        counts += [state.hand(seat).counts for seat in range(3)]
+    sizes, deck = np.array([20, 17, 17]), np.array([4] * 13 + [1, 1])
+    expected = 4000 * np.outer(sizes, deck) / 54
+    assert ((counts - expected) ** 2 / expected).sum() < 60, "28 degrees of freedom: p is about 0.0004"
+
+
+def test_emission_order_is_by_id_then_kickers() -> None:
+    for seed in range(10):
+        state = State.new(seed, "rlcard")
+        keys = [move.actions for move in state.legal_moves()]
+        assert keys == sorted(keys)
+        assert len(set(keys)) == len(keys)
+    assert moves.MAX_KICKERS == 6

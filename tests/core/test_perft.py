@@ -1,0 +1,119 @@
+"""Golden numbers: how many paths of action ids a deal has, depth by depth, and one whole game, line by line.
+
+``python -m tests.make_perft`` writes both files from the slow reference.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.legal import count_legal, legal_mask
+from ddz_env.core.engine.playout import random_games
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.notation import Move
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.state import State
+from tests.make_perft import DATA, game_of
+from tests.oracles.positions import Row, legal_ids
+
+ENTRIES: list[dict[str, Any]] = json.loads((DATA / "perft.json").read_text(encoding="utf-8"))
+BLOCKS = [block.splitlines() for block in (DATA / "game.txt").read_text(encoding="utf-8").split("\n\n")]
+HEADER: dict[str, str] = dict(line.split(" ", 1) for line in BLOCKS[0])
+
+
+def count_paths(row: Row, words: Row, depth: int) -> int:
+    """The engine's count of sequences of ``depth`` action ids."""
+    if depth == 1:
+        mask = np.zeros(7, np.uint64)
+        legal_mask(row, words, mask)
+        return int(count_legal(mask))
+    total = 0
+    for action in legal_ids(row, words):
+        after = row.copy()
+        apply_action(after, np.uint64(action), words)
+        total += count_paths(after, words, depth - 1)
+    return total
+
+
+def name(entry: dict[str, Any]) -> str:
+    return f"{entry['preset']}-{entry['seed']}"
+
+
+def test_every_preset_has_golden_numbers() -> None:
+    assert {entry["preset"] for entry in ENTRIES} == set(PRESETS)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=name)
+def test_a_seed_deals_the_same_cards_for_ever(entry: dict[str, Any]) -> None:
+    state = State.new(entry["seed"], entry["preset"])
+    assert [str(state.hand(seat)) for seat in range(state.rules.players)] == entry["hands"]
+    assert state.seat == entry["first"]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=name)
+def test_paths(entry: dict[str, Any]) -> None:
+    state = State.new(entry["seed"], entry["preset"])
+    depths = range(1, len(entry["paths"]) + 1)
+    assert [count_paths(state.row, state.rule_words, depth) for depth in depths] == entry["paths"]
+
+
+def recorded_state() -> State:
+    return State.new(int(HEADER["seed"]), HEADER["rules"])
+
+
+def test_the_recorded_deal_is_dealt() -> None:
+    state = recorded_state()
+    assert [f"{seat} {state.hand(seat)}" for seat in range(3)] == BLOCKS[1]
+    assert str(state.bottom) == HEADER["bottom"]
+
+
+def test_the_recorded_game_replays_line_by_line() -> None:
+    state = recorded_state()
+    game = game_of(state)
+    for line in BLOCKS[2]:
+        seat, *sizes = line.split()[:4]
+        text = line.split("  ")[-1]
+        move = Move.parse(text, state.rules)
+        assert str(move) == text
+        assert state.seat == int(seat)
+        assert move in state.legal_moves()
+        assert (move.main, move.kickers) in game.legal_moves()
+        state.step(move)
+        game.play((move.main, move.kickers))
+        assert [len(state.hand(player)) for player in range(3)] == list(map(int, sizes)), line
+    assert state.is_over
+    assert [str(move) for _, move in state.history] == [line.split("  ")[-1] for line in BLOCKS[2]]
+
+
+@pytest.mark.parametrize("line", BLOCKS[3])
+def test_the_recorded_returns(line: str) -> None:
+    state = recorded_state()
+    for played in BLOCKS[2]:
+        state.step(played.split("  ")[-1])
+    scoring, *returns = line.split()
+    assert state.returns(scoring) == pytest.approx(tuple(map(float, returns)))
+
+
+@pytest.mark.parametrize("preset", ["standard", "openspiel"])
+def test_random_games_draw_from_the_legal_actions_in_ascending_order(preset: str) -> None:
+    words, seed, row = PRESETS[preset].words(), np.uint64(5), np.zeros(ROW_WORDS, np.uint64)
+    decisions, wins = 0, [0, 0, 0]
+    for game in range(12):
+        state = np.uint64(key(seed, np.uint64(game)))
+        new_game(row, state, words)
+        while row[STAGE] != STAGE_OVER:
+            legal, state = legal_ids(row, words), np.uint64(advance(state))
+            action = legal[int(below(np.uint64(mix(state)), np.uint64(len(legal))))]
+            apply_action(row, np.uint64(action), words)
+            decisions += 1
+        if row[WINNER] != NO_GAME:
+            wins[int(row[WINNER]) - 1] += 1
+    drawn, won = random_games(12, seed, words)
+    assert (drawn, won.tolist()) == (decisions, wins)

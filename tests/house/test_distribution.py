@@ -1,0 +1,223 @@
+"""The wheel and the source distribution: built, looked into, installed outside the checkout, and played."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from email.parser import Parser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.release import floors
+from tests.rooms import ROOT, SOURCES
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+OLD_NAMES = {"ddz_old_names.py", "ddz_old_names.pth"}
+SHIPPED_POLICY = "ddz_agents/neural/shipped/policy.safetensors"
+
+# One worker builds once for all of them.
+pytestmark = pytest.mark.xdist_group("distribution")
+
+
+def _project() -> dict[str, Any]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project: dict[str, Any] = tomllib.load(file)["project"]
+    return project
+
+
+def _run(*command: object, cwd: Path, pythonpath: Path | None = None) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "COV_"))}
+    if pythonpath is not None:
+        environment["PYTHONPATH"] = str(pythonpath)
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Built:
+    """Both archives, and the wheel's installation outside the checkout."""
+
+    wheel: Path
+    sdist: Path
+    site: Path
+    elsewhere: Path
+
+    def python(self, source: str) -> str:
+        """Run ``source`` with the installed wheel before everything else, far from the checkout."""
+        return _run(sys.executable, "-c", source, cwd=self.elsewhere, pythonpath=self.site)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("distribution")
+    # The sdist comes from the checkout and the wheel from the sdist, as an installer without a wheel would have it.
+    _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    (sdist,) = folder.glob("*.tar.gz")
+    site, elsewhere = folder / "site", folder / "elsewhere"
+    elsewhere.mkdir()
+    pip = (sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet")
+    _run(*pip, "--no-deps", "--no-index", "--target", site, wheel, cwd=folder)
+    return Built(wheel, sdist, site, elsewhere)
+
+
+def _wheel_names(built: Built) -> set[str]:
+    with zipfile.ZipFile(built.wheel) as archive:
+        return set(archive.namelist())
+
+
+def _sdist_names(built: Built) -> set[str]:
+    with tarfile.open(built.sdist) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def _sources(installed: bool) -> set[str]:
+    return {
+        file.relative_to(folder.parent if installed else ROOT).as_posix()
+        for folder in SOURCES.values()
+        for file in folder.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+
+
+def test_wheel_holds_the_packages_whole_and_nothing_else(built: Built) -> None:
+    names = _wheel_names(built)
+    info = f"ddz_env-{_project()['version']}.dist-info"
+    assert {name.split("/")[0] for name in names} == {*SOURCES, *OLD_NAMES, info}
+    assert {name for name in names if not name.startswith(info)} == _sources(installed=True) | OLD_NAMES
+    assert {f"{package}/py.typed" for package in SOURCES} <= names
+    assert f"{info}/licenses/LICENSE" in names
+    assert f"{info}/entry_points.txt" in names
+
+
+def test_sdist_holds_what_building_and_testing_need(built: Built) -> None:
+    names = _sdist_names(built)
+    assert _sources(installed=False) <= names
+    assert {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "CITATION.cff",
+        ".dockerignore",
+        "Dockerfile",
+        "Makefile",
+        "constraints.txt",
+        "tests/house/test_distribution.py",
+    } <= names
+    strays = ("notebooks/", ".ci/", ".venv/", ".git/", "dist/", "build/")
+    assert not [name for name in names if name.startswith(strays) or "__pycache__" in name]
+
+
+def test_metadata_is_complete(built: Built) -> None:
+    project = _project()
+    with zipfile.ZipFile(built.wheel) as archive:
+        text = archive.read(f"ddz_env-{project['version']}.dist-info/METADATA").decode()
+    metadata = Parser().parsestr(text)
+    assert metadata["Name"] == "ddz-env"
+    assert metadata["Version"] == project["version"]
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert set(project["optional-dependencies"]) == set(metadata.get_all("Provides-Extra", []))
+    core = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert not [
+        line for line in core if line.startswith(("torch", "onnx", "stable", "rlcard", "open", "douzero", "matplotlib"))
+    ]
+
+
+def test_every_dependency_has_a_lowest_version_that_the_release_check_tries() -> None:
+    lowest = floors()
+    assert all(re.fullmatch(r"[a-z]+==[\d.]+", one) for one in lowest)
+    assert "gymnasium==1.1" in lowest  # the first with AutoresetMode
+
+
+def test_one_version_everywhere() -> None:
+    version = _project()["version"]
+    assert f'\n__version__ = "{version}"\n' in (ROOT / "ddz_env" / "__init__.py").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_a_game_is_played_from_the_installed_wheel(built: Built) -> None:
+    played = built.python(
+        """
+import random, ddz_env
+print(ddz_env.__file__)
+state = ddz_env.State.new(seed=1)
+chooser = random.Random(1)
+while not state.is_over:
+    state.step(chooser.choice(list(state.legal_moves())))
+print(sum(state.returns()))
+"""
+    ).splitlines()
+    assert Path(played[0]).is_relative_to(built.site)
+    assert float(played[1]) == 0.0
+
+
+def test_the_shipped_policy_is_in_both_archives_and_small(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        size = archive.getinfo(SHIPPED_POLICY).file_size
+    assert 100_000 < size <= 10_000_000
+    assert f"agents/{SHIPPED_POLICY}" in _sdist_names(built)
+    for beside in ("MODEL_CARD.md", "standalone.onnx"):
+        assert SHIPPED_POLICY.replace("policy.safetensors", beside) in _wheel_names(built)
+
+
+def test_the_installed_wheel_plays_by_its_own_policy(built: Built) -> None:
+    played = built.python(
+        """
+import sys
+sys.modules["torch"] = None
+import numpy, ddz_env
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_env.playing.registry import make_agent
+print(shipped_policy_path())
+print(make_agent("policy").act(ddz_env.State.new(seed=1).view(), numpy.random.default_rng(0)))
+"""
+    ).splitlines()
+    assert Path(played[0]) == built.site / SHIPPED_POLICY
+    assert played[1]
+
+
+def test_every_entry_point_of_the_installed_wheel_loads(built: Built) -> None:
+    loaded = built.python(
+        """
+import importlib.metadata
+points = importlib.metadata.distribution("ddz-env").entry_points
+for point in points:
+    assert callable(point.load()), point
+print(sorted(point.name for point in points if point.group == "console_scripts"))
+import ddz_training
+print(ddz_training.__file__)
+"""
+    ).splitlines()
+    assert loaded[0] == "['ddz']"
+    assert Path(loaded[1]).is_relative_to(built.site)
+
+
+def test_the_installed_command_answers(built: Built) -> None:
+    source = "import sys; sys.argv = ['ddz', '--help']; from ddz_training.apps.cli import main; main()"
+    assert "arena" in built.python(source)

@@ -1,0 +1,77 @@
+"""The Dockerfile, without a daemon: what it copies, installs and runs is there."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import sys
+from fnmatch import fnmatch
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from ddz_training.apps.cli import COMMANDS
+from ddz_training.apps.cli.web import web
+from tests.rooms import ROOT
+
+TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+STEPS = [
+    line.split(maxsplit=1)
+    for line in re.sub(r"\\\n\s*", "", re.sub(r"(?m)^\s*#.*\n", "", TEXT)).splitlines()
+    if line.strip()
+]
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def copied() -> set[str]:
+    return {source for step, rest in STEPS if step == "COPY" for source in rest.split()[:-1]}
+
+
+def test_what_is_copied_is_there_and_let_in() -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    let_in = [line[1:] for line in lines if line.startswith("!")]
+    assert "*" in lines
+    for source in copied():
+        assert (ROOT / source).exists()
+        assert any(fnmatch(source, pattern) for pattern in let_in), f"{source} is kept out by .dockerignore"
+
+
+def test_what_the_build_reads_is_copied() -> None:
+    told = project()
+    wheel = told["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    read = {"pyproject.toml", told["project"]["readme"], *told["project"]["license-files"], *wheel}
+    install = next(rest for step, rest in STEPS if step == "RUN" and "pip install" in rest)
+    assert {*read, *re.findall(r"--constraint (\S+)", install)} <= copied()
+    [extras] = re.findall(r'"\.\[([\w,]+)\]"', install)
+    assert set(extras.split(",")) <= set(told["project"]["optional-dependencies"])
+
+
+def test_the_image_has_a_python_that_is_supported_and_a_user_without_rights() -> None:
+    [(version,)] = [re.findall(r"^python:([\d.]+)", rest) for step, rest in STEPS if step == "FROM"]
+    assert f"Programming Language :: Python :: {version}" in project()["project"]["classifiers"]
+    [user] = [rest for step, rest in STEPS if step == "USER"]
+    made = next(rest for step, rest in STEPS if step == "RUN" and "useradd" in rest)
+    assert f"--uid {user} " in made
+    assert int(user)
+
+
+def test_what_it_runs_are_commands_and_the_port_is_the_servers() -> None:
+    commands = (command for group in COMMANDS.values() for command in group)
+    names = {command.__name__: inspect.signature(command).parameters for command in commands}
+    command = json.loads(next(rest for step, rest in STEPS if step == "CMD"))
+    shown = re.sub(r" \\\n#\s*", " ", TEXT)
+    runs = [shlex.split(line) for line in re.findall(r"(?m) ddz-env (ddz .*)$", shown)]
+    assert len(runs) == 2
+    for ddz, name, *options in (command, *runs):
+        assert ddz == "ddz"
+        assert all(option[2:].replace("-", "_") in names[name] for option in options if option.startswith("--"))
+    [port] = [rest for step, rest in STEPS if step == "EXPOSE"]
+    assert int(port) == inspect.signature(web).parameters["port"].default

@@ -1,0 +1,268 @@
+"""The docs say what is true today: generated tables are current, examples run, links lead somewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import re
+import runpy
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+
+from ddz_agents.neural.shipped import shipped_policy_path
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.core.options import Options, Range
+from ddz_env.playing.registry import agent_options
+from ddz_training.apps.documentation import (
+    COMMANDS,
+    MODEL_CARD,
+    TABLES,
+    StaleDocsError,
+    block,
+    config_table,
+    experiment_tables,
+    generated_pages,
+    refresh,
+    refreshed,
+)
+from ddz_training.experiments.policy_strength import shipped_fingerprint
+from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+from ddz_training.measure.match.results import read_results
+from tests.rooms import ROOT
+
+REPOSITORY = ROOT
+PAGES = generated_pages(REPOSITORY)
+OPTIONAL = ("douzero", "pyspiel", "rlcard", "sb3_contrib", "stable_baselines3", "torch")
+"""What pages show beside this package; an example is skipped where it is not installed."""
+
+
+def name(page: Path) -> str:
+    """A page's path in the repository."""
+    return page.relative_to(REPOSITORY).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_generated_tables_are_current(page: Path) -> None:
+    assert refresh([page], check=True) == []
+
+
+def test_every_table_stands_in_some_page() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for table in (*TABLES, *COMMANDS, *experiment_tables()):
+        assert f"<!-- table: {table} -->" in text
+
+
+def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- table: actions -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    with pytest.raises(StaleDocsError, match=r"page\.md"):
+        refresh([page], check=True)
+    assert refresh([page]) == [page]
+    assert "| 0 | pass |" in page.read_text(encoding="utf-8")
+    assert refresh([page], check=True) == []
+    with pytest.raises(DouDizhuError, match="no table is called 'unknown'"):
+        refreshed("<!-- table: unknown -->\n<!-- end -->")
+
+
+def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
+    card = tmp_path / "agents" / "neural" / "shipped" / "MODEL_CARD.md"
+    results = tmp_path / "docs" / "results"
+    card.parent.mkdir(parents=True)
+    results.mkdir(parents=True)
+    card.write_text("<!-- table: policy-strength -->\n<!-- end -->\n", encoding="utf-8")
+    assert generated_pages(tmp_path) == [card]
+    refresh([card])
+    assert "no results yet" in card.read_text(encoding="utf-8")
+    settings = '# {"experiment": "policy-strength", "seed": 3, "weights": "abc"}'
+    columns = "agent,opponent,deal,landlord,peasants,landlord_score,peasants_score,ms,opponent_ms"
+    lines = [settings, columns, "policy,rules,70,1,1,2,4,0.5,0.1", "policy,rules,71,0,1,-2,2,0.5,0.1"]
+    (results / "policy_strength.csv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    refresh([card])
+    text = card.read_text(encoding="utf-8")
+    assert "| `policy` | `rules` | 2 | 75.0 (26.0–100.0) | 50.0 | 100.0 | +1.50 ±2.94 |  | 0.50 | 0.10 | 65 |" in text
+    assert "from number 70 on under seed 3, `results/policy_strength.csv`; the weights are `abc`." in text
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- table: policy-rates -->\n<!-- end -->\n", encoding="utf-8")
+    assert generated_pages(tmp_path) == [readme, card]
+    refresh([readme])
+    assert "| `policy` v `rules` | 2 | 75.0 (26.0–100.0) |" in readme.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("agent", ["neural-ismcts", "policy"])
+def test_the_options_of_learned_agents_are_those_of_their_page(agent: str) -> None:
+    page = (
+        (REPOSITORY / "docs" / "reference" / "agents.md")
+        .read_text(encoding="utf-8")
+        .partition(f"table: agent-{agent} -->")[2]
+    )
+    told = dict(re.findall(r"^\| `(\w+)` \| (\S+) \|", page.partition("<!-- end")[0], re.MULTILINE))
+    assert told == {option.name: str(option.default).lower() for option in agent_options(agent)}
+
+
+@pytest.mark.parametrize("table", ["POLICY_INPUTS", "REST_INPUTS", "CRITIC_INPUTS"])
+def test_the_inputs_of_the_networks_are_those_of_their_page(table: str) -> None:
+    """A table each, rows in order."""
+    rows = getattr(pytest.importorskip("ddz_agents.neural.columns"), table).rows()
+    page = (REPOSITORY / "docs" / "reference" / "network-inputs.md").read_text(encoding="utf-8")
+    assert "".join(f"| {' | '.join(row)} |\n" for row in (("input", "columns", "what"), ("---",) * 3, *rows)) in page
+
+
+def test_the_size_in_the_model_card_is_that_of_the_networks() -> None:
+    pytest.importorskip("torch")
+    from ddz_agents.neural.weights import load_weights
+
+    weights = load_weights(shipped_policy_path())
+    sizes = [sum(w.numel() for w in network.parameters()) for network in (weights.policy, weights.critic) if network]
+    told = " (policy) and ".join(f"{round(size, -3):,}" + " weights" * (not place) for place, size in enumerate(sizes))
+    assert f"{told} (critic)" in (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
+
+
+def test_the_model_card_has_a_head_that_hugging_face_reads() -> None:
+    yaml = pytest.importorskip("yaml")
+    text = (REPOSITORY / MODEL_CARD).read_text(encoding="utf-8")
+    head = yaml.safe_load(text.split("---\n")[1])
+    assert (head["license"], head["pipeline_tag"]) == ("mit", "reinforcement-learning")
+    results = {one["dataset"]["name"]: one["metrics"][0]["value"] for one in head["model-index"][0]["results"]}
+    assert any(name.endswith("against rules") and 0.6 < value < 0.7 for name, value in results.items())
+    for section in (
+        "Model details",
+        "Uses",
+        "Bias, risks and limitations",
+        "Training details",
+        "Evaluation",
+        "Citation",
+    ):
+        assert f"\n## {section}\n" in text
+
+
+def test_the_strength_in_the_docs_is_that_of_the_weights_that_ship() -> None:
+    results = REPOSITORY / "docs" / "results" / "policy_strength.csv"
+    if results.exists():
+        assert read_results(results)[0]["weights"] == shipped_fingerprint()
+
+
+def headings(page: Path) -> set[str]:
+    """The names of a page's headings in links, as code hosts and the site make them."""
+    text = re.sub(r"(?ms)^\s*```.*?^\s*```", "", page.read_text(encoding="utf-8"))
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line) for line in re.findall(r"(?m)^#+ (.*)$", text))
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in plain}
+
+
+@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "CHANGELOG.md"], ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not heading or heading in headings(there), f"{page.name} links to {target}#{heading}"
+
+
+FROM_AN_INDEX = re.compile(r"""(?:pipx?|uv) (?:pip )?(?:install|add) (?:-\S+ )*\\?["']?ddz-env(?! @)""")
+"""An installation of this package by its name, which no index has."""
+
+
+def test_nothing_says_to_install_what_no_index_has() -> None:
+    """Not in pages, notebooks, messages or docstrings; a path to a clone or to an archive is fine."""
+    assert FROM_AN_INDEX.search("pip install -U 'ddz-env[web]'")
+    assert FROM_AN_INDEX.search("`pip install ddz-env`")
+    assert not FROM_AN_INDEX.search("pip install dist/ddz_env-0.2.0-py3-none-any.whl")
+    folders = ("ddz_env", "agents", "training", "docs", "notebooks")
+    files = [path for folder in folders for path in (REPOSITORY / folder).rglob("*")]
+    files += [REPOSITORY / file for file in ("README.md", "CONTRIBUTING.md", "Makefile", "Dockerfile")]
+    texts = [path for path in files if path.suffix in (".py", ".md", ".ipynb", ".js", ".html", "") and path.is_file()]
+    found = [name(path) for path in texts if FROM_AN_INDEX.search(path.read_text(encoding="utf-8"))]
+    assert len(texts) > 500
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    """Python blocks run from top to bottom in one process; prompts are doctests."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for number, source in enumerate(blocks):
+        if ">>>" not in source:
+            script = tmp_path / f"block{number}.py"
+            script.write_text(source, encoding="utf-8")
+            try:
+                runpy.run_path(str(script))
+            except ModuleNotFoundError as error:
+                if error.name not in OPTIONAL:
+                    raise
+                pytest.skip(f"{error.name} is not installed")
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class ToyOptions(Options):
+    """Options of a toy.
+
+    Attributes:
+        depth: How far it looks|sees.
+        style: How it plays.
+        limit: Most moves.
+    """
+
+    depth: Annotated[int, Range(1, 9)] = 3
+    style: Literal["calm", "wild"] = "calm"
+    limit: float | None = None
+
+
+def test_the_options_of_an_agent_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddz_training.apps.documentation.agent_options", lambda name: ToyOptions.options())
+    assert block("agent-toy", Path()).splitlines()[2:] == [
+        r"| `depth` | 3 | a whole number from 1 to 9 | How far it looks\|sees. |",
+        "| `style` | calm | calm, wild | How it plays. |",
+        "| `limit` | none | a number, or none | Most moves. |",
+    ]
+
+
+def test_an_agent_that_does_not_exist_has_no_table() -> None:
+    with pytest.raises(StaleDocsError, match="agent-nobody"):
+        block("agent-nobody", Path())
+
+
+@dataclasses.dataclass(frozen=True)
+class ToyConfig:
+    """Settings of a toy.
+
+    Attributes:
+        toy: What is trained.
+        fast: Whether it hurries.
+        opponents: Whom it meets.
+        absent: Whom it does not.
+    """
+
+    toy: ToyOptions = dataclasses.field(default_factory=ToyOptions)
+    fast: bool = True
+    opponents: tuple[str, ...] = ("random", "rules")
+    absent: tuple[str, ...] = ()
+
+
+def test_the_settings_of_a_training_are_a_table() -> None:
+    lines = config_table(ToyConfig).splitlines()[2:]
+    assert lines[0] == r"| `toy.depth` | 3 | How far it looks\|sees. |"
+    assert lines[-3:] == [
+        "| `fast` | true | Whether it hurries. |",
+        "| `opponents` | random,rules | Whom it meets. |",
+        "| `absent` | none | Whom it does not. |",
+    ]
+
+
+@pytest.mark.parametrize("name", ["config-selfplay", "config-expert", "config-sb3"])
+def test_every_setting_has_a_default_and_a_meaning(name: str) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
+    for line in block(name, Path()).splitlines()[2:]:
+        assert all(cell.strip() for cell in line.split(" | ")), line
+
+
+def test_the_registry_names_every_experiment_as_it_names_itself() -> None:
+    for name in EXPERIMENTS:
+        experiment = load_experiment(name)
+        assert experiment.name == name
+        assert all((experiment.source, experiment.about, experiment.unit, experiment.tables))
+        assert all(option.meaning for option in experiment.options.options()), name
+        assert (REPOSITORY / "docs" / "results" / f"{experiment.file}.csv").exists()

@@ -1,0 +1,252 @@
+"""The programs that use other libraries stand whole on their pages, and what is known of them is of these texts."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ddz_training.apps import integrations
+from ddz_training.apps.integrations import CONSTRAINTS, IntegrationError, current, fingerprint, on_page, programs
+from tests.integrations import __main__ as runner
+from tests.integrations import speed
+from tests.rooms import ROOT
+
+FOLDER = ROOT / "tests" / "integrations"
+PROGRAMS = programs(FOLDER)
+ROWS = current(ROOT / "docs" / "results")
+PAGES = sorted((ROOT / integrations.PAGES).glob("*.md"))
+
+
+def _pinned(library: Path) -> dict[str, str]:
+    lines = (library / CONSTRAINTS).read_text(encoding="utf-8").splitlines()
+    pins = [re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.]+)", line) for line in lines if not line.startswith("#")]
+    assert all(pins), f"{library.name}: every line of {CONSTRAINTS} pins a version"
+    return {pin[1]: pin[2] for pin in pins if pin}
+
+
+def test_every_folder_is_an_integration() -> None:
+    folders = {path.name for path in FOLDER.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == {program.parent.name for program in PROGRAMS.values()}
+
+
+def test_every_program_of_the_pages_is_a_file_that_is_checked() -> None:
+    """What else these pages show is run with the examples of all pages, whose fence says ``python``."""
+    shown = [block for page in PAGES for block in re.findall(r"```py\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
+    assert sorted(shown) == sorted(path.read_text(encoding="utf-8") for path in PROGRAMS.values())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_whole(name: str) -> None:
+    """It imports nothing of the tests, is guarded, judges itself and takes a budget and seeds; pins say torch's."""
+    source = on_page(name, ROOT)
+    tree = ast.parse(source)
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not [module for module in modules if module.startswith(("tests", "ddz_training", "ddz_agents"))]
+    assert source.endswith('\n\nif __name__ == "__main__":\n    main()\n')
+    assert {"train", "evaluate", "main"} <= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert integrations.steps_of(source) >= 10_000
+    assert "map(int, sys.argv[1:] or (1, 2, 3))" in source
+    assert _pinned(PROGRAMS[name].parent)["torch"] == "2.13.0"
+
+
+def test_what_programs_share_is_the_same_text() -> None:
+    shared = ("Agent", "advantages_of", "update", "learn", "evaluate", "rlcards", "policy_of", "player")
+    texts: dict[tuple[str, str], set[str]] = {}
+    for path in PROGRAMS.values():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in shared:
+                library = path.parent.name if node.name == "policy_of" else ""
+                texts.setdefault((library, node.name), set()).add(ast.unparse(node))
+    assert {name for name, found in texts.items() if len(found) > 1} == set()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_result_is_of_the_versions_that_are_pinned(name: str) -> None:
+    row, pins = ROWS[name], _pinned(PROGRAMS[name].parent)
+    for package in (row["library"], "torch", "gymnasium", "pettingzoo"):
+        assert row["versions"][package] == pins[package]
+    assert min(seed["wins"] for seed in row["seeds"].values()) > row["random"] + 0.02
+
+
+def test_ours_is_compared_in_the_form_that_a_program_plays() -> None:
+    """A library that is fed int8 is beside int8, also where a wrapper casts it, and a dict is beside a dict."""
+    forms = {name: integrations.form_of(on_page(name, ROOT)) for name in PROGRAMS}
+    assert {form.get("rules") for form in forms.values()} == {"mini"}
+    plays_int8 = {name for name, form in forms.items() if "dtype" not in form}
+    assert plays_int8 == {"cleanrl", "pettingzoo", "pufferlib", "pufferlib-aec", "supersuit", "supersuit-aec"}
+    alone = {name for name, form in forms.items() if form.get("opponents") == "random"}
+    assert alone == {name for name in PROGRAMS if not name.endswith(("-aec", "-nfsp")) and name != "pettingzoo"}
+    dicts = {name for name, form in forms.items() if form.get("observation") == "dict"}
+    assert dicts == {"pufferlib", "rlcard", "rllib", "tianshou", "torchrl-gym", "torchrl-vector"}
+
+
+def test_ours_are_games_of_that_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+    for where, makes in ((speed.gymnasium, ("make", "make_vec")), (speed.dou_dizhu_v0, ("env",))):
+        for make in makes:
+            real = getattr(where, make)
+            monkeypatch.setattr(
+                where, make, lambda *args, _real=real, **form: made.append(form) or _real(*args, **form)
+            )
+    for ours, form in (
+        (speed.single, {"rules": "mini", "opponents": "random", "observation": "dict"}),
+        (speed.vector(2), {"rules": "mini", "opponents": "random", "dtype": "float32"}),
+        (speed.aec, {"rules": "mini"}),
+    ):
+        assert ours(form)(20) >= 20
+        assert made.pop() == form
+
+
+@pytest.mark.parametrize(
+    ("name", "needs"),
+    [
+        pytest.param("cleanrl", "torch"),
+        pytest.param("pettingzoo", "torch", marks=pytest.mark.long),
+        pytest.param("sb3", "sb3_contrib", marks=pytest.mark.long),
+        pytest.param("rlcard", "rlcard", marks=pytest.mark.long),
+        pytest.param("rlcard-nfsp", "rlcard", marks=pytest.mark.long),
+    ],
+)
+def test_the_text_of_the_page_runs(
+    name: str, needs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For a moment, where the library is installed; ``make test-integrations`` runs every program in full."""
+    for module in (needs, "torch"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(on_page(name, ROOT), encoding="utf-8")
+    monkeypatch.setenv("STEPS", "2048")
+    monkeypatch.setattr("sys.argv", [str(program), "5"])
+    runpy.run_path(str(program), run_name="__main__")
+    found = runner._WINS.search(capsys.readouterr().out)
+    assert found
+    assert found[1] == "5"
+
+
+TOY = 'STEPS = int(os.environ.get("STEPS", 7))\n'
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library with two programs and their page in a checkout of its own; nothing is installed."""
+    folder = tmp_path / "tests" / "integrations" / "toy"
+    pages = tmp_path / integrations.PAGES
+    for made in (folder, pages, tmp_path / "docs" / "results"):
+        made.mkdir(parents=True)
+    (folder / CONSTRAINTS).write_text("toy==1.0\n", encoding="utf-8")
+    for name in ("train", "train_aec"):
+        (folder / f"{name}.py").write_text(TOY, encoding="utf-8")
+    blocks = [f"<!-- table: code-{name} -->\n```py\n{TOY}```\n<!-- end -->\n" for name in ("toy", "toy-aec")]
+    (pages / "toy.md").write_text("\n".join(blocks), encoding="utf-8")
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    monkeypatch.setattr(runner, "__file__", str(folder.parent / "__main__.py"))
+    monkeypatch.setattr("venv.create", lambda place, with_pip: place.mkdir(parents=True))
+    return folder
+
+
+MEASURED = {
+    "facts": {
+        "random": 0.5,
+        "python": "3.11",
+        "versions": dict.fromkeys(("toy", "torch", "gymnasium", "PettingZoo"), "1.0+cpu"),
+    },
+    "speeds": {"through": 900, "of_ours": 0.5, "clock": "processor", "cores": 2},
+}
+
+
+def test_a_round_is_long_enough_for_the_clock() -> None:
+    """A vector environment plays a thousand decisions in 5 ms; a slow library is not asked for more."""
+    now, sizes = [0.0], []
+
+    def playing(rate: int) -> Callable[[int], int]:
+        def play(decisions: int) -> int:
+            now[0] += decisions / rate
+            sizes.append(decisions)
+            return decisions
+
+        return play
+
+    there, here = speed.rates(playing(500), playing(200_000), lambda: now[0])
+    assert (there, here) == (pytest.approx([500] * 7), pytest.approx([200_000] * 7))
+    assert sizes[-2:] == [1000, 40_000]
+
+
+def _measuring(asked: list[str], wins: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """The command, whose programs win so much; what it runs is noted."""
+
+    def run(command: list[str], log: Path, *, folder: Path = ROOT, **variables: str) -> str:
+        asked.append("install" if "install" in command else " ".join(command[1:5]))
+        if "install" in command:
+            return ""
+        if "tests.integrations.speed" in command:
+            return f"noise\n{json.dumps({'measured': MEASURED[command[3]]})}\n"
+        return f"seed {command[-1]}: {wins[folder.name]}% of 4,000 games won against random play\n"
+
+    monkeypatch.setattr(runner, "_run", run)
+    app = runner.typer.Typer()
+    app.command()(runner.main)
+    return lambda *words: CliRunner().invoke(app, words)
+
+
+def test_speeds_come_last_and_are_measured_again_alone(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take a quiet machine and a few minutes; a machine that only has to be patient learns before."""
+    asked: list[str] = []
+    measure = _measuring(asked, {"toy": 80.0, "toy-aec": 70.0}, monkeypatch)
+    results, speeds = library.parent.parent.parent / "docs" / "results", "-m tests.integrations.speed speeds"
+    assert "toy: FAILED: its wins come first" in measure("toy", "--only", "speeds").stderr
+    assert measure("--only", "wins").exit_code == 0
+    assert not [one for one in asked if one.startswith(speeds)]
+    row = integrations.pages(results)["integrations"](results).splitlines()[2]
+    assert row.endswith("| 80.0 (80.0–80.0) | 50.0 | 0 s | – | – |")
+    asked.clear()
+    assert measure().exit_code == 0
+    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
+    asked.clear()
+    assert measure("toy", "--only", "speeds", "--again").exit_code == 0
+    assert asked == [f"{speeds} toy", f"{speeds} toy-aec"]
+    asked.clear()
+    assert measure("toy-aec", "--again").exit_code == 0
+    trained = [f"program.py {seed}" for seed in (1, 2, 3)]
+    assert asked == ["-m tests.integrations.speed facts toy-aec", *trained, f"{speeds} toy-aec"]
+
+
+def test_a_run_is_gone_on_with_and_a_failure_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wins: dict[str, Any] = {"toy": 80.0, "toy-aec": "nothing"}
+    asked: list[str] = []
+    measure = _measuring(asked, wins, monkeypatch)
+    results = library.parent.parent.parent / "docs" / "results"
+    result = measure()
+    assert result.exit_code == 1
+    assert "toy-aec: FAILED: it did not say how much it won" in result.stderr
+    assert [seed["wins"] for seed in current(results)["toy"]["seeds"].values()] == [0.8] * 3
+    assert integrations.pages(results)["integrations"](results).endswith("as they stand: `toy-aec`.")
+    wins["toy-aec"] = 51.0
+    assert "FAILED: it wins 51.0 (51.0–51.0) %, random play 50.0 %" in measure("toy-aec").stderr
+    assert asked.count("install") == 1  # the environment was reused
+    asked.clear()
+    assert measure("toy").exit_code == 1  # both programs of the folder, and nothing is run again
+    assert asked == []
+    assert "| toy 1.0 | 3.11, 1.0, 1.0, 1.0 | 1 | all | 7 | 3 | 80.0 (80.0–80.0) | 50.0 |" in integrations.pages(
+        results
+    )["integrations"](results)
+    page = runner.ROOT / integrations.PAGES / "toy.md"
+    page.write_text(page.read_text(encoding="utf-8").replace(TOY, f"{TOY}# new\n", 1), encoding="utf-8")
+    (library / "train.py").write_text(f"{TOY}# new\n", encoding="utf-8")
+    assert "toy" not in current(results)  # its row is of another text
+    assert measure("toy", "--smoke").exit_code == 0
+    assert [seen for seen in asked if "speed" in seen] == []
+    assert measure("toy").exit_code == 1
+    assert current(results)["toy"]["program"] == fingerprint(f"{TOY}# new\n")
+    assert re.search(r"there are toy,\W+toy-aec", measure("nothing").stderr)  # in a box
+    with pytest.raises(IntegrationError, match=r"no page in .* shows the program 'other'"):
+        on_page("other", runner.ROOT)

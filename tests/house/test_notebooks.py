@@ -1,0 +1,80 @@
+"""The notebooks are thin, tell a story with pictures, run from top to bottom, and print what is committed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rooms import ROOT
+
+nbformat = pytest.importorskip("nbformat")
+
+FOLDER = ROOT / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+LARGEST = 300_000
+"""Bytes of a notebook with its outputs; figures are most of them."""
+
+
+def _code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _printed(cells: list[Any]) -> list[str]:
+    """What the cells print, without what compiling says."""
+    return ["".join(output.text for output in cell.outputs if output.get("name") == "stdout") for cell in cells]
+
+
+def _steady(notebook: Any) -> list[Any]:
+    """Cells that print the same everywhere; those that train or think for a time are marked as varying."""
+    return [cell for cell in _code(notebook) if "varies" not in cell.metadata.get("tags", ())]
+
+
+def test_there_are_five() -> None:
+    assert [path.stem for path in NOTEBOOKS] == [
+        "1_environment",
+        "2_search",
+        "3_train_and_search",
+        "4_benchmark",
+        "5_paper_2011",
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_thin_and_show_what_they_print(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert path.stat().st_size <= LARGEST
+    assert notebook.cells[0].source.startswith("# ")
+    for cell in _code(notebook):
+        assert len(cell.source.splitlines()) <= 25
+        assert not any(output.output_type == "error" for output in cell.outputs)
+    assert sum(bool(cell.outputs) for cell in _code(notebook)) > len(_code(notebook)) / 2
+    assert any(_printed(_steady(notebook)))
+    assert any("image/png" in output.get("data", {}) for cell in _code(notebook) for output in cell.outputs)
+    assert "## What we saw" in notebook.cells[-1].source
+    assert f"(notebooks/{path.name})" in (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_learner_is_seen_to_learn() -> None:
+    """The win rate that the third notebook prints after every eight updates rises, beyond luck."""
+    printed = "".join(_printed(_code(nbformat.read(FOLDER / "3_train_and_search.ipynb", as_version=4))))
+    rates = [int(rate) for rate in re.findall(r"decisions it wins +(\d+) % v random", printed)]
+    assert len(rates) > 5
+    assert rates[-1] > rates[0] + 25
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run(path: Path) -> None:
+    """``make notebooks`` keeps what they print today."""
+    client = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    if path.stem.startswith("3"):
+        pytest.importorskip("torch")
+    before = nbformat.read(path, as_version=4)
+    after = nbformat.read(path, as_version=4)
+    client.NotebookClient(after, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    assert _printed(_steady(after)) == _printed(_steady(before))

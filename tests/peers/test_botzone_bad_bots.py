@@ -1,0 +1,143 @@
+"""Bad bots lose their games, and nothing else: no match stops, and no process is left behind."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
+from ddz_agents.external.botzone.stragglers import marked
+from ddz_env import Rules
+from ddz_env.peers.botzone.games import GAMES
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
+from tests.rooms import ROOT
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+
+MARKER = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
+FLOOD = "head -c 2000000 /dev/zero"
+BAD: dict[str, tuple[str, str]] = {
+    "hangs": ("sleep 1000", "TLE"),
+    "hangs and hears no signal": ("trap '' TERM INT HUP; sleep 1000; sleep 1000", "TLE"),
+    "crashes": ("exit 3", "RE: it crashed (exit code 3)"),
+    "is killed": ("kill -SEGV $$", "RE: it crashed (killed by SIGSEGV)"),
+    "says nothing": ("exit 0", "NJ"),
+    "floods": (FLOOD, "OLE"),
+    "breaks off": ("""printf '{"response": [0'""", "NJ"),
+    "nests": ("head -c 100000 /dev/zero | tr '\\0' '['", "NJ"),
+    "answers text": ("echo hello", "NJ"),
+    "answers an object": ("""echo '{"response": {"0": 1}}'""", "BAD_FORMAT"),
+    "answers what is no number": ("""echo '{"response": [1e999, true, null]}'""", "BAD_FORMAT"),
+    "plays a card of nobody": ("""echo '{"response": [99]}'""", "MISSING_CARD"),
+    "plays others' cards": ("""echo '{"response": [0,1,2,3,4,5,6,7,8,9,10,11]}'""", "MISSING_CARD|INVALID_CARDTYPE"),
+    "plays a card twice": ("""echo '{"response": [0, 0]}'""", "MISSING_CARD|REPEATED_CARD"),
+    "forks and hangs": ("for i in 1 2 3 4 5 6 7 8; do (sleep 1000; sleep 1000) & done; wait", "TLE"),
+    "leaves its group": ("setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo no", "NJ"),
+    "closes its pipes": ("exec 0<&- 1>&- 2>&-; sleep 1000", "TLE"),
+    "closes its output": ("exec 1>&-; sleep 1000", "TLE"),
+    "stays and dies": (f"echo no; echo '{MARKER}'; exit 1", "NJ"),
+}
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """In the environment of everything that the test starts."""
+    value = uuid.uuid4().hex
+    monkeypatch.setenv("DDZ_TEST", value)
+    return {"DDZ_TEST": value}
+
+
+def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameRecord]:
+    player = DealPlayer(Rules.preset(preset), 1, timing=False, time_limit=time_limit, on_fault="lose")
+    try:
+        return player.play(0, (spec, "random"), ("bad", "good"))
+    finally:
+        player.close()
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: dict[str, str]) -> None:
+    script, reason = BAD[kind]
+    bot = tmp_path / "bot"
+    bot.write_text(f"#!/bin/sh\n{script}\n")
+    bot.chmod(0o755)
+    seconds = 0.15 if "TLE" in reason else 5.0
+    records = lost(f"botzone:{bot},seconds={seconds}", "botzone")
+    assert [record.fault_by for record in records] == ["a", "a"]
+    for record in records:
+        assert any(each in record.fault for each in reason.split("|")), record.fault
+        assert record.win[0] == (1.0 if record.seats == "baa" else -1.0)
+    assert marked(mark) == []
+
+
+def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: dict[str, str]) -> None:
+    bot = tmp_path / "bot"
+    bot.write_text("#!/bin/sh\nexit 1\n")
+    bot.chmod(0o755)
+    log = play_match(GAMES["FightTheLandlord"], ["random", f"botzone:{bot}", "random"])
+    assert log.scores == [2.5, -1, -1]
+    assert log.faults == ["", "INVALID_INPUT_VERDICT_RE", ""]
+    assert not log.replay()[0].is_over
+    log = play_match(GAMES["FightTheLandlord2"], [f"botzone:{bot}", "random", "random"])
+    assert log.faults == ["INVALID_BID", "", ""]
+    assert log.replay()[0].is_over
+    assert marked(mark) == []
+
+
+def test_limits_of_memory_and_a_bot_that_cannot_be_started(tmp_path: Path, mark: dict[str, str]) -> None:
+    hungry = BotProgram([sys.executable, "-c", "x = bytearray(1 << 31); print([])"], Limits(20, 512, 64))
+    with pytest.raises(BotFaultError, match="RE: it crashed"):
+        hungry.ask("{}")
+    with pytest.raises(BotFaultError, match="RE: it cannot be started"):
+        BotProgram([str(tmp_path / "nothing")], Limits(1, 512, 64)).ask("{}")
+    assert marked(mark) == []
+
+
+GOOD = (ROOT / "tests" / "data" / "bots" / "smallest.py").read_text(encoding="utf-8")
+WORSE = {
+    "hangs": "import time; time.sleep(1000)",
+    "crashes": "1 / 0",
+    "floods": "while True: print('x' * 10000)",
+    "breaks off": "print('{\"response\": [', end='')",
+    "wrong cards": "print('{\"response\": [53, 53, 99]}')",
+    "forks": "import os, time\nfor _ in range(20): os.fork() or time.sleep(1000)\ntime.sleep(1000)",
+    "leaves": "import os, time\nif os.fork() == 0:\n    os.setsid()\n    os.fork()\n    time.sleep(1000)\nos._exit(0)",
+    "closes": "import os, time\nos.close(0); os.close(1); time.sleep(1000)",
+    "hungry": "x = [bytearray(1 << 28) for _ in range(1000)]",
+    "ends itself": "import os; os.kill(os.getpid(), 9)",
+}
+"""What a bot does in Python from some answer on."""
+
+
+@pytest.mark.long
+def test_two_hundred_bad_bots(tmp_path: Path, mark: dict[str, str]) -> None:
+    kinds = itertools.product(WORSE, range(5), ("botzone", "botzone2"), ("true", "false"))
+    count = 0
+    for kind, after, preset, keeps in kinds:
+        bot = tmp_path / f"{count}.py"
+        body = "\n".join(f"    {line}" for line in WORSE[kind].splitlines())
+        bad = f"if len(told['responses']) >= {after}:\n{body}\n"
+        bot.write_text(GOOD.replace("requests, responses =", f"{bad}requests, responses ="), encoding="utf-8")
+        records = lost(f"botzone:{bot},seconds=0.7,keep_running={keeps}", preset)
+        assert {record.fault_by for record in records} <= {"a", ""}, bot
+        assert after or all(record.fault_by == "a" for record in records), (kind, records)
+        assert any(record.fault_by for record in records) or after > 1, (kind, records)
+        assert marked(mark) == []
+        count += 1
+    assert count == 200
+
+
+@pytest.mark.long
+def test_an_agent_that_is_cut_off_takes_its_bot_with_it(tmp_path: Path, mark: dict[str, str]) -> None:
+    bot = tmp_path / "bot"
+    bot.write_text("#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n")
+    bot.chmod(0o755)
+    records = lost(f"botzone:{bot},seconds=100", "botzone", time_limit=0.5)
+    assert [record.fault_by for record in records] == ["a", "a"]
+    left = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)]
+    assert not [command for command in left if b"resource_tracker" not in command]  # Python's own stays

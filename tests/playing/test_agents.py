@@ -1,0 +1,188 @@
+"""Every agent: legal moves under every preset, the same game from the same seed, and eyes for the view only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ddz_agents.random import RandomAgent, RandomStagedAgent
+from ddz_agents.rules.agent import RulesAgent
+from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.weights import WEIGHTS
+from ddz_env import PRESETS, Move, Rules, State, View
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
+from ddz_env.playing.game import IllegalAgentMoveError, play_game, play_one, seat_generators
+from tests.oracles.hidden import permuted
+
+AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
+
+
+def _game(agents: list[Agent], preset: str, seed: int) -> State:
+    state = State.new(seed, preset)
+    return play_game(state, agents[: state.rules.players], seat_generators([seed, 0], state.rules.players))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("factory", AGENTS)
+def test_every_move_is_legal(factory: type, preset: str) -> None:
+    for seed in range(12):
+        assert _game([factory()] * 3, preset, seed).is_over
+
+
+@pytest.mark.parametrize("preset", ["standard", "bidding", "botzone", "mini"])
+def test_agents_meet_each_other(preset: str) -> None:
+    agents: list[Agent] = [RulesAgent(), RandomAgent(), RandomStagedAgent()]
+    for seed in range(12):
+        assert _game(agents, preset, seed).is_over
+
+
+@pytest.mark.parametrize("factory", AGENTS)
+def test_the_same_seed_gives_the_same_game(factory: type) -> None:
+    assert _game([factory()] * 3, "bidding", 5) == _game([factory()] * 3, "bidding", 5)
+
+
+def test_random_is_uniform_over_whole_moves_and_staged_over_stages() -> None:
+    state = State.from_hands(["33345678", "9", "T"], check_sizes=False)
+    moves = state.legal_moves()
+    rng = np.random.default_rng(0)
+    whole = [RandomAgent().act(state.view(), rng) for _ in range(4000)]
+    with_kicker = sum(move.category == "trio+solo" for move in moves) / len(moves)
+    assert sum(move.category == "trio+solo" for move in whole) / 4000 == pytest.approx(with_kicker, abs=0.03)
+    assert set(whole) == set(moves)
+    staged = [RandomStagedAgent().act(state.view(), rng) for _ in range(4000)]
+    first = len({move.main for move in moves})
+    assert sum(move.category == "trio+solo" for move in staged) / 4000 == pytest.approx(1 / first, abs=0.02)
+    assert set(staged) == set(moves)
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, "robbing,doubling=true,showing=true"])
+def test_permuting_the_hidden_cards_changes_no_move(preset: str) -> None:
+    if Rules.preset(preset).open_hands:
+        pytest.skip("nothing is hidden")
+    shuffle = np.random.default_rng(1)
+    player = RandomAgent()
+    for seed in range(6):
+        state = State.new(seed, preset)
+        rngs = seat_generators([seed, 0], state.rules.players)
+        while not state.is_over:
+            twin = permuted(state, state.seat, shuffle)
+            for agent in (RandomAgent(), RandomStagedAgent(), RulesAgent()):
+                here = agent.act(state.view(), np.random.default_rng(seed))
+                assert agent.act(twin.view(), np.random.default_rng(seed)) == here
+            play_one(state, [player] * state.rules.players, rngs)
+
+
+def test_the_rules_kernel_plays_the_same_on_a_view_and_on_the_full_row() -> None:
+    mind = new_mind()
+    for preset in ("standard", "bidding", "mini", "half-deck"):
+        for seed in range(8):
+            state = State.new(seed, preset)
+            while not state.is_over:
+                view = state.view()
+                move = rules_move(view.row, state.rule_words, mind, WEIGHTS)
+                assert rules_move(state.row, state.rule_words, mind, WEIGHTS) == move
+                state.step(Move.from_words(int(move[0]), int(move[1])))
+
+
+class _Stubborn:
+    name = "stubborn"
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return self.answer  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("answer", [Move(0), "pass", None, Move.parse("BR")])
+def test_an_illegal_move_is_reported_with_the_agents_name(answer: object) -> None:
+    state = State.from_hands(["345", "9", "T"], check_sizes=False)
+    before = state.copy()
+    with pytest.raises(IllegalAgentMoveError, match=r"'stubborn' on seat 0") as caught:
+        play_game(state, [_Stubborn(answer)] * 3, seat_generators([0, 0], 3))
+    assert (caught.value.agent, caught.value.seat) == ("stubborn", 0)
+    assert state == before
+
+
+def test_the_number_of_agents_is_checked() -> None:
+    with pytest.raises(DouDizhuError, match="3 seats"):
+        play_game(State.new(1), [RandomAgent()], seat_generators([0, 0], 3))
+
+
+class _Spy(RandomAgent):
+    """Writes down what it is told."""
+
+    name = "spy"
+
+    def __init__(self, cheating: bool = False) -> None:
+        self.cheats = cheating
+        self.told: list[object] = []
+
+    def reset(self, seat: int, rules: object) -> None:
+        self.told.append(("reset", seat))
+
+    def observe(self, seat: int, move: Move) -> None:
+        self.told.append((seat, move))
+
+    def act(self, view: View | State, rng: np.random.Generator) -> Move:
+        self.told.append(type(view).__name__)
+        return super().act(view if isinstance(view, View) else view.view(), rng)
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
+    honest, cheat = _Spy(), _Spy(cheating=True)
+    state = play_game(State.new(3), [honest, cheat, RandomAgent()], seat_generators([3, 0], 3))
+    assert honest.told[0] == ("reset", 0)
+    assert [entry for entry in honest.told if isinstance(entry, tuple)][1:] == list(state.history)
+    kinds = {"View", "State"}
+    assert kinds & {entry for entry in honest.told if isinstance(entry, str)} == {"View"}
+    assert kinds & {entry for entry in cheat.told if isinstance(entry, str)} == {"State"}
+    assert [cheats(agent) for agent in (cheat, honest, RandomAgent())] == [True, False, False]
+    close(honest)
+    close(RandomAgent())
+    assert honest.told[-1] == "closed"
+
+
+def test_a_cheat_cannot_change_the_game() -> None:
+    state = State.new(3)
+    seen = sight(_Spy(cheating=True), state)
+    assert isinstance(seen, State)
+    seen.step(seen.legal_moves()[0])
+    assert len(state.view().history) == 0
+
+
+def test_act_batch_falls_back_to_one_after_the_other() -> None:
+    views = [State.new(seed).view() for seed in range(3)]
+    moves = act_batch(RulesAgent(), views, seat_generators([0, 0], 3))
+    assert moves == [RulesAgent().act(view, np.random.default_rng(0)) for view in views]
+
+
+@pytest.mark.parametrize("factory", AGENTS)
+def test_the_staged_adapter_plays_the_agents_whole_moves(factory: type) -> None:
+    for seed in range(5):
+        whole = _game([factory()] * 3, "rlcard", seed)
+        state = State.new(seed, "rlcard")
+        adapters, rngs = [StagedAdapter(factory()) for _ in range(3)], seat_generators([seed, 0], 3)
+        while not state.is_over:
+            seat = state.seat
+            state.step_action(adapters[seat].action(state.view(), rngs[seat]))
+        assert state == whole
+
+
+def test_the_staged_adapter_refuses_a_move_that_it_did_not_begin() -> None:
+    state = State.from_hands(["3334569", "9", "T"], check_sizes=False)
+    state.step_action(Move.parse("333+4").main)
+    with pytest.raises(IllegalMoveError, match="was not begun by rules"):
+        StagedAdapter(RulesAgent()).action(state.view(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("factory", AGENTS)
+def test_acting_out_of_turn_is_an_error(factory: type) -> None:
+    state = State.new(1)
+    with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
+        factory().act(state.view(1), np.random.default_rng(0))

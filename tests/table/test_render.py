@@ -1,0 +1,503 @@
+"""Pictures of the table: what they show, what they hide, and that they are the same every time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.errors import DouDizhuError
+from ddz_env.table.render import (
+    InvalidPictureError,
+    MissingDependencyError,
+    Window,
+    render_ansi,
+    render_rgb,
+    table_of,
+)
+from ddz_env.table.render.__main__ import demo_game, main
+from ddz_env.table.render.table import Cards, Play
+from tests.oracles.hidden import twin_games
+from tests.rooms import ROOT
+
+GOLDEN = ROOT / "tests" / "data" / "render_seed7.txt"
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+AUCTION = Rules.preset("bidding", doubling=True)
+ROBBING = Rules.preset("robbing", doubling=True, showing=True)
+
+
+def kicker_stage() -> State:
+    state = State.from_hands(["3334445566", "7", "8"], check_sizes=False)
+    move = Move.parse("333444+5566")
+    for action in move.actions[:-1]:
+        state.step_action(action)
+    return state
+
+
+def auction() -> State:
+    state = State.new(seed=2, rules=AUCTION)
+    state.step("bid 1")
+    return state
+
+
+def doubling() -> State:
+    state = auction()
+    state.step("no bid")
+    state.step("bid 2")
+    state.step("double")
+    return state
+
+
+def robbing() -> State:
+    state = State.new(seed=2, rules=ROBBING)
+    state.step("call")
+    state.step("no rob")
+    return state
+
+
+def shown() -> State:
+    state = robbing()
+    state.step("rob")
+    state.step("no rob")
+    state.step("show")
+    return state
+
+
+def declined() -> State:
+    state = State.new(seed=4, rules="openspiel")
+    while not state.is_over:
+        state.step("no bid")
+    return state
+
+
+GAMES: dict[str, Callable[[], State]] = {
+    "start": lambda: State.new(seed=7),
+    "middle": lambda: demo_game(7, 12),
+    "over": lambda: demo_game(7, 500),
+    "kicker": kicker_stage,
+    "auction": auction,
+    "doubling": doubling,
+    "robbing": robbing,
+    "shown": shown,
+    "declined": declined,
+    "mini": lambda: demo_game(3, 3, "mini"),
+    "mini over": lambda: demo_game(3, 500, "mini"),
+    "half deck": lambda: demo_game(3, 5, "half-deck"),
+    "perfect": lambda: demo_game(3, 5, "perfect"),
+}
+
+
+@pytest.fixture(params=list(GAMES))
+def game(request: pytest.FixtureRequest) -> State:
+    return GAMES[request.param]()
+
+
+def test_golden_text() -> None:
+    """To renew: PYTHONPATH=. python tests/table/test_render.py."""
+    assert golden_text() == GOLDEN.read_text(encoding="utf-8")
+
+
+def golden_text() -> str:
+    pictures = []
+    for name, make in GAMES.items():
+        for perspective in (None, 1):
+            picture = render_ansi(make(), perspective=perspective, colour=False)
+            pictures.append(f"# {name}, perspective {perspective}\n{picture}\n")
+    return "\n".join(pictures)
+
+
+def test_colours_change_no_letter(game: State) -> None:
+    plain, coloured = render_ansi(game, colour=False), render_ansi(game)
+    assert "\x1b" not in plain
+    assert "\x1b[" in coloured
+    stripped = [line.rstrip() for line in ESCAPE.sub("", coloured).splitlines()]
+    assert stripped == plain.splitlines()
+
+
+def test_cards_are_red_and_black() -> None:
+    text = render_ansi(State.from_hands(["33R", "4", "5"], check_sizes=False))
+    of = {card: style for style, card in re.findall(r"(\x1b\[[0-9;]+m)(3♠|3♥|R)", text)}
+    assert of["3♥"] == of["R"] != of["3♠"]
+
+
+def test_hands_of_the_text_can_be_parsed() -> None:
+    state = State.new(seed=7)
+    lines = render_ansi(state, colour=False).splitlines()[2:5]
+    assert [Hand.parse(re.split(" {2,}", line)[-1]) for line in lines] == [state.hand(seat) for seat in range(3)]
+
+
+def test_every_card_is_drawn_once(game: State) -> None:
+    """Hands and the cards of the last moves share no card, and no rank has a fifth copy."""
+    for perspective in (None, 0, 1):
+        table = table_of(game, perspective)
+        cards = [card for seat in table.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
+        assert len(set(cards)) == len(cards)
+        assert all(card.copy < game.rules.deck[card.rank] for card in cards)
+
+
+SUIT_RULES = (
+    "standard",
+    "mini",
+    "half-deck",
+    "perfect",
+    AUCTION,
+    ROBBING,
+    Rules.preset("openspiel", all_decline="first-seat"),
+)
+
+
+@pytest.mark.parametrize("rules", SUIT_RULES, ids=lambda rules: rules if isinstance(rules, str) else rules.name)
+@pytest.mark.parametrize("perspective", [None, 0, 1, 2])
+def test_a_card_keeps_its_suit(rules: str | Rules, perspective: int | None) -> None:
+    """Whatever an observer has seen of a card stays: landlord cards, hands, moves that still lie on the table."""
+    rng = np.random.default_rng(5)
+    if perspective is not None and perspective >= Rules.preset(rules).players:
+        return
+    state = State.new(2, rules)
+    bottom: Cards = ()
+    hands: dict[int, Cards] = {}
+    plays: dict[int, Play] = {}
+    while True:
+        table = table_of(state, perspective)
+        assert not bottom or table.landlord_cards == bottom
+        bottom = table.landlord_cards
+        for seat in table.seats:
+            fresh = set(seat.hand) - set(hands.get(seat.number, seat.hand))
+            now_shown = state.stage == "double" and state.view(0).is_shown
+            assert not fresh or (seat.number == table.landlord and (now_shown or fresh <= set(bottom)))
+            if seat.play is not None and state.history[-1][0] != seat.number and seat.number in plays:
+                assert seat.play.cards == plays[seat.number].cards
+            hands[seat.number] = seat.hand
+            if seat.play is not None:
+                plays[seat.number] = seat.play
+        if state.is_over:
+            break
+        legal = state.legal_moves()
+        state.step("show" if state.stage == "show" else legal[int(rng.integers(len(legal)))])
+    if perspective is not None:
+        shown = table_of(state, perspective, reveal=True)
+        assert shown.landlord_cards == bottom
+        last = [plays[number].cards for number in sorted(plays)]
+        assert [seat.play.cards for seat in shown.seats if seat.play] == last
+        held = [card for seat in shown.seats for card in (*seat.hand, *(seat.play.cards if seat.play else ()))]
+        assert len(set(held)) == len(held)
+        assert [len(seat.hand) for seat in shown.seats] == [len(state.hand(seat.number)) for seat in shown.seats]
+
+
+def test_narrow_lines_hold_twenty_cards() -> None:
+    """The longest hands, plays and extras of a game fit 80 columns; wide lines keep their gaps."""
+    pack = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
+    hands = [pack[:17], pack[17:34], pack[34:51]]
+    doubled = State.from_hands(hands, pack[51:], "bidding,doubling=true,bidding=once")
+    for move in ("bid 3", "double", "double", "double"):
+        doubled.step(move)
+    assert len(doubled.hand()) == 20
+    long = State.from_hands(["33344455566677789TJQ", "8", "9"], check_sizes=False)
+    long.step("333444555666777+89TJQ")
+    for state in (doubled, long, State.new(3)):
+        for perspective in (None, 0, 1, 2):
+            text = render_ansi(state, perspective=perspective, colour=True, width=80)
+            assert max(len(ESCAPE.sub("", line)) for line in text.splitlines()) <= 80
+    seat = doubled.history[0][0]
+    line = render_ansi(doubled, width=80, colour=False).splitlines()[2 + seat]
+    assert re.sub("[♠♥♣♦]", "", line).split()[-2:] == [str(doubled.hand(seat)), "×2"]
+    assert render_ansi(doubled, width=200) == render_ansi(doubled)
+
+
+def test_sizes_roles_and_turns_are_those_of_the_game(game: State) -> None:
+    for perspective in (None, *range(game.rules.players)):
+        table = table_of(game, perspective)
+        assert [seat.size for seat in table.seats] == [len(game.hand(seat)) for seat in range(game.rules.players)]
+        assert [seat.acting for seat in table.seats] == [
+            not game.is_over and seat == game.seat for seat in range(game.rules.players)
+        ]
+        assert [seat.role == "landlord" for seat in table.seats] == [
+            game.role(seat) == "landlord" for seat in range(game.rules.players)
+        ]
+        assert table.stake == game.view().stake
+        played = sum(len(move.cards) for _, move in game.history)
+        bottom = game.rules.bottom if table.landlord is None else 0
+        held = sum(seat.size for seat in table.seats)
+        assert table.undealt == sum(game.rules.deck) - played - bottom - held
+
+
+def test_a_seat_sees_its_hand_and_the_landlord_cards_only() -> None:
+    state = State.new(seed=7)
+    own, landlord, other = (table_of(state, 1).seats[seat] for seat in (1, 0, 2))
+    assert own.unseen == 0
+    assert "".join(str(card)[0] for card in landlord.hand) == str(state.bottom)
+    assert (other.hand, other.unseen) == ((), 17)
+
+
+def test_a_view_shows_what_the_perspective_shows(game: State) -> None:
+    for seat in range(game.rules.players):
+        assert render_ansi(game.view(seat)) == render_ansi(game, perspective=seat)
+        assert (render_rgb(game.view(seat)) == render_rgb(game, perspective=seat)).all()
+
+
+@pytest.mark.parametrize(
+    ("rules", "observer"),
+    [("standard", 0), ("standard", 1), ("standard", 2), ("bidding,doubling=true", 0), ("half-deck", 1), ("mini", 1)],
+)
+def test_hidden_cards_do_not_reach_the_picture(rules: str, observer: int) -> None:
+    one, two = twin_games(rules, observer)
+    for number in range(len(one.moves) + 1):
+        states = [record.deal.state(record.moves[:number]) for record in (one, two)]
+        seen = [
+            (render_ansi(state, perspective=observer), render_ansi(state, perspective=observer, suits=False))
+            for state in states
+        ]
+        assert seen[0] == seen[1]
+        if number % 16 == 0:
+            pictures = [render_rgb(state, perspective=observer) for state in states]
+            assert (pictures[0] == pictures[1]).all()
+            assert (render_rgb(states[0]) != render_rgb(states[1])).any()
+
+
+def test_without_suits_every_seat_sees_the_same_card() -> None:
+    state = State.new(seed=7)
+    text = render_ansi(state, suits=False, colour=False)
+    assert f"landlord cards  {' '.join(str(state.bottom))}\n" in text
+    assert " ".join(str(state.hand(1))) in text
+    assert not set("♠♥♣♦") & set(text)
+    for seat in range(3):
+        lines = render_ansi(state, perspective=seat, suits=False).splitlines()
+        assert lines[2 + seat] == render_ansi(state, suits=False).splitlines()[2 + seat]
+        assert ("160" in lines[2 + seat]) == ("R" in str(state.hand(seat)))  # a red joker is red
+
+
+def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
+    pack = "3333444455556666777788889999TTTTJJJJQQQQKKKKAAAA2222BR"
+    hands = [pack[:17], pack[17:34], pack[34:51]]
+    one = State.from_hands(hands, pack[51:], "bidding", seed=1)
+    two = State.from_hands([pack[:17], pack[17:31] + pack[51:], pack[34:51]], pack[31:34], "bidding", seed=1)
+    assert (render_rgb(one) != render_rgb(two)).any()
+    for observer in (0, 2):
+        assert render_ansi(one, perspective=observer) == render_ansi(two, perspective=observer)
+        assert (render_rgb(one, perspective=observer) == render_rgb(two, perspective=observer)).all()
+
+
+def test_a_half_built_move_is_its_seats_secret() -> None:
+    state = kicker_stage()
+    waiting = State.from_hands(["3334445566", "7", "8"], check_sizes=False)
+    assert table_of(state, 0).building == table_of(state).building
+    assert table_of(state, 0).building is not None
+    for seat in (1, 2):
+        assert render_ansi(state, perspective=seat) == render_ansi(waiting, perspective=seat)
+        assert (render_rgb(state, perspective=seat) == render_rgb(waiting, perspective=seat)).all()
+
+
+def test_a_half_built_move_shows_what_is_missing() -> None:
+    building = table_of(kicker_stage()).building
+    assert building is not None
+    assert "".join(str(card)[0] for card in building.cards) == "33344455"
+    assert (building.category, building.kickers_left, building.cards_left) == ("plane+pairs", 1, 2)
+    assert "seat 0 chooses 1 more kicker" in render_ansi(kicker_stage(), colour=False)
+
+
+def test_the_move_to_beat_is_marked() -> None:
+    state = State.from_hands(["3345", "6678", "99TJ"], check_sizes=False)
+    state.step("33")
+    state.step("66")
+    plays = [seat.play for seat in table_of(state).seats]
+    assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == [
+        ("33", False, True),
+        ("66", True, True),
+        None,
+    ]
+    for move in ("pass", "pass", "7"):
+        state.step(move)
+    plays = [seat.play for seat in table_of(state).seats]
+    assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == [
+        ("pass", False, False),
+        ("7", True, True),
+        ("pass", False, False),
+    ]
+
+
+def test_calls_robs_and_shown_hands_have_their_words() -> None:
+    table = table_of(robbing())
+    assert table.status == f"seat {table.acting.number if table.acting else None} may rob, the stake is 1"
+    assert sorted(seat.play.text for seat in table.seats if seat.play) == ["call", "no rob"]
+    state = robbing()
+    state.step("rob")
+    state.step("rob")
+    assert "may show its hand" in table_of(state).status
+    assert table_of(state).stake == 4
+    landlord = state.seat
+    state.step("show")
+    seen = table_of(state, (landlord + 1) % 3)
+    assert (len(seen.seats[landlord].hand), seen.stake) == (20, 8)
+    assert seen.seats[landlord].play is not None
+    assert seen.seats[landlord].play.text == "show"
+
+
+def test_the_auction_and_doubling_show_their_words() -> None:
+    assert "bid 1" in render_ansi(auction(), colour=False)
+    assert "landlord cards  ?? ?? ??" in render_ansi(auction(), perspective=0, colour=False)
+    assert "(face down)" in render_ansi(auction(), colour=False)
+    table = table_of(doubling())
+    assert [seat.doubled for seat in table.seats] == [False, True, False]
+    assert table.status == "seat 2 may double"
+    assert "bid" not in render_ansi(doubling(), colour=False).split("\n", 1)[1]
+
+
+def test_a_finished_game_shows_its_result() -> None:
+    state = demo_game(7, 500)
+    table = table_of(state)
+    assert tuple(seat.result for seat in table.seats) == state.returns()
+    assert f"seat {state.winner} went out" in table.status
+    assert table.acting is None
+    text = render_ansi(state, colour=False)
+    assert all(f"[{value:+g}]" in text for value in state.returns())
+    assert (render_rgb(state) != render_rgb(demo_game(7, 12))).any()
+
+
+def test_spring_and_no_game_are_named() -> None:
+    state = State.from_hands(["3", "4", "5"], check_sizes=False)
+    state.step("3")
+    assert table_of(state).status == "the landlord wins: seat 0 went out, spring"
+    assert table_of(declined()).status == "nobody bid: no game"
+
+
+def test_a_game_without_history_can_be_drawn() -> None:
+    """A state wrapped around a row of a batch knows no moves."""
+    bare = State(demo_game(7, 5).row.copy(), Rules.preset("standard"))
+    assert table_of(bare).status.endswith("must beat the last move or pass")
+    assert render_rgb(bare).any()
+
+
+def test_pixels_have_the_promised_shape_and_are_deterministic(game: State) -> None:
+    for perspective in (None, 1):
+        picture = render_rgb(game, perspective=perspective)
+        assert picture.shape == (600, 960, 3)
+        assert picture.dtype == np.uint8
+        assert picture.flags.writeable
+        assert (picture == render_rgb(game.copy(), perspective=perspective)).all()
+
+
+@pytest.mark.parametrize(("width", "height"), [(240, 150), (480, 300), (640, 640), (961, 333)])
+def test_pixels_of_other_sizes(width: int, height: int) -> None:
+    for make in (GAMES["middle"], GAMES["kicker"], GAMES["mini over"]):
+        assert render_rgb(make(), width=width, height=height).shape == (height, width, 3)
+
+
+def test_drawing_changes_no_game(game: State) -> None:
+    before = game.copy()
+    render_ansi(game)
+    render_rgb(game)
+    assert game == before
+
+
+@pytest.mark.parametrize("perspective", [-1, 3, True, "0"])
+def test_unknown_perspectives_are_refused(perspective: int) -> None:
+    with pytest.raises(InvalidPictureError, match=r"choose 0\.\.2"):
+        render_ansi(State.new(seed=1), perspective=perspective)
+
+
+def test_a_view_refuses_another_perspective() -> None:
+    with pytest.raises(InvalidPictureError, match="view of seat 1"):
+        render_rgb(State.new(seed=1).view(1), perspective=0)
+
+
+@pytest.mark.parametrize("size", [{"width": 0}, {"height": 10**6}, {"width": 960.0}])
+def test_sizes_out_of_range_are_refused(size: dict[str, int]) -> None:
+    with pytest.raises(InvalidPictureError, match="must be an integer in"):
+        render_rgb(State.new(seed=1), **size)
+
+
+def test_a_window_opens_shows_and_closes() -> None:
+    pygame = pytest.importorskip("pygame")
+    picture = render_rgb(State.new(seed=1))
+    with Window("test") as window:
+        assert window.show(picture)
+        screen = pygame.surfarray.array3d(pygame.display.get_surface())
+        assert (screen.swapaxes(0, 1) == picture).all()
+        assert window.show(render_rgb(State.new(seed=1), width=480, height=300))
+        assert pygame.display.get_surface().get_size() == (480, 300)
+    assert not window.is_open
+    assert not pygame.display.get_init()
+    assert not window.show(picture)
+    window.close()
+
+
+def test_a_game_plays_on_when_its_window_is_closed_by_the_user() -> None:
+    pygame = pytest.importorskip("pygame")
+    picture = render_rgb(State.new(seed=1))
+    window = Window()
+    assert window.show(picture)
+    pygame.event.post(pygame.event.Event(pygame.QUIT))
+    assert not window.show(picture)
+    assert not window.show(picture)
+    assert not window.is_open
+
+
+def test_two_windows_share_the_screen() -> None:
+    pygame = pytest.importorskip("pygame")
+    picture = render_rgb(State.new(seed=1))
+    one, two = Window(), Window()
+    assert one.show(picture)
+    assert two.show(picture)
+    one.close()
+    assert two.show(picture)
+    two.close()
+    assert not pygame.display.get_init()
+
+
+def test_a_window_refuses_what_is_no_picture() -> None:
+    pytest.importorskip("pygame")
+    with Window() as window, pytest.raises(InvalidPictureError, match="uint8"):
+        window.show(np.zeros((3, 4), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("module", "package", "call"),
+    [("PIL", "Pillow", "render.render_rgb(ddz_env.State.new(seed=1))"), ("pygame", "pygame", "render.Window()")],
+)
+def test_missing_packages_are_named(module: str, package: str, call: str) -> None:
+    script = f"""
+import sys
+sys.modules[{module!r}] = None
+import ddz_env
+from ddz_env.table import render
+render.render_ansi(ddz_env.State.new(seed=1))
+try:
+    {call}
+except render.MissingDependencyError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"{package} is needed to draw the table: pip install -e '.[render]'")
+    assert issubclass(MissingDependencyError, DouDizhuError)
+    assert issubclass(MissingDependencyError, ImportError)
+
+
+def test_text_needs_neither_pillow_nor_pygame() -> None:
+    script = "import sys, ddz_env.table.render; assert not {'PIL', 'pygame'} & set(sys.modules), 'imported too early'"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_command_writes_the_picture_of_the_readme(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    target = tmp_path / "images" / "table.png"
+    assert main(["--seed", "7", "--moves", "12", "--out", str(target)]) == 0
+    assert target.stat().st_size <= 150_000
+    with image.open(target) as picture:
+        assert (np.asarray(picture) == render_rgb(demo_game(7, 12))).all()
+
+
+def test_the_command_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seed", "7", "--moves", "12", "--perspective", "1"]) == 0
+    assert capsys.readouterr().out == render_ansi(demo_game(7, 12), perspective=1, colour=False) + "\n"
+    assert main(["--perspective", "9"]) == 2
+    assert "choose 0..2" in capsys.readouterr().err
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(golden_text(), encoding="utf-8")

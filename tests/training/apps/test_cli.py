@@ -1,0 +1,448 @@
+"""The command line, from outside: exit codes, messages and files.  No figure of speed is asserted."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from typer.testing import CliRunner, Result
+
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.console import counting_bar, share_bar, stopping
+from ddz_training.apps.cli.reference import named_commands
+from ddz_training.apps.cli.signals import STOPPING
+from ddz_training.apps.cli.training_bar import training_bar
+from ddz_training.measure.match.results import read_results
+from ddz_training.measure.speed.benchmark import Contender, Part, measure
+from ddz_training.measure.speed.parts import PARTS
+from tests.rooms import pythonpath
+
+
+def ddz(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(app, list(arguments), input=text, env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def refused(result: Result) -> str:
+    """The one line of a friendly error."""
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def shown(progress: Progress, width: int) -> list[str]:
+    """The lines of a bar, as plain text."""
+    screen = io.StringIO()
+    Console(file=screen, width=width).print(progress)
+    return screen.getvalue().splitlines()
+
+
+def test_a_run_that_is_asked_to_stop_ends_after_its_block_with_advice_and_the_code_of_an_interruption(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(*signals: signal.Signals) -> None:
+        with stopping("resume with --resume") as asked:
+            assert not asked()
+            for number in signals:
+                signal.raise_signal(number)
+            assert asked() == bool(signals)
+            print("saved")
+
+    before = signal.getsignal(signal.SIGTERM)
+    run()
+    assert capsys.readouterr().err == ""
+    with pytest.raises(typer.Exit) as ended:
+        run(signal.SIGTERM)
+    assert ended.value.exit_code == 130
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("saved\n", f"{STOPPING}\nstopped; resume with --resume\n")
+    with pytest.raises(KeyboardInterrupt):
+        run(signal.SIGINT, signal.SIGINT)  # the second ends it at once
+    assert capsys.readouterr().out == ""
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_training_shows_how_far_it_is_and_a_table_of_every_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    from ddz_training.learn.strength import Evaluation
+
+    class Line(NamedTuple):
+        update: int
+        games: int
+
+    def describe(line: Line) -> str:
+        return f"of {line.update}"
+
+    found = [Evaluation(1, "random", 50, wins=0.75, low=0.7, high=0.8, landlord=0.6, peasants=0.9)]
+    done = iter([0.0, 0.25])
+    learned = iter([(100, 1.0), (180, 3.0)])  # resumed after 100 decisions: their second does not count
+    with training_bar(1.0, lambda: next(done), lambda: next(learned), "decisions", describe) as calls:
+        on_update, on_evaluation = calls
+        on_update(Line(1, 1200))
+        on_evaluation([])
+        on_evaluation(found)
+    told = capsys.readouterr().err
+    for text in ("After 1 update, 50 duplicate deals each", "random", "75.0", "70.0–80.0", "60.0", "90.0"):
+        assert text in told
+    assert "update 1 · 1,200 games · 40 decisions/s · of 1" in told
+    assert "25 %" in told
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_a_bar_loses_nothing_on_a_narrow_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
+    share, count = share_bar(), counting_bar()
+    state = "update 120 · 1,203,400 games · 41,230 decisions/s · entropy 0.51 · critic explains 78 %"
+    share.add_task("training", total=60.0, completed=15.0, state=state)
+    count.add_task("deals × 120 pairs", total=120_000, completed=15_000)
+    bar, *words = shown(share, width)
+    assert bar.startswith("training")
+    assert " 25 % " in bar
+    assert " ".join(words).split() == state.split()
+    [counted] = shown(count, width)
+    assert counted.startswith("deals × 120 pairs")
+    assert " 15000/120000 " in counted
+    for line in (bar, counted):
+        assert "0:00:00 eta -:--:--" in line
+        assert len(line.rstrip()) <= width
+
+
+def test_arena_prints_a_table_and_writes_files(tmp_path: Path) -> None:
+    table, summary, games = tmp_path / "t.csv", tmp_path / "t.json", tmp_path / "games.jsonl"
+    result = ddz(
+        "arena", "random", "random-staged", "--deals", "5", "--processes", "1",
+        "--csv", str(table), "--json", str(summary), "--out", str(games),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    for text in ("random-staged", "landlord", "peasants", "overall", "95 %"):
+        assert text in result.output
+    assert "score" not in result.output  # it would repeat the win rates
+    document = json.loads(summary.read_text())
+    assert document["settings"]["agents"] == ["random", "random-staged"]
+    assert [row["deals"] for row in document["results"]] == [5, 5]
+    assert {"mean", "low", "high", "count"} == set(document["results"][0]["wins"])
+    assert table.read_text().splitlines()[0].startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
+    assert len(games.read_text().splitlines()) == 11
+    again = ddz("arena", "random", "random-staged", "--deals", "5", "--out", str(games), "--resume")
+    assert again.exit_code == 0
+    assert "--resume" in refused(ddz("arena", "random", "random-staged", "--out", str(games)))
+    assert "seed" in refused(ddz("arena", "random", "random-staged", "--seed", "9", "--out", str(games), "--resume"))
+
+
+def test_arena_of_three_ends_with_standings() -> None:
+    result = ddz("arena", "random", "random-staged", "random", "--deals", "2", "--processes", "1", "--rules", "bidding")
+    assert result.exit_code == 0, result.output
+    assert "random #2" in result.output
+    assert "Against all others" in result.output
+    assert "stake scoring" in result.output
+    assert "score overall" in " ".join(result.output.split())
+
+
+def test_own_agent_from_the_current_directory(tmp_path: Path) -> None:
+    (tmp_path / "cli_own_agent.py").write_text(
+        "class MyAgent:\n    name = 'mine'\n    def act(self, view, rng):\n        return view.legal_moves()[0]\n"
+    )
+    done = run_ddz("arena", "cli_own_agent:MyAgent", "random", "--deals", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "cli_own_agent:MyAgent" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("arena", "random", "nobody"), "no agent is called 'nobody'"),
+        (("arena", "random"), "two agents"),
+        (("arena", "random", "random", "--rules", "poker"), "unknown rules preset 'poker'"),
+        (("arena", "random", "random", "--scoring", "chess"), "unknown scoring 'chess'"),
+        (("arena", "random", "random", "--resume"), "--out"),
+        (("arena", "random", "random", "--out", "games.xls"), "jsonl"),
+        (("speed", "--only", "engine,poetry"), "unknown part 'poetry'"),
+        (("rules", "poker"), "unknown rules preset"),
+        (("docs", "nowhere.md"), "no such page"),
+        (("actions", "34J"), "is no move"),
+        (("play", "--role", "king"), "unknown role 'king'"),
+        (("play", "--role", "landlord", "--rules", "bidding"), "--seat"),
+        (("play", "--agents", "random;random;random"), "3 agents for 2 other seats"),
+        (("play", "--seat", "2", "--rules", "mini"), "no seat 2"),
+        (("solve", "--deal", "12"), "two or three hands separated by '+'"),
+        (("puzzles", "--make", "2", "--deal", "8"), "two or three hands separated by '+'"),
+        (("arena", "mymodule:MyAgent", "random"), "no module 'mymodule' in the current folder or on the path"),
+        (("arena", "json.nosuch:Foo", "random"), "no module 'json.nosuch' in the current folder or on the path"),
+        (("arena", "botzon:./bot", "random"), "did you mean 'botzone'?"),
+    ],
+)
+def test_errors_are_one_line_with_exit_code_2(arguments: tuple[str, ...], message: str) -> None:
+    assert message in refused(ddz(*arguments))
+
+
+IGNORED = [
+    ("bidding 3344567TJQQKA22BR --role peasant-up", "--role"),
+    ("bidding 3344567TJQQKA22BR --bottom 359 --bid 0", "--bid"),
+    ("bidding 3344567TJQQKA22BR --bottom 359 --bid 2 --rules standard,doubling=true", "--bid"),
+    ("replay folder --review rules --all", "--all and --review"),
+    ("replay game.txt --game 1", "--game"),
+    ("rate --out l.sqlite --rules bidding --no-timing", "--rules and --no-timing"),
+    ("rate --out l.sqlite --deals 200", "--deals"),
+    ("solve 'KK5543 / 225543' --landlord 2", "--landlord"),
+    ("solve 'KK5543 / 225543' --count 4", "--count"),
+    ("solve --deal 8+8 --all", "--all"),
+    ("puzzles 12 --make 3", "the number"),
+    ("puzzles --make 3 --answer", "--answer"),
+    ("puzzles --answer", "--answer"),
+    ("puzzles --deal 9+9", "--deal"),
+    ("puzzles 12 --out q.txt", "--out"),
+    ("puzzles 12 --rules mini", "--rules"),
+    ("puzzles --rules standard", "--rules"),
+    ("play --puzzle 12 --rules mini", "--rules"),
+    ("play --puzzle 12 --resume", "--puzzle"),
+    ("watch rules --resume --seed 3", "the agents and --seed"),
+    ("advise --resume --opener 1", "--opener"),
+    ("benchmark rules --all --deals 1", "--all"),
+    ("benchmark --check mine.json --deals 3", "--deals"),
+    ("benchmark --field --name mine", "--name"),
+]
+"""What the rest of a line leaves without effect, defaults that are typed included."""
+
+
+@pytest.mark.parametrize(("line", "without_effect"), IGNORED)
+def test_an_option_that_would_be_ignored_is_refused_before_any_work(
+    line: str, without_effect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    result = ddz(*shlex.split(line))
+    assert refused(result).endswith(f": leave out {without_effect}")
+    assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("actions 9999", "9999: bomb; action 74 (bomb 9999)"),
+        ("solve '33 / 4'", "33 / 4: the first hand wins (1 node, "),
+        ("solve '35 / 4 / 5' --landlord 2", "35 / 4 / 5: the peasants win (2 nodes, "),
+    ],
+)
+def test_what_is_told_agrees_in_number(line: str, told: str) -> None:
+    assert told in ddz(*shlex.split(line)).stdout
+
+
+def test_the_help_of_speed_names_every_part_that_can_be_measured() -> None:
+    told = ddz("speed", "--help").output
+    assert [key for key in PARTS if not re.search(rf"(?<![\w-]){key}[,; ]", told)] == []
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "actions": ("zebra", "cannot read 'Z'"),
+    "advise": ("--hand 34", "2 cards, 34; the standard rules deal 17"),
+    "agents": ("nobody", "no agent is called 'nobody'"),
+    "arena": ("rules nobody", "no agent is called 'nobody'"),
+    "speed": ("--only poetry", "unknown part 'poetry'"),
+    "benchmark": ("nobody", "no agent is called 'nobody'"),
+    "botzone bot": ("--agent nobody", "no agent is called 'nobody'"),
+    "botzone bundle": ("--agent nobody --out bot.zip", "no agent is called 'nobody'"),
+    "botzone log": ("empty", "empty is empty"),
+    "botzone match": ("rules", "a match has 3 seats"),
+    "demo": ("--out empty", "cannot write into empty"),
+    "docs": ("nowhere.md", "no such page"),
+    "study equivalent": ("rules --search rules", "there is no option 'iterations'"),
+    "study exploit": ("rules --out x", "say how long to train"),
+    "export": ("--out .", "is a folder"),
+    "bidding": ("34", "seat 0 has 2 cards"),
+    "play": ("--puzzle 99999", "there is no puzzle 99999"),
+    "puzzles": ("99999", "there is no puzzle 99999"),
+    "rate": ("rules", "two agents"),
+    "record": ("rules --out empty", "cannot write into empty"),
+    "replay": ("empty", "begins with the line"),
+    "rules": ("poker", "unknown rules preset"),
+    "solve": ("--file empty", "no position in empty"),
+    "study tendency": ("--out .", "is a folder"),
+    "watch": ("rules rules", "name one agent, or 3"),
+    "web": ("--adviser nobody", "no agent is called 'nobody'"),
+    "train belief": ("--out empty", "cannot write into empty"),
+    "train curves": ("--out empty", "cannot write into empty"),
+    "train dmc": ("--out empty", "cannot write into empty"),
+    "train distil": ("empty --out x.safetensors", "empty"),
+    "train expert": ("--out empty", "cannot write into empty"),
+    "train imitate": ("--out .", "is a folder"),
+    "train sb3": ("--out empty", "cannot write into empty"),
+    "train sb3-aec": ("--out .", "is a folder"),
+    "train selfplay": ("--out empty", "cannot write into empty"),
+}
+"""One wrong input for every command, and what is said to it."""
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_every_command_says_in_one_line_what_is_wrong(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command.startswith("train") or command in ("demo", "study exploit", "export"):
+        pytest.importorskip("torch")
+    if command == "web":
+        pytest.importorskip("starlette")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
+    arguments, message = WRONG[command]
+    assert message in refused(ddz(*command.split(), *arguments.split()))
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_no_command_is_without_a_wrong_input() -> None:
+    """Experiments check theirs alike: tests/training/apps/test_cli_faults.py."""
+    assert {name for _, name, _ in named_commands()} == set(WRONG) - {"docs"} | {"reproduce"}
+
+
+def test_debug_shows_the_traceback() -> None:
+    for arguments in (("--debug", "rules", "poker"), ("rules", "poker", "--debug")):
+        result = ddz(*arguments)
+        assert type(result.exception).__name__ == "InvalidRulesError"
+
+
+def test_unknown_commands_and_options_are_usage_errors() -> None:
+    assert ddz("dance").exit_code == 2
+    assert ddz("arena", "random", "random", "--deals", "0").exit_code == 2
+
+
+def test_lists() -> None:
+    assert "openspiel" in ddz("rules").output
+    assert "kicker_repeat" in ddz("rules", "rlcard").output
+    assert "plane+solos" in ddz("actions").output
+    assert "384 (kicker 8)" in ddz("actions", "333444+58").output
+    assert "trio+solo 333+" in ddz("actions", "42").output
+    assert "isuct" in ddz("agents").output
+
+
+def test_play_a_game_to_the_end() -> None:
+    """The person always passes or leads the first legal move; mistakes are explained on the way."""
+    mistakes = ["?", "", "hello", "55555", "pass"]
+    replies = [reply for _ in range(60) for reply in ("pass", *(f"{rank}" for rank in "3456789TJQKA2BR"))]
+    result = ddz("play", "--agents", "random", "--seed", "1", text="\n".join(mistakes + replies))
+    assert result.exit_code == 0, result.output
+    assert "cannot read 'H'" in result.output
+    assert "cannot pass" in result.output
+    assert any(text in result.output for text in ("You win", "You lose", "goodbye"))
+
+
+def test_play_can_be_left() -> None:
+    result = ddz("play", "--agents", "random;random-staged", "--role", "peasant-up", "--seed", "3", text="?\nquit\n")
+    assert result.exit_code == 0, result.output
+    assert "You hold seat 2" in result.output
+    assert "goodbye" in result.output
+
+
+def test_bench_engine(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    result = ddz("speed", "--quick", "--only", "engine", "--json", str(path))
+    assert result.exit_code == 0, result.output
+    for text in ("ddz-env random-staged", "OpenSpiel", "DouZero", "RLCard", "games/s", "cores"):
+        assert text in result.output
+    rows = json.loads(path.read_text())["measurements"]
+    assert len(rows) == 4
+    assert rows[0]["median"] > 0
+
+
+def test_measuring_takes_turns_and_reports_what_is_missing() -> None:
+    turns: list[str] = []
+
+    def contender(name: str, value: float) -> Contender:
+        def repeat() -> float:
+            turns.append(name)
+            return value
+
+        return Contender(name, lambda seconds: repeat, target=3.0, is_peer=name != "ours")
+
+    def missing(seconds: float) -> None:
+        raise ModuleNotFoundError("No module named 'chess'", name="chess")
+
+    absent = Contender("absent", missing, is_peer=True)  # type: ignore[arg-type]
+    ours, slow, fast, gone = measure(
+        Part("p", "t", "u/s", (contender("ours", 8.0), contender("slow", 2.0), contender("fast", 4.0), absent)), 3
+    )
+    assert turns == ["ours", "slow", "fast"] * 3
+    assert (ours.median, ours.ratio, ours.reached) == (8.0, None, True)
+    assert (slow.ratio, slow.reached) == (4.0, True)
+    assert (fast.ratio, fast.reached) == (2.0, False)
+    assert (gone.median, gone.ratio, gone.reached, gone.note) == (None, None, None, "not installed (chess)")
+
+
+# --- killed and interrupted --------------------------------------------------
+
+_MAIN = "from ddz_training.apps.cli import main; main()"
+
+
+def run_ddz(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", _MAIN, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": pythonpath()},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def start_ddz(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _MAIN, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": pythonpath()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for_lines(path: Path, lines: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 600
+    while not path.exists() or path.read_bytes().count(b"\n") < lines:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+@pytest.mark.parametrize("with_signal", ["SIGKILL", "SIGINT"])
+def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_signal: str) -> None:
+    arena = ("arena", "random", "random-staged", "--no-timing", "--seed", "4")
+    whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
+    process = start_ddz(*arena, "--deals", "100000", "--out", str(cut), cwd=tmp_path)
+    wait_for_lines(cut, 24, process)
+    os.killpg(process.pid, getattr(signal, with_signal))
+    _, errors = process.communicate(timeout=60)
+    if with_signal == "SIGINT":
+        assert process.returncode == 130
+        [said] = re.findall("go on with: (.+)\n", errors)
+        assert sorted(shlex.split(said)) == sorted(["ddz", *arena, "--deals", "100000", "--out", str(cut), "--resume"])
+    kept = cut.read_bytes().count(b"\n") // 2
+    deals = str(kept + 5)
+    resumed = run_ddz(*arena, "--deals", deals, "--out", str(cut), "--resume", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert run_ddz(*arena, "--deals", deals, "--out", str(whole), cwd=tmp_path).returncode == 0
+    assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_results_file_is_read_back_by_pandas_style_readers(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    assert ddz("arena", "random", "random", "--deals", "1", "--processes", "1", "--out", str(path)).exit_code == 0
+    comment, header, *rows = path.read_text().splitlines()
+    assert json.loads(comment.removeprefix("# "))["seed"] == 0
+    assert header.split(",")[:4] == ["deal", "a", "b", "game"]
+    assert all(len(row.split(",")) == len(header.split(",")) for row in rows)
+    assert len(read_results(path)[1]) == 2

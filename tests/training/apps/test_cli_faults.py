@@ -1,0 +1,464 @@
+"""What a person reads when something is wrong: one line, and before the first game where that is possible."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from ddz_env.core.errors import InvalidMoveError
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.console import FriendlyGroup
+from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, fault_of
+from ddz_training.apps.cli.outputs import OutputError, check_output, check_output_folder
+from ddz_training.apps.cli.signals import EXIT_INTERRUPTED, STOPPING, finishing, interruptible
+from tests.rooms import ROOT, pythonpath
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="files and signals are those of POSIX")
+GAMES = ("arena", "random", "random-staged", "--deals", "1", "--processes", "1")
+
+
+def ddz(*arguments: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "160", "NO_COLOR": "1"})
+
+
+def refusal(result: Result) -> str:
+    """The line that the command ends with; nothing has been played."""
+    assert (result.exit_code, result.stdout) == (EXIT_BAD_INPUT, ""), result.output
+    assert "Traceback" not in result.output
+    [line] = result.stderr.splitlines()
+    return line
+
+
+def cut_off() -> SystemError:
+    """What a compiled call raises that ends as Ctrl-C arrives."""
+    error = SystemError("CPUDispatcher returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "code"),
+    [
+        (InvalidMoveError("no move"), "no move", EXIT_BAD_INPUT),
+        (KeyboardInterrupt(), "interrupted", EXIT_INTERRUPTED),
+        (cut_off(), "interrupted", EXIT_INTERRUPTED),
+        (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install -e '.[train]'", 2),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "pip install -e '.[train]'", 2),
+        (ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib"), "pip install -e '.[plot]'", 2),
+        (ModuleNotFoundError("No module named 'mine'", name="mine"), "No module named 'mine'", 2),
+        (PermissionError(errno.EACCES, "Permission denied", "x.csv"), "x.csv: Permission denied", 2),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device", 2),
+        (MemoryError("8 GiB"), "not enough memory 8 GiB", 2),
+        (KeyError("lost"), "a fault of ddz, KeyError: 'lost'; --debug shows where", EXIT_FAULT),
+    ],
+)
+@pytest.mark.parametrize("debug", [False, True])
+def test_every_error_is_one_message_and_a_traceback_only_on_request(
+    error: BaseException, message: str, code: int, debug: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = typer.Typer(cls=FriendlyGroup, pretty_exceptions_enable=False)
+
+    @one.command()
+    def fails() -> None:
+        raise error
+
+    @one.command()
+    def works() -> None:
+        """The group needs two."""
+
+    monkeypatch.setenv("DDZ_DEBUG", "1" if debug else "0")
+    result = CliRunner().invoke(one, ["fails"])
+    if debug:
+        assert result.exception is error or result.exit_code == EXIT_INTERRUPTED
+        return
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_debug_reaches_the_commands_of_a_group(tmp_path: Path) -> None:
+    for arguments in (("--debug", "reproduce", "mini-agents"), ("reproduce", "mini-agents", "--debug")):
+        assert type(ddz(*arguments, "--out", tmp_path).exception) is OutputError
+
+
+def test_what_the_command_line_says_itself_is_left_to_it() -> None:
+    for error in (typer.Exit(3), typer.Abort(), typer.BadParameter("x"), SystemExit(4), BrokenPipeError()):
+        assert fault_of(error) is None
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--csv", "folder", "is a folder: name a file in it"),
+        ("--json", "folder", "is a folder"),
+        ("--out", "folder", "is a folder"),
+        ("--csv", "file/t.csv", "cannot write"),
+        ("--json", "file/below/t.json", "cannot write"),
+        ("--out", "file/t.csv", "cannot write"),
+        ("--out", "games.xls", "must end in .csv or .jsonl"),
+        pytest.param("--out", "pipe.csv", "is a device or a pipe: name a file", marks=needs_posix),
+        pytest.param("--out", "loop.csv", "Too many levels of symbolic links", marks=needs_posix),
+        pytest.param("--out", f"{'n' * 251}.csv", "File name too long", marks=needs_posix),
+        pytest.param("--out", f"{'n' * 245}.csv", "File name too long", marks=needs_posix),  # or that of its lock
+    ],
+)
+def test_an_output_that_cannot_be_written_is_found_before_the_first_game(
+    option: str, name: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("in the way")
+    if name.startswith("pipe"):
+        os.mkfifo(tmp_path / name)
+    if name.startswith("loop"):
+        (tmp_path / name).symlink_to(name)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    said = refusal(ddz(*GAMES, option, tmp_path / name))
+    assert message in said
+    assert str(tmp_path / name) in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("speed", "--only", "engine", "--json"),
+        ("reproduce", "mini-agents", "--out"),
+        ("export", "--out"),
+        ("train", "imitate", "--out"),
+        ("train", "sb3-aec", "--out"),
+    ],
+)
+def test_every_command_checks_the_file_that_it_will_write(command: tuple[str, ...], tmp_path: Path) -> None:
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert "is a folder: name a file in it" in refusal(ddz(*command, folder))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("demo", "--out"),
+        ("record", "isuct", "--out"),
+        ("train", "selfplay", "--updates", "1", "--out"),
+        ("train", "sb3", "--out"),
+        ("train", "curves", "--out"),
+    ],
+)
+def test_every_command_checks_the_folder_that_it_will_write_into(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    assert "cannot write into" in refusal(ddz(*command, file))
+    assert "cannot write into" in refusal(ddz(*command, file / "below"))
+
+
+TWO = "random random-staged --deals 1 --processes 1"
+KEPT = {
+    "games.csv": '# {"agents": ["random", "rules"]}\ndeal,winner\n0,landlord\n',
+    "games.jsonl": '{"settings": {"format": "ddz-games-1"}}\n',
+    "old.json": "a benchmark",
+    "old.onnx": "a policy",
+    "old.safetensors": "weights",
+    "old.txt": "positions",
+    "old.zip": "a model",
+}
+"""Files that no command may replace."""
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"arena {TWO} --out new.csv --csv ./new.csv", "--out and --csv are both new.csv: name two files"),
+        (f"arena {TWO} --csv new.csv --out new.csv", "--csv and --out are both new.csv: name two files"),
+        (f"arena {TWO} --csv games.csv", "games.csv holds the results of an earlier run: name another file"),
+        (f"arena {TWO} --csv old.safetensors", "old.safetensors must end in .csv"),
+        (f"arena {TWO} --json games.jsonl", "games.jsonl must end in .json"),
+        (f"arena {TWO} --deal-file games.csv --out linked.csv", "--deal-file and --out are both linked.csv"),
+        (f"rate {TWO} --out new.sqlite --csv new.sqlite", "new.sqlite must end in .csv"),
+        (f"rate {TWO} --csv new.csv --cross-csv new.csv", "--csv and --cross-csv are both new.csv"),
+        ("speed --only engine --json old.txt", "old.txt must end in .json"),
+        ("botzone match random random random --out old.txt", "old.txt is there already: name another file"),
+        ("puzzles --make 1 --deal 6+6 --out old.txt", "old.txt is there already: name another file"),
+        ("export old.onnx --out old.onnx", "--out and POLICY are both old.onnx: name two files"),
+        ("export --standalone --out old.safetensors", "old.safetensors must end in .onnx"),
+        ("export --half --out old.safetensors", "old.safetensors is there already: name another file"),
+        ("train imitate --out old.safetensors", "old.safetensors is there already: name another file"),
+        ("train imitate --out games.jsonl", "games.jsonl must end in .safetensors"),
+        ("train distil --out old.safetensors", "old.safetensors is there already: add --resume to continue it"),
+        ("train sb3-aec --out old.zip", "old.zip is there already: name another file"),
+        ("train selfplay --updates 1 --out new --resume", "there is no such file"),
+        ("benchmark random --out old.json", "old.json is there already: name another file"),
+    ],
+)
+def test_no_command_replaces_what_it_was_not_asked_to_replace(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if command.startswith("train"):
+        pytest.importorskip("sb3_contrib")
+    monkeypatch.chdir(tmp_path)
+    for name, text in KEPT.items():
+        Path(name).write_text(text)
+    os.link("games.csv", "linked.csv")
+    assert message in refusal(ddz(*command.split()))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**KEPT, "linked.csv": KEPT["games.csv"]}
+
+
+@needs_posix
+def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    for _ in range(2):
+        assert ddz(*GAMES, "--csv", table, "--json", "/dev/null").exit_code == 0
+    assert ddz(*GAMES, "--csv", "/dev/null", "--json", "/dev/null").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("x.txt", "must end in .png or .pdf or .svg"), ("x", "must end in .png"), ("", "is a folder")],
+)
+def test_a_plot_that_cannot_be_drawn_is_refused_before_the_run(name: str, message: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert message in refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / name))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hint_keeps_its_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddz_training.measure.plotting.can_plot", lambda: False)
+    said = refusal(ddz("reproduce", "mini-agents", "--plot", tmp_path / "x.png"))
+    assert "pip install -e '.[plot]' (in a clone of ddz-env)" in said
+
+
+def test_a_read_only_file_and_a_full_disk_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "games.csv"
+    file.write_text("old")
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+
+    with monkeypatch.context() as only:
+        only.setattr(Path, "open", refuse)  # who may do everything may write a read-only file
+        with pytest.raises(OutputError, match="Permission denied"):
+            check_output(file)
+
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as only:
+        only.setattr(os, "fsync", full)
+        for check in (check_output, check_output_folder):
+            with pytest.raises(OutputError, match="No space left on device"):
+                check(tmp_path / "new")
+    assert file.read_text() == "old"
+    check_output(file)
+    check_output_folder(tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["games.csv"]
+
+
+def test_an_unwritable_temporary_file_is_named_by_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/somewhere/tmpabc")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    with pytest.raises(OutputError, match=f"cannot write {tmp_path / 'x.csv'}: Permission denied"):
+        check_output(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xfe\x00\x01\n\n", b"update,decisions\n\x00\n", b"", b"stage\nx\n"])
+def test_garbage_where_curves_should_be_is_named(garbage: bytes, tmp_path: Path) -> None:
+    for name in ("training_curves.csv", "training_evaluations.csv"):
+        (tmp_path / name).write_bytes(garbage)
+    assert "training_curves.csv is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+    header = b"stage,update,decisions,games,seconds\na,1,many,1,1\n"
+    (tmp_path / "training_curves.csv").write_bytes(header)
+    assert "is no such curve" in refusal(ddz("train", "curves", "--out", tmp_path))
+
+
+@pytest.fixture
+def imported_anew() -> Iterator[None]:
+    """What the commands import is imported in the test, and is afterwards as it was before."""
+
+    def ours() -> dict[str, Any]:
+        found = {
+            name: module
+            for name, module in sys.modules.items()
+            if name.partition(".")[0] in ("ddz_agents", "ddz_training")
+        }
+        return {name: module for name, module in found.items() if not name.startswith("ddz_training.apps.cli")}
+
+    before = ours()
+    for name in before:
+        del sys.modules[name]
+    yield
+    for name in ours():
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+@pytest.mark.parametrize(
+    ("command", "package"),
+    [
+        (("train", "selfplay", "--updates", "1", "--out", "out"), "torch"),
+        (("train", "imitate", "--out", "out.safetensors"), "torch"),
+        (("train", "distil", "--out", "out.safetensors"), "torch"),
+        (("export", "--out", "out.onnx"), "torch"),
+        (("demo", "--out", "out"), "torch"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_command(
+    command: tuple[str, ...], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imported_anew: None
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.chdir(tmp_path)
+    said = refusal(ddz(*command))
+    assert "pip install -e '.[train" in said
+    assert not list(tmp_path.iterdir())
+
+
+# --- what a shell hands over ---
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("before", "command", "code", "said"),
+    [
+        ("", "rules >&-", 2, "standard output is closed"),
+        ("", "play --agents random --lang en <&-", 0, "goodbye"),
+        ("mkdir gone; cd gone; rmdir ../gone", "--help", 2, "this folder is not there any more"),
+        ("", r"arena --out $(printf 'bad\377\376name')", 2, r"bad\\xff\\xfename: names are text in UTF-8"),
+        (
+            "export PYTHONOPTIMIZE=2",
+            "train -h; {ddz} agents isuct",
+            0,
+            "Learn where the hidden cards lie.*Information-set UCT.*The constant k of figure 2",
+        ),
+    ],
+)
+def test_what_a_shell_takes_away_is_made_up_for_or_named(
+    before: str, command: str, code: int, said: str, tmp_path: Path
+) -> None:
+    ddz = f"{sys.executable} -m training"
+    script = f"{before}\n{ddz} {command.format(ddz=ddz)}"
+    environment = {**os.environ, "PYTHONPATH": pythonpath(), "COLUMNS": "200", "DDZ_GAMES_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert re.search(said, done.stdout + done.stderr, re.DOTALL), done.stdout + done.stderr
+
+
+# --- signals --------------------------------------------------------------------------------
+
+
+def test_a_polite_kill_is_an_interruption_and_the_handlers_come_back() -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(number)
+    told: list[str] = []
+    with finishing(told.append) as asked:
+        assert not asked()
+        signal.raise_signal(signal.SIGTERM)
+        assert asked()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    assert told == [STOPPING]
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_elsewhere_than_in_the_main_thread_signals_are_left_alone() -> None:
+    def work() -> None:
+        with interruptible(), finishing(print) as asked:
+            found.append(asked())
+
+    found: list[bool] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [False]
+
+
+def interrupted(source: str, number: signal.Signals, ready: bytes = b"ready\n") -> tuple[int, str]:
+    """Run a program, send it a signal when it says that it is ready, and return its exit code and what it said.
+
+    The program hears Ctrl-C even where this test runs in the background of a shell, which has it ignored.
+    """
+    source = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{source}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=False
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == ready
+    time.sleep(0.05)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    return process.returncode, errors.decode()
+
+
+@needs_posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_modules_are_imported_there_is_no_traceback(number: signal.Signals) -> None:
+    source = """
+import sys, types
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "ddz_training.apps.cli":
+            import time
+            print("ready", flush=True)
+            time.sleep(60)
+sys.meta_path.insert(0, Slow())
+from training.__main__ import main
+main()
+"""
+    assert interrupted(source, number) == (EXIT_INTERRUPTED, "interrupted\n")
+
+
+@needs_posix
+def test_compiled_code_that_never_returns_is_ended_too() -> None:
+    source = """
+import ctypes
+from ddz_training.apps.cli import signals
+signals.PATIENCE = 0.1
+signals.watch()
+library = ctypes.CDLL(None)  # its calls let other threads run, and go on after a signal, as compiled code does
+library.PyThread_allocate_lock.restype = ctypes.c_void_p
+lock = ctypes.c_void_p(library.PyThread_allocate_lock())
+library.PyThread_acquire_lock(lock, 1)
+with signals.interruptible():
+    print("ready", flush=True)
+    library.PyThread_acquire_lock(lock, 1)
+"""
+    assert interrupted(source, signal.SIGINT) == (EXIT_INTERRUPTED, "interrupted\n")
+
+
+@needs_posix
+def test_an_interruption_that_a_callback_loses_comes_again() -> None:
+    source = """
+import ctypes, sys, time
+from ddz_training.apps.cli import signals
+signals.watch()
+def called_back():
+    print("ready", flush=True)
+    time.sleep(60)
+try:
+    with signals.interruptible():
+        ctypes.CFUNCTYPE(None)(called_back)()  # as a compiler does; nothing can be raised there
+        time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(signals.EXIT_INTERRUPTED)
+"""
+    assert interrupted(source, signal.SIGINT) == (EXIT_INTERRUPTED, "")

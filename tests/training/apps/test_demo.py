@@ -1,0 +1,214 @@
+"""``ddz demo``: a fresh policy, its curve, the benchmark and the report; and what is left when it is killed."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+
+from ddz_agents.neural.weights import load_weights
+from ddz_env.playing.agent import close
+from ddz_env.playing.registry import make_agent
+from ddz_training.apps.cli import app
+from ddz_training.apps.demo import entrants, fresh
+from ddz_training.apps.demo.entrants import ENTRANTS, InvalidDemonstrationError, specifications
+from ddz_training.apps.demo.fresh import LearningPoint, demonstration_settings, train_fresh
+from ddz_training.apps.demo.report import Page, ReportError, Section, percent_chart, win_matrix
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import summarize
+from tests.rooms import pythonpath
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals": 2, "architecture.width": 8}
+
+
+def shrink(replace: Callable[[object, str, object], None]) -> None:
+    """A demonstration of seconds: a tiny network, two measurements, three agents."""
+    replace(fresh, "SETTINGS", SMALL)
+    replace(fresh, "STAGES", 2)
+    names = ("shipped policy", "fresh policy", "random")
+    replace(entrants, "ENTRANTS", tuple(one for one in ENTRANTS if one.name in names))
+    replace(sys.modules["ddz_training.apps.cli.demo"], "LANDLORD", "random")
+
+
+class Checker(HTMLParser):
+    """Every element that is opened is closed; the pictures are collected."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.pictures: list[bytes] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "img":
+            kind, _, data = (dict(attrs)["src"] or "").partition(",")
+            assert kind == "data:image/png;base64"
+            self.pictures.append(base64.b64decode(data, validate=True))
+        elif tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def kill_in_training(folder: Path) -> Path:
+    """Start a demonstration, kill it after a few updates, and return the folder of the training."""
+    source = "from ddz_training.apps.cli import main; from tests.training.apps.test_demo import shrink; shrink(setattr)"
+    source += "; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", source, "demo", "--minutes", "60", "--processes", "1"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": pythonpath()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    training = folder / "demo-report" / "training"
+    deadline = time.monotonic() + 600
+    while not (training / "policy.safetensors").exists():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    return training
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+def test_a_killed_demo_leaves_nothing_broken_and_the_next_one_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    training = kill_in_training(tmp_path)
+    load_weights(training / "policy.safetensors")
+    assert not (tmp_path / "demo-report" / "report.html").exists()
+
+    shrink(monkeypatch.setattr)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["demo", "--minutes", "0.01", "--deals", "1", "--processes", "1", "--seed", "2"]
+    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "160", "NO_COLOR": "1"})
+    assert done.exit_code == 0, done.output
+    for text in (
+        "landlord cards",
+        "moves later",
+        "PPO by self-play from random weights, 0.01 min",
+        "● against random",
+        "Against all others",
+        "Pair by pair",
+        "6 games; the report is demo-report/report.html",
+    ):
+        assert text in done.output
+    assert load_weights(training / "policy.safetensors").notes["seed"] == 2
+    with (training / "curves.csv").open(encoding="utf-8") as file:
+        updates = [int(line["update"]) for line in csv.DictReader(file)]
+    assert updates == list(range(1, len(updates) + 1))  # of the second run, from its beginning
+    page = (tmp_path / "demo-report" / "report.html").read_text(encoding="utf-8")
+    for text in (
+        "6 games",
+        "shipped policy",
+        "fresh policy",
+        " cores",
+        "--minutes 0.01",
+        "ddz arena policy policy:path=",
+    ):
+        assert text in page
+    separate = [(tmp_path / "demo-report" / name).read_bytes() for name in ("strength.png", "learning-curve.png")]
+    assert Checker(page).pictures == separate
+    assert all(picture.startswith(PNG) for picture in separate)
+
+
+def test_a_fresh_policy_is_measured_before_between_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shrink(monkeypatch.setattr)
+    told: list[LearningPoint] = []
+    updates: list[float] = []
+    points = train_fresh(
+        demonstration_settings(seed=1),
+        tmp_path,
+        0.01,
+        on_update=lambda now: updates.append(now.seconds),
+        on_points=told.extend,
+        threads=1,
+    )
+    assert points == told
+    assert (points[0].seconds, points[0].decisions) == (0, 0)
+    assert points[-1].seconds == updates[-1] >= 0.6
+    assert [point.decisions for point in points] == sorted({point.decisions for point in points})
+    assert all(0 <= point.low <= point.wins <= point.high <= 1 for point in points)
+    weights = load_weights(tmp_path / "policy.safetensors")
+    assert (weights.notes["updates"], weights.notes["decisions"]) == (len(updates), points[-1].decisions)
+
+
+def test_every_entrant_can_be_made_once_there_is_a_fresh_policy() -> None:
+    from ddz_agents.neural.shipped import shipped_policy_path
+
+    made = specifications(ENTRANTS, shipped_policy_path(), 5)
+    assert list(made.values()) == [one.name for one in ENTRANTS]
+    for specification in made:
+        close(make_agent(specification))
+    with pytest.raises(InvalidDemonstrationError, match="without"):
+        specifications(ENTRANTS, Path("a,b") / "policy.safetensors", 5)
+
+
+def test_the_matrix_holds_each_pair_from_both_sides() -> None:
+    names = {"random": "chance", "rules": "rule agent", "random-staged": "stages"}
+    pairs = summarize(run_arena(Arena(tuple(names), names=tuple(names.values())), 4))
+    order = ["rule agent", "stages", "chance"]
+    matrix = win_matrix(pairs, order)
+    assert [row[0] for row in matrix] == ["1 rule agent", "2 stages", "3 chance"]
+    assert [row[1 + place] for place, row in enumerate(matrix)] == ["–"] * 3
+    rates = {(result.agent, result.opponent): round(100 * result.wins.mean) for result in pairs}
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        there, back = (int(matrix[a][1 + b].partition(" ")[0]) for a, b in ((i, j), (j, i)))
+        assert there + back == 100
+        assert there == rates[order[i], order[j]]
+
+
+def test_the_chart_shows_every_value_at_its_height() -> None:
+    values = [0.0, 0.1, 0.5, 1.0]
+    lines = percent_chart({"up": values, "down": values[::-1]}, width=31, height=11)
+    for mark, series in (("●", values), ("○", values[::-1])):
+        for place, value in enumerate(series):
+            row = lines[round((1 - value) * 10)]
+            assert row[7 + 10 * place] == mark
+            assert row.startswith(f"{100 * value:>3.0f} %")
+    assert lines[-1].split() == ["●", "up", "○", "down"]
+
+
+def test_what_a_page_quotes_is_not_read_as_markup(tmp_path: Path) -> None:
+    odd = '<b>&"'
+    page = Page(odd, [Section(odd, [odd], "x.png", [odd], [[odd]], [odd])], {"x.png": PNG})
+    path = page.write(tmp_path / "new" / "folder")
+    text = path.read_text(encoding="utf-8")
+    assert odd not in text
+    assert Checker(text).pictures == [PNG]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["report.html", "x.png"]
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ReportError, match="cannot write"):
+        page.write(tmp_path / "file")
+
+
+def test_what_is_missing_is_said_before_anything_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = CliRunner().invoke(app, ["demo", "--out", "a,b"])
+    assert (refused.exit_code, "a,b" in refused.stderr) == (2, True)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    refused = CliRunner().invoke(app, ["demo"])
+    assert (refused.exit_code, "pip install -e '.[train]'" in refused.stderr) == (2, True)
+    assert "landlord" not in refused.output
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,313 @@
+"""What a person meets first: the table of ``ddz play``, help, lists, names in tables, curves for TensorBoard."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError
+from ddz_env.playing.levels import LEVELS
+from ddz_env.playing.registry import agent_names, agent_options
+from ddz_env.table.session import PERSON, Deal, Record, Session
+from ddz_env.table.texts import LANGUAGES, Texts, cells
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.dialogue import moves_by_kind, moves_table, read_move, understood
+from ddz_training.measure.match.errors import InvalidArenaError
+from ddz_training.measure.match.round_robin import Arena
+from tests.rooms import ROOT as HOUSE
+
+ROOT = typer.main.get_command(app)
+
+
+def ddz(*arguments: str, width: int = 160) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(width), "NO_COLOR": "1"})
+
+
+def commands(command: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command of ``ddz`` with the words that lead to it."""
+    yield path, command
+    if hasattr(command, "list_commands"):
+        context = command.context_class(command)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), (*path, name))
+
+
+# --- at the table ----------------------------------------------------------------------------------------------------
+
+
+def played(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: tuple[str, ...]) -> list[str]:
+    """The lines of a terminal of 80 columns after somebody typed something, which a terminal echoes."""
+    screen, answers = io.StringIO(), iter(typed)
+
+    def answer(prompt: object = "") -> str:
+        text = next(answers, None)
+        screen.write(f"{text}\n")
+        if text is None:
+            raise EOFError
+        return text
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr("ddz_training.apps.cli.board.console", lambda: Console(file=screen, width=80, highlight=False))
+    result = CliRunner().invoke(app, ["play", "--hints", "random", *arguments])
+    assert result.exit_code == 0, result.output
+    return screen.getvalue().splitlines()
+
+
+def test_a_person_is_understood_at_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = ("?", "h", "help", "hint", "bid 5", "q", "hint", "quit")
+    lines = played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)
+    told = "\n".join(lines)
+    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
+    for text in (
+        "JJJ+[3456789TQA2]",
+        "solo chain (21)",
+        "pair (7)",
+        "q alone is a queen",
+        "the bids are no bid, ",
+    ):
+        assert text in told
+    assert told.count("the legal moves\n") == 2
+    assert told.count("random would play ") == 2
+    assert "Q♠  solo" in told  # a queen is a queen, in small letters too
+    assert lines[-1] == "goodbye"
+
+
+@pytest.mark.parametrize("leave", [":q", "quit", "EXIT", None])
+def test_the_table_can_be_left(monkeypatch: pytest.MonkeyPatch, leave: str | None) -> None:
+    typed = (leave,) if leave else ()
+    assert played(monkeypatch, "--agents", "random", "--seed", "1", typed=typed)[-1] == "goodbye"
+
+
+def test_the_auction_and_doubling_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = ("--agents", "random", "--seed", "1", "--seat", "1", "--rules", "bidding,doubling=true")
+    lines = played(monkeypatch, *rules, typed=("?", "h", "3", "?", "h", "double", "quit"))
+    told = "\n".join(lines)
+    for text in ("bid 1  bid 2  bid 3", "type bid 1", "may double", "double (2)", "type double, or no", "×2"):
+        assert text in told
+    assert not [line for line in lines if len(line) > 80 and "kept in" not in line]
+
+
+def test_calling_robbing_and_showing_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(Record(Deal(Rules.preset("robbing,showing=true"), seed=5), (PERSON,) * 3))
+    typed = []
+    for answer, asked in (("yes", "call"), ("no", "rob"), ("y", "rob"), ("no", "rob"), ("yes", "show")):
+        assert session.question == asked
+        legal = io_of(moves_table(session.view(session.seat).legal_moves(), None, session.worded))
+        assert {asked, f"no {asked}"} <= set(legal.split("  ")) | {legal.split()[-1]}
+        assert asked in Texts().help(asked)
+        turn = session.play(understood(answer, session.question, session.rules, session.can_play))
+        typed.append((str(turn.move), session.worded(turn.move, turn.number)))
+    assert [move for move, _ in typed] == ["bid 1", "no bid", "bid 2", "no bid", "double"]
+    assert [text for _, text in typed] == ["call", "no rob", "rob", "no rob", "show"]
+    assert [text for _, text in session.sight(0).history] == ["call", "no rob", "rob", "no rob", "show"]
+    assert Record.parse(str(session.record())).moves == session.moves
+    landlord = session.sight(0).table.landlord
+    assert all(session.sight(seat).table.seats[landlord].unseen == 0 for seat in range(3))
+    rules = ("--agents", "random", "--seed", "3", "--seat", "0", "--rules", "robbing,showing=true")
+    told = played(monkeypatch, *rules, typed=("h", "?", "no", "quit"))
+    assert any("may call" in line or "may rob" in line for line in told)
+
+
+def io_of(table: object) -> str:
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(table)
+    return screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("stage", "text", "move"),
+    [
+        ("bid", "2", "bid 2"),
+        ("bid", " Bid  2 ", "bid 2"),
+        ("bid", "no", "no bid"),
+        ("bid", "pass", "no bid"),
+        ("double", "yes", "double"),
+        ("double", "no", "no double"),
+        ("double", "pass", "no double"),
+        ("play", "2", "2"),
+        ("play", "q", "Q"),
+        ("play", "10", "T"),
+    ],
+)
+def test_short_answers_mean_what_the_stage_asks(stage: str, text: str, move: str) -> None:
+    state = State.new(5, "bidding,doubling=true")
+    if stage != "bid":
+        state.step("bid 3")
+    if stage == "play":
+        for _ in range(3):
+            state.step("no double")
+    legal = {str(known) for known in state.legal_moves()}
+    if move in legal:
+        assert str(read_move(state, text)) == move
+    else:  # the hand has no such card; the text was understood
+        with pytest.raises(IllegalMoveError, match=f"^{move} is not legal"):
+            read_move(state, text)
+    with pytest.raises(DouDizhuError):
+        read_move(state, "bid 5")
+
+
+def test_legal_moves_are_few_lines_and_none_is_missing() -> None:
+    """248 moves and more fit a screen; every move's body stands in its category, with its kickers."""
+    state = State.from_hands(["333444555666789TJQKA", "7", "8"], check_sizes=False)
+    moves = state.legal_moves()
+    assert len(moves) > 248
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(moves_table(moves))
+    lines = screen.getvalue().splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    kinds = moves_by_kind(moves)
+    numbers = Counter(move.category for move in moves)
+    assert list(kinds) == list(numbers)
+    for kind, number in numbers.items():
+        assert f"{kind} ({number})" in screen.getvalue() or number == 1
+    assert "333444+2×[56789TJQKA]" in kinds["plane+solos"]
+    assert {Move.parse(text) for text in kinds["solo chain"]} == {m for m in moves if m.category == "solo chain"}
+
+
+def test_help_names_what_can_be_typed_at_each_stage() -> None:
+    for stage, word in (("play", "34567"), ("bid", "bid 1"), ("double", "double")):
+        for language in LANGUAGES:
+            told = Texts(language).help(stage)
+            assert word in told or language == "zh"
+            assert all(cells(line) <= 80 for line in told.splitlines())
+
+
+# --- help and lists --------------------------------------------------------------------------------------------------
+
+
+def test_every_help_has_examples_that_can_be_typed() -> None:
+    seen = 0
+    for path, command in commands():
+        result = ddz(*path, "-h", width=80)
+        assert result.exit_code == 0, result.output
+        assert "…" not in result.output, f"{path}: a word is wider than its column"
+        assert "Usage" in result.output
+        assert not re.search(r"`|:\w+:", result.output), path
+        lines = [line.strip() for line in (command.epilog or "").replace("\\[", "[").splitlines() if "ddz" in line]
+        assert lines, f"ddz {' '.join(path)} has no example"
+        for line in lines:
+            seen += 1
+            assert len(line) <= 78
+            assert line in result.output
+            _, *words = shlex.split(line)
+            if not hasattr(command, "list_commands"):
+                assert words[: len(path)] == list(path)
+                command.make_context(path[-1], words[len(path) :])
+    assert seen >= 40
+
+
+def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
+    for level in LEVELS:
+        assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
+    for name in agent_names():
+        told = ddz("agents", name).output
+        assert not re.search(r"`|:\w+:`", told)
+        for option in agent_options(name):
+            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", told), option.name
+
+
+# --- names in tables -------------------------------------------------------------------------------------------------
+
+
+def test_agents_take_names(tmp_path: Path) -> None:
+    games = tmp_path / "games.csv"
+    names = ("--name", "one", "--name", "two")
+    result = ddz("arena", "random", "random", *names, "--deals", "2", "--processes", "1", "--out", str(games))
+    assert result.exit_code == 0, result.output
+    assert re.search(r"one +two", result.output)
+    assert "random" not in result.stdout
+    again = ddz("arena", "random", "random", "--deals", "2", "--out", str(games), "--resume")
+    assert again.exit_code == 2  # a file's names belong to its settings
+    for wrong, message in ((["one"], "1 names for 2 agents"), (["one", "one"], "tells no two agents apart")):
+        with pytest.raises(InvalidArenaError, match=message):
+            Arena(("random", "rules"), names=tuple(wrong))
+
+
+# --- curves for TensorBoard, settings given twice, plots -------------------------------------------------------------
+
+
+def test_a_missing_tensorboard_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from ddz_training.learn.board import board
+    from ddz_training.learn.errors import MissingTensorBoardError
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(MissingTensorBoardError, match=r"pip install -e '\.\[tensorboard\]'"), board(tmp_path / "t"):
+        pass
+    assert not (tmp_path / "t").exists()
+    with board(None) as nowhere:
+        nowhere.add_evaluations([])
+
+
+def test_curves_and_evaluations_are_written_as_scalars(tmp_path: Path) -> None:
+    """Of a run that was killed after its checkpoint, what it wrote beyond that is hidden by what comes anew."""
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from ddz_training.learn.board import board
+    from ddz_training.learn.imitation import ImitationProgress
+    from ddz_training.learn.strength import Evaluation
+
+    found = Evaluation(3, "rules", 50, wins=0.75, low=0.7, high=0.8, landlord=0.625, peasants=0.875)
+    with board(tmp_path) as first:
+        for decisions, loss in ((10, 0.5), (20, 0.25), (30, 9.0)):
+            first.add_line(ImitationProgress(decisions, loss, 0.5))
+    with board(tmp_path, done=20) as second:
+        second.add_line(ImitationProgress(30, 0.125, 0.5))
+        second.add_evaluations([found])
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert set(events.Tags()["scalars"]) == {
+        "training/loss", "training/agreement", "evaluation/rules/wins", "evaluation/rules/landlord",
+        "evaluation/rules/peasants",
+    }  # fmt: skip
+    assert [(event.step, event.value) for event in events.Scalars("training/loss")] == [
+        (10, 0.5),
+        (20, 0.25),
+        (30, 0.125),
+    ]
+    assert [(event.step, event.value) for event in events.Scalars("evaluation/rules/wins")] == [(3, 0.75)]
+
+
+@pytest.mark.parametrize("command", ["selfplay", "imitate", "sb3"])
+def test_every_training_takes_tensorboard_and_one_word_for_a_setting(command: str) -> None:
+    told = ddz("train", command, "--help").output
+    assert "--tensorboard" in told
+    assert "--eval-" not in told
+
+
+def test_a_setting_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("sb3_contrib")
+    for command, option in (("selfplay", ("--seed", "3", "--updates", "1")), ("sb3", ("--evaluate-deals", "3"))):
+        name = option[0].removeprefix("--").replace("-", "_")
+        result = ddz("train", command, "--out", str(tmp_path / "run"), "--set", f"{name}=4", *option)
+        assert result.exit_code == 2
+        assert f"{name} is given twice: as {option[0]} and by --set {name}=" in result.output
+
+
+def test_plots_start_at_zero_and_name_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from ddz_training.experiments import mini_agents, mini_uct
+    from ddz_training.experiments.experiment import read_saved
+
+    drawn: list[Any] = []
+    results = HOUSE / "docs" / "results"
+    for module, experiment in ((mini_uct, mini_uct.UCT), (mini_agents, mini_agents.AGENTS)):
+        monkeypatch.setattr(module, "finish_figure", lambda figure, axes, *rest, **legend: drawn.append(axes))
+        assert experiment.plot is not None
+        experiment.plot(read_saved(experiment.result, results / f"{experiment.file}.csv"), tmp_path / "x.png")
+    assert [axes.get_ylim()[0] for axes in drawn] == [0, 0]
+    assert [text.get_text() for text in drawn[1].texts].count("not defined") == 1
+    assert len(drawn[1].patches) == 24

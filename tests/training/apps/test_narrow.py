@@ -1,0 +1,273 @@
+"""Whatever is printed as a table fits a screen of 80 and of 60 columns: no word or number is cut or broken in two."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from rich.cells import cell_len
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from ddz_env.playing.registry import agent_factory, agent_names
+from ddz_training.apps.cli import app
+from ddz_training.apps.cli.agents import CHOICE, DEMANDING, VARIANTS
+from ddz_training.apps.cli.fitting import print_table
+from ddz_training.apps.cli.reference import named_commands
+from ddz_training.apps.cli.renamed import RENAMED
+from ddz_training.apps.cli.speed import _tables
+from ddz_training.apps.cli.tables import results_table
+from ddz_training.apps.documentation import refresh_strengths
+from ddz_training.experiments.experiment import Table
+from ddz_training.measure.league.bradley_terry import rate
+from ddz_training.measure.league.report import cross_table, ratings_table
+from ddz_training.measure.match.round_robin import Arena, run_arena
+from ddz_training.measure.match.statistics import standings, summarize
+from ddz_training.measure.speed.benchmark import Measurement
+from ddz_training.measure.strengths import strengths
+from tests.rooms import ROOT
+
+RESULTS = ROOT / "docs" / "results"
+COMMANDS = typer.main.get_command(app)
+WIDE, WIDTHS = 1000, (80, 60)
+
+
+@pytest.fixture(autouse=True)
+def _commands_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner would make all of them anew for each call."""
+    monkeypatch.setattr("typer.testing._get_command", lambda _: COMMANDS, raising=False)
+
+
+def ddz(line: str, width: int = 80) -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ddz_training.apps.cli.console._LOG_WIDTH", width)
+        return CliRunner().invoke(app, shlex.split(line), env={"COLUMNS": str(width), "NO_COLOR": "1"})
+
+
+def words(text: str) -> set[str]:
+    """What a text consists of, but for the lines of tables."""
+    return set(re.sub(r"[─━╭╮╰╯│]", " ", text).split())
+
+
+def assert_readable(narrow: str, wide: str, width: int) -> None:
+    """No line is too wide, and every word of the narrow text stands in the wide one."""
+    lines = narrow.splitlines()
+    assert [line for line in lines if cell_len(line.rstrip()) > width and "  is  " not in line] == []
+    broken = words(narrow) - words(wide)
+    notes = {"A", "wider", "terminal", "also", "shows:", "the", "intervals", "of", "is"}
+    short = {name for name in broken if "…" in name}  # a line below says what it stands for
+    for name in short:
+        assert re.search(rf"{re.escape(name)}(?: \d+)?  is  \S", narrow), name
+    headings = {word.rstrip(",.") for word in broken - notes - short}
+    assert headings <= words(wide) | {str(number) for number in range(20)}, headings
+
+
+def shown(table: Table, width: int) -> str:
+    screen = io.StringIO()
+    print_table(Console(file=screen, width=width, highlight=False), table)
+    return screen.getvalue()
+
+
+# --- tables that take long to come to, with the longest cells that there are -----------------------------------------
+
+LONG = ("neural-ismcts:inference=mixed,others=policy,particles=256", "mymodule:MyAgent:depth=3,temper=choleric")
+
+
+def _league() -> Iterator[Table]:
+    agents = (*LONG, "determinized-solver", "random", "rules", *(f"number {number}" for number in range(7)))
+    games = run_arena(Arena(("random",) * len(agents), timing=False, names=agents), 2)
+    for scoring in ("win", "stake"):
+        yield results_table(summarize(games, scoring), "a title", scoring)
+        yield results_table(standings(games, scoring), "Against all others", scoring, ("agent",))
+    ratings, advantage = rate(games, "rules", replicates=20)
+    yield ratings_table(ratings, advantage, "12 agents", "rules")
+    yield cross_table(ratings, games)
+
+
+def _speeds() -> Iterator[Table]:
+    part, values = ("engine", "Whole games at random"), (1_234_567.0, 2_345_678.0)
+    rows = [
+        Measurement(*part, "ddz-env random-staged", "games/s", False, values, 1_900_000.0, 5e5, None, True),
+        Measurement(*part, "OpenSpiel (C++)", "games/s", True, values, 4_500.0, 3.0, 41.2, False),
+        Measurement(*part, "DouZero", "games/s", True, (), None, None, None, None, "not installed (douzero)"),
+    ]
+    return _tables(rows)
+
+
+def _of_experiments() -> Iterator[Table]:
+    """The tables of the experiments as pages have them, which are computed from large files."""
+    for page in sorted((ROOT / "docs" / "measurements").glob("*.md")):
+        if page.name in ("gallery.md", "index.md"):  # pictures and links
+            continue
+        for found in re.findall(r"(?m)^\|.*\|\n\|[-| ]+\|\n(?:\|.*\|\n)+", page.read_text(encoding="utf-8")):
+            header, _, *lines = ([cell.strip() for cell in line.split("|")[1:-1]] for line in found.splitlines())
+            if all(len(line) == len(header) for line in lines):
+                yield Table("", header, lines)
+
+
+@pytest.mark.parametrize("tables", [_league, _speeds, _of_experiments])
+def test_a_table_loses_no_word_and_no_number(tables: Callable[[], Iterator[Table]]) -> None:
+    seen = 0
+    for table in tables():
+        wide = shown(table, WIDE)
+        for width in WIDTHS:
+            assert_readable(shown(table, width), wide, width)
+        seen += 1
+    assert seen
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+PRINT_TABLES = {
+    "actions": "actions",
+    "agents": "agents",
+    "arena": f"arena random random --name {LONG[0]} --name {LONG[1]} --deals 2 --processes 1 --no-timing",
+    "bidding": "bidding 3344567TJQQKA22BR --player random --worlds 20 --convergence",
+    "rules": "rules",
+    "study tendency": "study tendency --top random --bottom random --deals 3 --processes 1",
+    "train curves": "train curves --out docs/results",
+}
+"""A quick line of every command that prints a table as soon as it is asked."""
+SHOW_ELSEWHERE = {
+    "benchmark", "demo", "rate", "reproduce", "speed", "study equivalent", "study exploit", "train dmc", "train sb3",
+    "train sb3-aec",
+    "train selfplay",
+}  # fmt: skip
+"""What prints the tables of the test above, or evaluations as in tests/training/apps/test_cli.py, after much work."""
+AT_THE_TABLE = {"advise", "play", "replay", "watch"}
+"""What is as wide as the table is: tests/training/apps/test_table_commands.py."""
+NO_TABLE = {
+    "botzone bot", "botzone bundle", "botzone log", "botzone match", "export", "puzzles", "record", "solve",
+    "train belief", "train distil", "train expert", "train imitate", "web",
+}  # fmt: skip
+
+
+def test_it_is_known_of_every_command_whether_it_prints_a_table() -> None:
+    known = {*PRINT_TABLES, *SHOW_ELSEWHERE, *AT_THE_TABLE, *NO_TABLE}
+    assert known == {name for _, name, _ in named_commands()}
+
+
+def test_tables_are_drawn_in_one_place() -> None:
+    """Only pictures of the game have another."""
+    drawing = {
+        path.name
+        for path in (ROOT / "training").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
+    }
+    assert drawing <= {"fitting.py", "dialogue.py"}
+
+
+@pytest.mark.parametrize("line", [*PRINT_TABLES.values(), "rules rlcard", "agents isuct", "agents neural-ismcts"])
+def test_a_command_prints_what_fits(line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "results").symlink_to(RESULTS)
+    told = {}
+    for width in (WIDE, *WIDTHS):
+        (tmp_path / "league.sqlite").unlink(missing_ok=True)
+        result = ddz(line, width)
+        assert result.exit_code == 0, result.output
+        told[width] = result.stdout
+    for width in WIDTHS:
+        assert_readable(told[width], told[WIDE], width)
+
+
+# --- the commands' names ---------------------------------------------------------------------------------------------
+
+
+def test_the_help_lists_commands_under_five_headings_and_fits() -> None:
+    told = ddz("--help").stdout
+    assert re.findall(r"─ (\w+) ─", told) == ["Options", "Play", "Compare", "Train", "Study", "Borders"]
+    listed = set(re.findall(r"(?m)^│ ([a-z]\w*) ", told))
+    assert listed == {name.split()[0] for _, name, _ in named_commands()}
+    assert not listed & {*RENAMED, "docs"}
+    assert max(map(cell_len, told.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_goes_on_to_work_and_says_the_new_one(old: str, new: str) -> None:
+    ask = "" if new.startswith("-") else " -h"
+    before, now = ddz(old + ask), ddz(new + ask)
+    assert (before.exit_code, before.stdout) == (0, now.stdout)
+    assert f"'ddz {old}' is 'ddz {new}' now" in before.stderr
+    assert now.stderr == ""
+
+
+def test_options_before_an_old_name_and_arguments_like_one_are_left_alone() -> None:
+    assert "'ddz hand' is" in ddz("--debug hand -h").stderr
+    assert "is 'ddz" not in ddz("actions 33").stderr
+    assert "is 'ddz" not in ddz("rules bench").stderr
+
+
+# --- whom one may choose ---------------------------------------------------------------------------------------------
+
+
+def test_every_agent_has_one_line_in_the_list() -> None:
+    assert sorted([*CHOICE, *VARIANTS, *DEMANDING]) == agent_names()
+    lines = ddz("agents").stdout.splitlines()
+    for name in agent_names():
+        assert len([line for line in lines if re.match(rf"{name} ", line)]) == 1, name
+
+
+def test_the_strengths_that_are_shown_are_those_of_the_committed_results() -> None:
+    assert refresh_strengths(RESULTS, check=True) == []
+    known = strengths()
+    assert set(CHOICE) <= set(known)
+    assert list(known) == sorted(known, key=lambda name: -known[name].wins.mean)
+
+
+def test_agents_that_see_all_hands_are_listed_as_such() -> None:
+    for name, facts in {**CHOICE, **VARIANTS, **DEMANDING}.items():
+        cheats = bool(getattr(agent_factory(name), "cheats", False))
+        assert cheats == (facts.needs == "all hands" or name == "cheating-minimax"), name
+
+
+# --- what comes next -------------------------------------------------------------------------------------------------
+
+RUNS = {
+    "arena", "benchmark", "demo", "export", "rate", "record", "study equivalent", "study exploit", "study tendency",
+    "train belief", "train curves", "train distil", "train dmc", "train expert", "train imitate", "train sb3",
+    "train sb3-aec", "train selfplay",
+}  # fmt: skip
+
+
+def test_every_run_says_what_comes_next() -> None:
+    """By one mechanism; the rest looks something up, plays with a person or ends with results of its own."""
+    calling = set()
+    for _, name, command in named_commands():
+        source = Path(inspect.getfile(inspect.unwrap(command.callback or ddz))).read_text(encoding="utf-8")
+        if re.search(r"\bfollow(_policy)?\(", source):
+            calling.add(name)
+    assert calling == RUNS
+
+
+@pytest.mark.parametrize(
+    ("line", "following"),
+    [
+        ("arena random random --deals 1", "arena random random --deals 4 --processes 1 --out games.csv"),
+        (
+            "arena random random --deals 1 --out games.csv",
+            "--out games.csv --resume",
+        ),
+        ("study tendency --top random --bottom random --deals 2", "tendency --deals 2 --top random --bottom random"),
+        ("study tendency --top random --bottom random --deals 9 --out d.csv", "arena random random --deal-file d.csv"),
+    ],
+)
+def test_the_command_that_comes_next_can_be_typed(
+    line: str, following: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = ddz(f"{line} --processes 1 {'--no-timing' if line.startswith('arena') else ''}")
+    assert result.exit_code == 0, result.output
+    [told] = re.findall(r"(?m)^  (ddz .*)$", result.stderr)
+    assert following in told
+    again = ddz(told.removeprefix("ddz "))
+    assert again.exit_code == 0, again.output

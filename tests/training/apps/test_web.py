@@ -1,0 +1,349 @@
+"""``ddz web``: games, replays and questions from the first request to the last; the page's own files; the command."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib
+import re
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from ddz_env import Hand, Rules
+from ddz_env.table.session import PERSON, Deal, Record
+from ddz_training.apps.cli import app as command_line
+from ddz_training.apps.web.preparing import Preparation, Step, _Helper
+from ddz_training.apps.web.rehearsing import steps
+from ddz_training.apps.web.routes import PAGE, RULES
+from tests.training.apps.web_page import Page, error
+
+SEARCH = "neural-ismcts:milliseconds=500"
+
+# --- games ---
+
+
+@pytest.mark.parametrize(
+    ("seat", "rules"), [(0, "standard"), (1, "standard"), (2, "bidding,doubling=true"), (1, "mini")]
+)
+def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -> None:
+    name = page.begin(seat, rules=rules)
+    game = page.finish(name)
+    assert game["winner"] is not None
+    assert game["open"]
+    text = page.get(f"games/{name}/record")["text"]
+    total = len(Record.parse(text).moves)
+    assert total == game["number"]
+    first, last = page.get(f"games/{name}/moves/0"), page.get(f"games/{name}/moves/{total}")
+    assert last["over"]
+    assert not first["over"]
+    assert all(len(one["hand"]) == one["size"] for one in first["table"]["seats"])
+    thoughts = page.post(f"games/{name}/moves/{total - 1}/thoughts", {"agent": "rules"})
+    assert thoughts["seat"] == last["moves"][-1]["seat"]
+    assert sum(map(sum, (one["expected"] for one in thoughts["beliefs"]))) > 0
+    again = page.post("games", {"record": text})
+    assert again["open"]
+    assert again["id"] != name
+    branch = page.get(f"games/{page.post(f'games/{name}/moves/{total - 1}/branch')['id']}")
+    assert branch["turn"] == branch["seat"] == thoughts["seat"]
+    assert not branch["open"]
+
+
+def test_undo_takes_the_persons_decision_back(page: Page) -> None:
+    name = page.begin()
+    before = page.get(f"games/{name}")
+    game = page.post(f"games/{name}/move", {"text": page.post(f"games/{name}/hint")["move"], "moves": 0})
+    page.post(f"games/{name}/advance", {"moves": game["number"]})
+    assert page.post(f"games/{name}/undo", {"moves": 2}) == before
+
+
+def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
+    name = page.begin()
+    text = page.get(f"games/{name}/record")["text"]
+    pattern = re.search(r"const kept = /(.*)/m", (PAGE / "js" / "open.js").read_text(encoding="utf-8"))
+    assert pattern is not None
+    found = re.search(pattern[1], text, re.M)
+    assert found is not None
+    assert found[1] == name
+
+
+def test_what_is_compiled_is_told(page: Page) -> None:
+    import numba
+
+    seen = []
+
+    @numba.njit
+    def half(number: float) -> float:
+        return number / 2
+
+    class Watching(type(half._compiler)):  # type: ignore[misc]
+        def compile(self, *args: object) -> object:
+            seen.append(page.get("ready")["compiling"])
+            return super().compile(*args)
+
+    half._compiler.__class__ = Watching
+    half(1.0)
+    assert seen == [True]
+    assert page.get("ready")["compiling"] is False
+
+
+def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
+    found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
+    assert [step.what for step in found[:6]] == ["opponents", "hints", "table", "hints", "search", "puzzles"]
+    assert [step.name for step in found if step.what in ("opponents", "search")] == ["medium", SEARCH, "easy", "master"]
+    for step in steps(["medium"], "rules", "policy"):
+        step.work(*step.given)
+
+
+def test_preparing_tells_how_far_it_is_and_hurries_for_whoever_waits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With helpers in threads of this process: what is asked for comes next, and a step that fails ends nothing."""
+    gate, done = threading.Event(), []
+
+    def work(name: str) -> None:
+        gate.wait(20)
+        done.append(name)
+        if name == "b":
+            raise ValueError(name)
+
+    monkeypatch.setattr("ddz_training.apps.web.preparing.cache_root", lambda: tmp_path)
+    monkeypatch.setattr("ddz_training.apps.web.preparing._HELPERS", 1)
+    monkeypatch.setattr("ddz_training.apps.web.preparing._Helper", contextlib.nullcontext)
+    preparation = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    assert preparation.status() == {"ready": True, "preparing": None, "done": 4, "of": 4}  # nothing was begun
+    preparation.wait("a")
+    preparation.start()
+    assert preparation.status() == {"ready": False, "preparing": "table", "done": 0, "of": 4}
+    while len(preparation._queue) == 4:
+        time.sleep(0.001)
+    waiting = threading.Thread(target=preparation.wait, args=("d",))
+    waiting.start()
+    while preparation._queue[0].name != "d":
+        time.sleep(0.001)
+    assert not preparation.is_ready("d")
+    gate.set()
+    waiting.join(20)
+    preparation.wait("c")
+    assert done == ["a", "d", "b", "c"]
+    assert preparation.status()["ready"]
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.001)
+    again = Preparation([Step("table", name, work, (name,)) for name in "abcd"])
+    again.start()
+    assert again.is_ready("d")  # it is in the cache: nobody waits
+
+
+def test_a_helper_does_the_steps_in_a_process_of_its_own() -> None:
+    with _Helper() as helper:
+        helper.do(Step("table", "failing", int, ("x",)))
+        helper.do(Step("table", "working", int, ("1",)))
+        process = helper._process
+        assert process.is_alive()
+    process.join(20)
+    assert process.exitcode == 0
+
+
+def test_agents_alone_are_watched(page: Page) -> None:
+    name = page.begin(None, "random")
+    start = page.get(f"games/{name}/moves/0")
+    assert start["running"]
+    assert start["total"] == 0
+    page.post(f"games/{name}/advance", {"moves": 0})
+    assert page.get(f"games/{name}/moves/1")["number"] == 1
+
+
+def test_bare_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
+    rules = Rules.preset("openspiel,bidding=fixed")
+    hands = tuple(map(Hand.parse, ("33344455566677778", "8889999TTTTJJJJQQ", "34QQKKKKAAAA2222B")))
+    record = Record(Deal(rules, hands=hands, bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
+    name = page.post("games", {"record": str(record)})["id"]
+    readings = error(page.send("POST", f"/api/games/{name}/move", {"text": "333444555666", "moves": 0}), 400)[
+        "readings"
+    ]
+    assert len(readings) > 1
+    assert page.post(f"games/{name}/move", {"text": readings[0], "exact": True, "moves": 0})["number"] == 1
+
+
+def test_a_puzzle_has_open_hands(page: Page) -> None:
+    grades = page.get("puzzles")["grades"]
+    name = page.post("games", {"puzzle": len(grades)})["id"]
+    game = page.get(f"games/{name}")
+    assert game["puzzle"]
+    assert game["turn"] == game["seat"]
+    assert all(len(seat["hand"]) == seat["size"] for seat in game["table"]["seats"])
+    text = page.get(f"games/{name}/record")["text"]
+    assert "endgame: yes" in text
+    assert Record.parse(text).deal.rules.open_hands  # else the solver, which looks at all hands, may give no hint
+
+
+def test_a_puzzle_has_a_solution_until_it_is_lost(page: Page) -> None:
+    name = page.post("games", {"puzzle": 1})["id"]
+    found = page.post(f"games/{name}/solution")
+    assert found["wins"]
+    for number, move in enumerate(found["line"]):
+        if number % 2:
+            assert page.post(f"games/{name}/advance", {"moves": number})["moves"][-1]["text"] == move
+        else:
+            game = page.post(f"games/{name}/move", {"text": move, "exact": True, "moves": number})
+    assert game["result"] > 0
+    page.post(f"games/{name}/undo", {"moves": len(found["line"])})
+    page.post(f"games/{name}/undo", {"moves": len(found["line"]) - 1})
+    wrong = next(card for card in found["line"][0] if card != found["line"][0])
+    page.post(f"games/{name}/move", {"text": wrong, "moves": 0})
+    page.post(f"games/{name}/advance", {"moves": 1})
+    assert page.post(f"games/{name}/solution") == {"wins": False, "line": []}
+    error(page.send("POST", f"/api/games/{page.begin()}/solution", {}), 400)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("3KR", "no combination"), ("34", "no combination"), ("AA", "impossible"), ("oops", "no combination")],
+)
+def test_a_move_that_cannot_be_played_has_a_reason(page: Page, text: str, reason: str) -> None:
+    table = {"rules": "standard", "role": "peasant down", "hand": "33344455566677889", "landlord_cards": "9TJ"}
+    told = error(page.send("POST", "/api/ask", {**table, "moves": ["K", text]}), 400)
+    assert (told["reason"], told["line"]) == (reason, 2)
+    name = page.begin()
+    if reason == "no combination":
+        assert error(page.send("POST", f"/api/games/{name}/move", {"text": text, "moves": 0}), 400)["reason"] == reason
+
+
+def test_a_question_about_a_table(page: Page) -> None:
+    hand = "3344567TJQQKA22BR"
+    table = {
+        "rules": "standard",
+        "role": "landlord",
+        "hand": hand,
+        "landlord_cards": "359",
+        "moves": [],
+        "agent": "rules",
+    }
+    found = page.post("ask", table)
+    assert found["moves"][0]["text"] == found["move"]
+    assert page.post("ask", {**table, "hand": f"{hand}359"}) == found
+    assert "line 1" in error(page.send("POST", "/api/ask", {**table, "moves": ["AAA"]}), 400)["error"]
+    chinese = page.send("POST", "/api/ask", {**table, "moves": ["AAA"]}, headers={"accept-language": "zh-CN"})
+    assert "第 1 行：0号位不能出 AAA" in error(chinese, 400)["error"]
+    later = page.post("ask", {**table, "moves": ["34567", "89TJQ", "pass"], "role": "landlord"})
+    assert later["move"]
+
+
+def test_a_question_under_other_rules(page: Page) -> None:
+    rules = {one["name"]: one for one in page.get("choices")["rules"]}
+    assert rules["mini"]["observable"]
+    assert not rules["half-deck"]["observable"]
+    table = {"rules": "mini", "role": "peasant", "hand": "33345BR", "landlord_cards": "", "moves": ["4"]}
+    assert page.post("ask", table)["move"]
+    error(page.send("POST", "/api/ask", {**table, "rules": "perfect"}), 400)
+
+
+# --- the page's own files ---
+
+
+def test_a_first_game_loads_little() -> None:
+    files = [path for path in PAGE.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= 300_000
+
+
+def test_the_page_names_nothing_on_other_servers() -> None:
+    for path in PAGE.rglob("*.*"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.findall(
+            r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", text.replace("http://www.w3.org/2000/svg", "")
+        ), path
+
+
+def test_the_page_makes_markup_of_no_text() -> None:
+    for path in (PAGE / "js").glob("*.js"):
+        made = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|Function\(|srcdoc|DOMParser|Fragment\("
+        assert not re.search(made, path.read_text(encoding="utf-8")), path
+
+
+def _words() -> dict[str, set[str]]:
+    text = (PAGE / "js" / "words.js").read_text(encoding="utf-8")
+    parts = re.split(r"^  (en|zh): \{$", text[: text.index("let language")], flags=re.M)
+    entry = re.compile(r'(?:^|[,{])\s*(?:"([^"]*)"|([a-z]+)): "', re.M)
+    return {parts[at]: {quoted or bare for quoted, bare in entry.findall(parts[at + 1])} for at in (1, 3)}
+
+
+def test_both_languages_have_every_word() -> None:
+    words = _words()
+    assert words["en"] == words["zh"]
+    used = set()
+    for path in (PAGE / "js").glob("*.js"):
+        used |= set(re.findall(r'\bword\("([^"]+)"', path.read_text(encoding="utf-8")))
+    used |= set(re.findall(r'data-word="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8")))
+    used |= {f"rules {name}" for name in RULES}
+    assert used <= words["en"]
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(
+    ("ink", "ground"),
+    [(ink, ground) for ink in ("ink", "soft", "gold") for ground in ("felt", "felt-dark", "panel", "wood", "button")]
+    + [("ink", "alarm"), ("red", "paper"), ("black", "paper")],
+)
+def test_texts_stand_out(ink: str, ground: str) -> None:
+    style = (PAGE / "style.css").read_text()
+    colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", style))
+    light, dark = sorted((_luminance(colors[ink]), _luminance(colors[ground])), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5  # WCAG 2.2, level AA
+
+
+# --- the command ---
+
+
+def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(
+        sys.modules, "ddz_training.apps.web.serving", raising=False
+    )  # another test has imported it, perhaps
+    result = CliRunner().invoke(command_line, ["web"], env={"COLUMNS": "160", "NO_COLOR": "1"})
+    assert result.exit_code == 2
+    assert "pip install -e '.[web]'" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_what_is_measured_is_what_the_command_offers() -> None:
+    from ddz_training.measure.speed import web as measured
+
+    command = importlib.import_module("ddz_training.apps.cli.web")
+
+    assert (command.OFFERED[0], command.ADVISER) == (measured.LEVEL, measured.SEARCH)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--agent", "nobody"], "nobody"),
+        (["--host", "192.0.2.1"], "cannot listen"),
+        (["--folder", "{file}"], "cannot be kept"),
+        (["--port", "{port}"], "perhaps another ddz web; name another --port, or 0 for a free one"),
+    ],
+)
+def test_the_command_refuses_what_cannot_be(tmp_path: Path, options: list[str], said: str) -> None:
+    from typer.testing import CliRunner
+
+    (tmp_path / "file").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        options = [option.format(file=tmp_path / "file", port=other.getsockname()[1]) for option in options]
+        result = CliRunner().invoke(
+            command_line,
+            ["web", "--adviser", "rules", "--port", "0", "--agent", "rules", *options],
+            env={"COLUMNS": "160", "NO_COLOR": "1"},
+        )
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr

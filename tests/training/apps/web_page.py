@@ -1,0 +1,184 @@
+"""A page that talks to ``ddz web`` in this process, and the agents that its tests seat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from ddz_env import Rules, View
+from ddz_training.apps.web.routes import Server, make_app
+
+Json = dict[str, Any]
+
+
+class Lowest:
+    """Passes where it can, else plays what comes first: games that differ in high cards begin alike."""
+
+    name = "lowest"
+
+    def act(self, view: View, rng: Any) -> Any:
+        moves = view.legal_moves()
+        return next((move for move in moves if str(move) == "pass"), moves[0])
+
+
+class Failing:
+    """Fails, and tells its hand while it does."""
+
+    name = "failing"
+
+    def act(self, view: View, rng: Any) -> Any:
+        raise RuntimeError(f"my secret hand is {view.hand}")
+
+
+class Hanging:
+    """Says that it has been asked, and does not answer until it is let go."""
+
+    name = "hanging"
+    asked, let_go = threading.Event(), threading.Event()
+
+    def act(self, view: View, rng: Any) -> Any:
+        print("hanging", flush=True)
+        self.asked.set()
+        self.let_go.wait(600)
+        return view.legal_moves()[0]
+
+
+class Holding(Lowest):
+    """Holds something until it is closed, as a program outside does."""
+
+    open = 0
+
+    def __init__(self) -> None:
+        Holding.open += 1
+
+    def close(self) -> None:
+        Holding.open -= 1
+
+
+class Marked(Lowest):
+    """Plays under any title; it stands in its name."""
+
+    def __init__(self, title: str = "") -> None:
+        self.name = title
+
+
+LOWEST, FAILING, HANGING, HOLDING = (f"{__name__}:{name}" for name in ("Lowest", "Failing", "Hanging", "Holding"))
+SCRIPTED = "tests.oracles.hidden:Scripted"
+AGENTS = ("rules", "random", LOWEST, FAILING, HANGING, HOLDING, SCRIPTED)
+
+
+@dataclass
+class Answer:
+    """What the application sent."""
+
+    status_code: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    content: bytes = b""
+
+    @property
+    def text(self) -> str:
+        return self.content.decode()
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+class Page:
+    """A page that talks to an application in this process, as a server of the protocol ASGI would."""
+
+    def __init__(self, folder: Path, server: Server | None = None) -> None:
+        self.server = server or Server(folder, AGENTS, "rules")
+        self.app = make_app(self.server, ["localhost", "127.0.0.1", "[::1]"])
+        self.loop = asyncio.new_event_loop()
+
+    async def talk(
+        self, method: str, path: str, content: bytes, headers: dict[str, str], instead: Sequence[Json] = ()
+    ) -> Answer:
+        """Ask and stay for the answer; or let the server receive these messages instead of the content."""
+        sent = {"host": "localhost:8000", "content-type": "application/json", **headers}
+        scope = {"type": "http", "method": method, "path": unquote(path), "raw_path": path.encode(), "scheme": "http"}
+        scope |= {"headers": [(name.encode(), value.encode()) for name, value in sent.items()], "query_string": b""}
+        scope |= {"server": ("localhost", 8000), "client": ("127.0.0.1", 1), "root_path": "", "http_version": "1.1"}
+        scope["asgi"] = {"version": "3.0"}
+        parts = [content[at : at + 65536] for at in range(0, len(content), 65536)] or [b""]
+        whole = {"type": "http.request"}
+        messages = [{**whole, "body": part, "more_body": n < len(parts)} for n, part in enumerate(parts, 1)]
+        messages = list(instead) or messages
+        answer = Answer()
+
+        async def receive() -> Json:
+            if not messages:
+                await asyncio.Event().wait()  # the page stays
+            return messages.pop(0)
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                answer.status_code = message["status"]
+                answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+            else:
+                answer.content += message.get("body", b"")
+
+        await self.app(scope, receive, send)
+        return answer
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        if content is None:
+            content = json.dumps(body or {}).encode() if method == "POST" else b""
+        return self.loop.run_until_complete(self.talk(method, path, content, headers or {}))
+
+    def get(self, path: str) -> Json:
+        answer = self.send("GET", f"/api/{path}")
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def post(self, path: str, body: Json | None = None) -> Json:
+        answer = self.send("POST", f"/api/{path}", body or {})
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def begin(self, seat: int | None = 0, agent: str = "rules", rules: str = "standard", seed: int = 1) -> str:
+        agents = [agent] * Rules.preset(rules).players
+        return str(self.post("games", {"rules": rules, "seat": seat, "agents": agents, "seed": seed})["id"])
+
+    def finish(self, name: str) -> Json:
+        """Play the game to its end, the person by hints; whoever looks anew, as after a refresh, sees it as it is."""
+        game = self.get(f"games/{name}")
+        while not game["over"]:
+            assert self.get(f"games/{name}") == game
+            at = {"moves": game["number"]}
+            if game["turn"] == game["seat"]:
+                text = self.post(f"games/{name}/hint")["move"]
+                game = self.post(f"games/{name}/move", {"text": text, **at})
+            else:
+                game = self.post(f"games/{name}/advance", at)
+        return game
+
+
+def error(answer: Answer, status: int) -> Json:
+    assert answer.status_code == status, answer.text
+    found = answer.json()
+    assert found["error"]
+    assert "Traceback" not in answer.text
+    return dict(found)
+
+
+BEGIN: Json = {"rules": "standard", "seat": 0, "agents": ["rules"] * 3}

@@ -1,0 +1,330 @@
+"""Data sets: games replay to the bit, tables say what the games were, and other programs read them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.observation import observe
+from ddz_env.core.rules import PRESETS
+from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
+from ddz_env.playing.provenance import code_stamp
+from ddz_env.table.session import Record
+from ddz_training.apps.botzone.match import play_match
+from ddz_training.apps.cli import app
+from ddz_training.data import table
+from ddz_training.data.botzone_logs import keep_matches
+from ddz_training.data.dataset import CARD, write_data_set
+from ddz_training.data.errors import DataSetError, GameRecordError
+from ddz_training.data.games import FORMAT, GAMES, RecordedGame, Thought, read_games
+from ddz_training.data.recording import Recording, record_games
+from ddz_training.data.table import COLUMNS, read_pieces
+from ddz_training.measure.match import provenance
+from ddz_training.measure.match.errors import AgentFailedError, OtherCodeError, SettingsMismatchError
+from ddz_training.measure.match.provenance import other_code
+from ddz_training.measure.match.round_robin import Arena, run_arena
+
+needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
+
+
+def record(folder: Path, *agents: str, deals: int = 3, **about: Any) -> list[RecordedGame]:
+    recording = Recording(agents, **about)
+    return record_games(recording, deals, store=recording.store(folder / GAMES))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_recorded_game_replays_to_the_bit_without_its_seed(preset: str, tmp_path: Path) -> None:
+    rules = Rules.preset(preset)
+    record(tmp_path, "random", deals=2, rules=rules, seed=5)
+    file = read_games(tmp_path)
+    assert (file.rules, file.agents, len(file.games)) == (rules, ("random",), 2)
+    for game in file.games:
+        played = State.new(5, rules, game.deal)
+        assert game.start(rules) == played
+        for text in game.moves:
+            played.step(text)
+        assert played.is_over
+        assert game.replay(rules) == played
+        text = str(game.record(rules, file.agents))
+        assert Record.parse(text).deal.state(Record.parse(text).moves).history == played.history
+
+
+def test_a_deal_that_nobody_bid_on_is_dealt_again_alike() -> None:
+    start = State.new(3, "bidding")
+    over, moves = start.copy(), []
+    while not over.is_over:
+        moves.append(over.legal_moves()[0])  # "no bid" before the new deal, and once more behind it
+        if len(moves) > 4 and over.stage == "bid":
+            moves[-1] = Move.parse("bid 3")
+        over.step(moves[-1])
+    game = RecordedGame.of(start, moves, over)
+    assert game.moves[:3] == ("no bid",) * 3
+    assert len(over.history) == len(moves) - 3
+    assert game.replay(over.rules) == over
+
+
+def test_a_record_that_does_not_replay_is_refused(tmp_path: Path) -> None:
+    game = record(tmp_path, "random", deals=1)[0]
+    rules = Rules()
+    stronger = ("R" if game.moves[0] != "R" else "B", *game.moves[1:])
+    for change, message in (
+        ({"moves": (*game.moves, "pass")}, f"decision {len(game.moves)} of game 0 of deal 0 does not fit"),
+        ({"moves": stronger}, "does not fit"),
+        ({"moves": game.moves[:-1]}, "replays to the returns"),
+        ({"win": tuple(-value for value in game.win)}, "replays to the returns"),
+        ({"hands": game.hands[:2]}, "has no deal of the standard rules"),
+        ({"generator": "x"}, "has no deal of the standard rules"),
+        ({"searched": ("1:2",)}, "decision 1 of game 0 of deal 0 does not fit"),
+        ({"searched": ("1:2:3:4",)}, "decision 0 of game 0 of deal 0 does not fit"),
+    ):
+        with pytest.raises(GameRecordError, match=message):
+            dataclasses.replace(game, **change).replay(rules)
+
+
+def test_a_recorded_match_is_the_match_of_the_arena(tmp_path: Path) -> None:
+    games = record(tmp_path, "rules", "random", deals=3, seed=8)
+    records = run_arena(Arena(("rules", "random"), seed=8, timing=False), 3)
+    assert [(g.deal, g.game, g.seats, g.win, g.stake, len(g.moves)) for g in games] == [
+        (r.deal, r.game, r.seats, r.win, r.stake, r.moves) for r in records
+    ]
+
+
+def test_a_recording_is_completed_and_names_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = record(tmp_path / "whole", "random", deals=4)
+    record(tmp_path, "random", deals=2)
+    with (tmp_path / GAMES).open("ab") as file:
+        file.write(b'{"deal": 2, "ga')  # killed while it wrote
+    assert record(tmp_path, "random", deals=4) == whole
+    assert (tmp_path / GAMES).read_bytes() == (tmp_path / "whole" / GAMES).read_bytes()
+    with pytest.raises(SettingsMismatchError, match="seed: the file has 0, this run 1"):
+        record(tmp_path, "random", seed=1)
+    monkeypatch.setattr(provenance, "code_stamp", lambda: "0.1.0 other")
+    assert record(tmp_path, "random", deals=4) == whole, "nothing is to be added"
+    with pytest.raises(OtherCodeError, match=r"this is 0\.1\.0 other"):
+        record(tmp_path, "random", deals=5)
+    with other_code():
+        record(tmp_path, "random", deals=5)
+    assert read_games(tmp_path).settings["code"] == [code_stamp(), "0.1.0 other"]
+
+
+class Quitter:
+    name = "quitter"
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        raise RuntimeError("no more")
+
+
+def test_what_cannot_be_recorded_has_a_named_error(tmp_path: Path) -> None:
+    for agents, about, message in (
+        (("random",) * 4, {}, "4 agents: name one to play itself"),
+        (("rules",), {"visits": True}, "'rules' has no visits"),
+        (("cheating-uct",), {"visits": True}, "'cheating-uct' has no visits"),
+    ):
+        with pytest.raises(DataSetError, match=message):
+            record(tmp_path, *agents, **about)
+        assert not (tmp_path / GAMES).exists()
+    with pytest.raises(DataSetError, match="deals=0 must be at least 1"):
+        record_games(Recording(("random",)), 0)
+    with pytest.raises(AgentFailedError, match=r"failed in seat 0 of deal 0, game 0 .*no more"):
+        record(tmp_path / "quit", "tests.training.data.test_data_sets:Quitter")
+    with pytest.raises(DataSetError, match="there is no file"):
+        read_games(tmp_path / "nowhere")
+    run_arena(Arena(("random", "random-staged")), 1, store=Arena(("random", "random-staged")).store(tmp_path / GAMES))
+    with pytest.raises(DataSetError, match="is of the format 'ddz-arena-2'"):
+        read_games(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["agents", "rules"])
+def test_a_first_line_that_says_no_agents_or_rules_is_refused_by_name(tmp_path: Path, field: str) -> None:
+    first = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
+
+    def write(settings: dict[str, Any]) -> None:
+        (tmp_path / GAMES).write_text(json.dumps({"settings": settings}) + "\n")
+
+    write(first)
+    assert read_games(tmp_path).agents == ("random",)
+    wrong = (None, True, 5, 1.5, "rules", [5], [None], [[]], {"x": 1}, {"deck": "all"})
+    for settings in ({**first, field: value} for value in wrong):
+        write(settings)
+        with pytest.raises(DataSetError, match=f"the {field} of the first line"):
+            read_games(tmp_path)
+    write({name: value for name, value in first.items() if name != field})
+    with pytest.raises(DataSetError, match=f"the {field} of the first line"):
+        read_games(tmp_path)
+
+
+@needs_tables
+def test_a_table_says_what_each_stage_of_the_games_was(tmp_path: Path) -> None:
+    rules = Rules.preset("bidding")
+    record(tmp_path, "random", "rules", deals=2, rules=rules)
+    data = write_data_set(tmp_path)
+    rows = [row for batch in read_pieces(tmp_path, [column.name for column in COLUMNS]) for row in batch.to_pylist()]
+    assert (data.games, data.rows) == (12, len(rows))
+    kickers = 0
+    for game in read_games(tmp_path).games:
+        state, over = game.start(rules), game.replay(rules)
+        for ply, text in enumerate(game.moves):
+            hand, seat = str(state.hand()), state.seat
+            target = state.view().target if state.stage == "play" else None
+            for stage, action in enumerate(Move.parse(text, rules).actions):
+                row = rows.pop(0)
+                assert (row["deal"], row["game"], row["ply"], row["stage"]) == (game.deal, game.game, ply, stage)
+                assert (row["seat"], row["role"], row["hand"]) == (seat, state.role(), hand)
+                assert row["agent"] == ("random" if game.seats[seat] == "a" else "rules")
+                assert (row["move"], row["action"], row["legal"]) == (text, action, state.legal_actions())
+                assert row["to_beat"] == (None if target is None else str(target[1]))
+                assert row["observation"] == observe(state).tolist()
+                assert (row["win"], row["stake"]) == (over.returns("win")[seat], over.returns("stake")[seat])
+                assert (row["visits"], row["values"]) == (None, None)
+                state.step_action(action)
+                kickers += stage > 0
+    assert rows == []
+    assert kickers > 5
+
+
+def searched_game() -> tuple[State, RecordedGame]:
+    """A game of which the first decision was searched."""
+    start = State.new(1)
+    over, moves = start.copy(), []
+    while not over.is_over:
+        moves.append(over.legal_moves()[0])
+        over.step(moves[-1])
+    first = [Thought(start.legal_actions()[2], 5, 0.25), Thought(start.legal_actions()[0], 7, None)]
+    return start, RecordedGame.of(start, moves, over, thoughts=[first, *([] for _ in moves[1:])])
+
+
+@needs_tables
+def test_visits_stand_beside_the_actions_that_they_belong_to(tmp_path: Path) -> None:
+    start, game = searched_game()
+    Recording(("isuct",), visits=True).store(tmp_path / GAMES).add([game])
+    write_data_set(tmp_path)
+    rows = [row for batch in read_pieces(tmp_path, ["legal", "visits", "values"]) for row in batch.to_pylist()]
+    others = len(start.legal_actions()) - 3
+    assert rows[0]["legal"] == start.legal_actions()
+    assert rows[0]["visits"] == [7, 0, 5, *[0] * others]
+    assert rows[0]["values"] == [None, None, 0.25, *[None] * others]
+    assert {row["visits"] for row in rows[1:]} == {None}
+
+
+@needs_tables
+def test_tables_are_made_anew_only_where_games_came_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ddz_training.data.dataset.DEALS_A_TABLE", 2)
+    record(tmp_path, "random", deals=3)
+    write_data_set(tmp_path)
+    first, second = (tmp_path / "decisions" / f"0000{number}.parquet" for number in range(2))
+    before = first.stat().st_mtime_ns, second.read_bytes()
+    record(tmp_path, "random", deals=4)
+    write_data_set(tmp_path)
+    assert first.stat().st_mtime_ns == before[0]
+    assert second.read_bytes() != before[1]
+    assert "4 games of Dou Dizhu" in (tmp_path / CARD).read_text(encoding="utf-8")
+
+
+@needs_tables
+def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pytest.raises(DataSetError, match="there is no table at"):
+        list(read_pieces(tmp_path, ["action"]))
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(DataSetError, match="is no table: "):
+        list(read_pieces(tmp_path, ["action"]))
+    pq.write_table(pa.table({"action": [1]}), tmp_path / "text.parquet")
+    with pytest.raises(DataSetError, match="is no table of decisions"):
+        list(read_pieces(tmp_path, ["action"]))
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    monkeypatch.setattr(table, "fingerprint", lambda: "another")
+    with pytest.raises(DataSetError, match="write the tables anew"):
+        list(read_pieces(tmp_path, ["action"]))
+
+
+@needs_tables
+def test_tables_know_the_rules_of_their_games_if_these_are_the_same(tmp_path: Path) -> None:
+    for rules in ("standard", "mini"):
+        record(tmp_path / rules, "random", deals=1, rules=Rules.preset(rules))
+        write_data_set(tmp_path / rules)
+        assert table.rules_of_tables(tmp_path / rules) == Rules.preset(rules)
+        (one,) = table.table_files(tmp_path / rules)
+        one.rename(tmp_path / f"{rules}.parquet")
+    with pytest.raises(DataSetError, match="under different rules: mini and standard"):
+        table.rules_of_tables(tmp_path)
+
+
+def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    result = CliRunner().invoke(app, ["record", "random", "--out", str(tmp_path / "games")])
+    assert result.exit_code == 2
+    assert "pip install -e '.[data]'" in result.output
+    assert not (tmp_path / "games" / GAMES).exists()
+
+
+@needs_tables
+def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -> None:
+    def ddz(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", "NO_COLOR": "1"})
+        return result.exit_code, result.output
+
+    folder = str(tmp_path / "games")
+    code, output = ddz("record", "rules", "random", "--deals", "2", "--out", folder, "--processes", "1")
+    assert (code, "4 games, " in output) == (0, True), output
+    code, output = ddz("record", "rules", "random", "--out", folder, "--seed", "4")
+    assert (code, "seed: the file has 0, this run 4); name another folder" in output) == (2, True), output
+    code, output = ddz("replay", folder)
+    assert (code, "4 games replay as they were recorded\n" in output) == (0, True), output
+    code, output = ddz("replay", folder, "--deal", "1", "--game", "1", "--all")
+    assert (code, "the landlord wins" in output or "the peasants win" in output) == (0, True), output
+    code, output = ddz("replay", folder, "--deal", "7")
+    assert (code, "has no game 0 of deal 7" in output) == (2, True)
+    card = (tmp_path / "games" / CARD).read_text(encoding="utf-8")
+    assert "| `rules` | 6 | " in card
+    yaml = pytest.importorskip("yaml")
+    front = yaml.safe_load(card.split("---")[1])
+    assert front["configs"][0]["data_files"][0]["path"] == "decisions/*.parquet"
+    assert front["size_categories"] == ["n<1K"]
+
+
+@needs_tables
+@pytest.mark.parametrize("name", sorted(GAMES_OF_BOTZONE))
+def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None:
+    logs = [play_match(GAMES_OF_BOTZONE[name], ["random", "rules", "random"], seed) for seed in (1, 2)]
+    cut = dataclasses.replace(logs[0], entries=logs[0].entries[:9])
+    file, folder = tmp_path / "matches.jsonl", tmp_path / "games"
+    file.write_text("".join(map(str, (*logs, cut))), encoding="utf-8")
+    result = CliRunner().invoke(app, ["botzone", "log", str(file), "--out", str(folder)], env={"COLUMNS": "160"})
+    assert "2 games, " in result.output, result.output
+    assert "left out, not ended by play: 1" in result.output
+    for game, log in zip(read_games(folder).games, logs, strict=True):
+        assert game.replay(log.game.rules) == log.replay()[0]
+    assert f"From logs of Botzone, {name}." in (folder / CARD).read_text(encoding="utf-8")
+    with pytest.raises(DataSetError, match="whose rules differ"):
+        keep_matches(tmp_path / "mixed", [play_match(game, ["random"] * 3) for game in GAMES_OF_BOTZONE.values()])
+
+
+@needs_tables
+@pytest.mark.long
+@pytest.mark.parametrize("library", ["pandas", "polars", "datasets"])
+def test_other_programs_read_the_tables(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    there = pytest.importorskip(library)
+    record(tmp_path, "random", deals=3)
+    write_data_set(tmp_path)
+    ours = [row for batch in read_pieces(tmp_path, ["action", "observation"]) for row in batch.to_pylist()]
+    if library == "pandas":
+        found = there.read_parquet(tmp_path / "decisions")
+    elif library == "polars":
+        found = there.scan_parquet(tmp_path / "decisions" / "*.parquet").collect()
+    else:
+        (train,) = there.load_dataset(str(tmp_path), cache_dir=str(tmp_path / "cache")).values()  # by the card
+        found = train.with_format("numpy")
+    assert [int(action) for action in found["action"]] == [row["action"] for row in ours]
+    assert np.array_equal(np.stack(list(found["observation"])), [row["observation"] for row in ours])

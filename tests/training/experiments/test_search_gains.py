@@ -1,0 +1,175 @@
+"""What the decisions of searches are worth in the deals that are really played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.network import NetworkPolicy
+from ddz_env import State
+from ddz_env.core.actions import MAIN_GROUPS
+from ddz_env.core.errors import UnknownAgentError
+from ddz_training.apps.cli import app
+from ddz_training.experiments.experiment import Saved
+from ddz_training.experiments.search_gains import (
+    BUDGETS,
+    GainOptions,
+    GainResult,
+    gain_cells,
+    milliseconds,
+    plot_gains,
+    predicted,
+    run_search_gains,
+    worth,
+)
+from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
+from ddz_training.measure.match.results import read_results
+from tests.agents.neural.test_neural_network import small_networks
+
+AGENTS = ("policy", "random")
+TINY = GainOptions(agent=AGENTS, games=3, playouts=8, processes=1)
+
+
+def test_a_move_that_surely_wins_is_worth_one_and_one_that_surely_loses_nothing() -> None:
+    """44 leaves one card and the lead.  After 3 and a pass the last peasant wins with 6, or the landlord with 4."""
+    model, rng = NetworkPolicy(*small_networks()), np.random.default_rng(0)
+    state = State.from_hands(["344", "7", "9"], check_sizes=False)
+    pair = next(move.main for move in state.legal_moves() if str(move) == "44")
+    assert worth(model, state, pair, 20, rng) == 1.0
+    state = State.from_hands(["34", "5", "6"], check_sizes=False)
+    state.step("3")
+    state.step("pass")
+    six = next(move.main for move in state.legal_moves() if str(move) == "6")
+    assert worth(model, state, six, 20, rng) == 1.0
+    assert worth(model, state, 0, 20, rng) == 0.0
+
+
+def test_worth_is_the_share_of_games_that_the_policy_wins() -> None:
+    """Of games played move by move by the agent that draws from the policy, up to the luck of 400 of either."""
+    model, state = NetworkPolicy(*small_networks()), State.new(3)
+    for _ in range(24):
+        state.step(state.legal_moves()[-1])
+    seat, rng = state.seat, np.random.default_rng(1)
+    action = next(action for action in state.legal_actions() if not MAIN_GROUPS[action].kicker_count)
+    agent, won = ModelAgent(model, temperature=1.0), []
+    for _ in range(400):
+        game = state.copy()
+        game.step_action(action)
+        while not game.is_over:
+            game.step(agent.act(game.view(), rng))
+        won.append(game.returns("win")[seat] > 0)
+    found = worth(model, state, action, 400, rng)
+    assert found == pytest.approx(np.mean(won), abs=4 * np.sqrt(0.5 / 400))
+    assert 0 < found < 1
+
+
+def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
+    results = run_search_gains(TINY).results
+    same, chance = ([result for result in results if result.agent == agent] for agent in AGENTS)
+    assert [result.changed for result in same] == [0, 0, 0]
+    assert [result.landlord + result.peasants for result in same] == [0.0, 0.0, 0.0]
+    assert [result.decisions for result in same] == [result.decisions for result in chance]
+    assert sum(result.changed for result in chance) > 5
+    assert sum(map(predicted, chance)) < 0
+    assert all(abs(result.landlord) + abs(result.peasants) <= result.changed for result in chance)
+
+
+def untimed(results: Sequence[GainResult]) -> list[GainResult]:
+    return [replace(result, ms=0.0) for result in results]
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    """And an agent that is asked for later sees the same decisions and values."""
+
+    def kill(done: int, total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "gains.csv"
+    with pytest.raises(KeyboardInterrupt):
+        run_search_gains(replace(TINY, agent=("random",)), path, kill)
+    assert len(read_results(path)[1]) == 1
+    told: list[tuple[int, int]] = []
+    found = run_search_gains(TINY, path, lambda done, total: told.append((done, total))).results
+    assert untimed(found) == untimed(run_search_gains(TINY).results)
+    assert [(result.agent, result.game) for result in found] == [(a, g) for a in AGENTS for g in range(3)]
+    assert (told[0], told[-1]) == ((0, 3), (3, 3))
+    assert run_search_gains(replace(TINY, agent=("policy",), games=1), path).results == [
+        result for result in found if result.agent == "policy" and result.game == 0
+    ]
+    with pytest.raises(SettingsMismatchError):
+        run_search_gains(replace(TINY, playouts=9), path)
+
+
+def test_results_do_not_depend_on_the_processes() -> None:
+    assert untimed(run_search_gains(replace(TINY, processes=2)).results) == untimed(run_search_gains(TINY).results)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"games": 0}, "games=0"),
+        ({"playouts": 0}, "playouts=0"),
+        ({"processes": 0}, "processes=0"),
+        ({"agent": ()}, "one or more"),
+        ({"agent": ("random", "random")}, "each once"),
+    ],
+)
+def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidExperimentError, match=message):
+        run_search_gains(replace(TINY, **wrong))
+
+
+def test_a_gauge_is_shown_every_hand() -> None:
+    """A solver of open hands could not move from a view."""
+    gauge = run_search_gains(replace(TINY, agent=("cheating-uct:iterations=50",), games=1)).results
+    assert [result.agent for result in gauge] == ["cheating-uct:iterations=50"]
+
+
+def test_an_unknown_search_is_refused_before_anything_is_played(tmp_path: Path) -> None:
+    with pytest.raises(UnknownAgentError):
+        run_search_gains(replace(TINY, agent=("random", "nobody")), tmp_path / "gains.csv")
+    assert not (tmp_path / "gains.csv").exists()
+
+
+def test_gains_are_told_in_points_of_both_sides_and_against_the_first() -> None:
+    one = [GainResult("a", game, 10, 2, 0.1 * game, 0.2, 30.0) for game in range(3)]
+    other = [GainResult("b", game, 10, 4, 0.1 * game, 0.4, 60.0) for game in (1, 2)]
+    first, second = gain_cells([*one, *other])
+    assert first[:7] == ("`a`", "3", "30", "20.0", "3", "+10.0", "+20.0")
+    assert first[7].startswith("+15.0 (")
+    assert first[8] == ""
+    assert second[:7] == ("`b`", "2", "20", "40.0", "6", "+15.0", "+40.0")
+    assert second[8] == "+10.0 (+10.0 to +10.0)"
+    assert gain_cells([]) == []
+
+
+def test_a_game_slowed_down_by_others_does_not_count_in_the_time() -> None:
+    games = [GainResult("a", 0, 10, 0, 0.0, 0.0, ms) for ms in (20.0, 30.0, 9000.0)]
+    nothing = GainResult("a", 3, 0, 0, 0.0, 0.0, 0.0)
+    assert milliseconds([*games, nothing]) == 3.0
+    assert milliseconds([nothing]) == 0.0
+
+
+def test_gains_are_drawn_over_time(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = [GainResult(spec, game, 10, 1, 0.1 * game, 0.0, 30.0) for spec in (*BUDGETS, "other") for game in range(3)]
+    plot_gains(Saved(found), tmp_path / "gains.png")
+    assert (tmp_path / "gains.png").stat().st_size > 5000
+
+
+def test_the_command_prints_the_table(tmp_path: Path) -> None:
+    command = ["reproduce", "search-gains", "--games", "1", "--playouts", "4", "--processes", "1", "--agent", "random"]
+    result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "gains.csv")], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert "random" in result.output
+    assert len(read_results(tmp_path / "gains.csv")[1]) == 1

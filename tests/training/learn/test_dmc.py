@@ -1,0 +1,102 @@
+"""``ddz train dmc``: values are learned from what the games brought, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.network import PolicyNetwork  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from ddz_training.learn.dmc.run import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402
+from ddz_training.learn.errors import CheckpointMismatchError  # noqa: E402
+from ddz_training.learn.ppo.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from ddz_training.learn.strength import measure_strength  # noqa: E402
+from tests.training.learn.test_ppo_rollout import SMALL  # noqa: E402
+from tests.training.learn.test_ppo_selfplay import assert_same, everything  # noqa: E402
+
+
+def small_config(**changes: Any) -> DmcConfig:
+    settings: dict[str, Any] = {"architecture": SMALL, "num_games": 24, "groups": 3, "steps": 48, "minibatch": 256}
+    return DmcConfig(**settings | {"shard": 100, "evaluate_every": 0, "rules": "mini"} | changes)
+
+
+def ddz(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["train", "dmc", *map(str, arguments)])
+
+
+def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
+    batch, network = SelfPlayBatch(50, seed=1, threads=1), PolicyNetwork(SMALL)
+    logs, _ = epsilon_greedy(network, 0.2, batch.observation, batch.mask)
+    chances, legal = np.exp(logs), batch.mask.sum(1)
+    assert chances.sum(1) == pytest.approx(np.ones(50), abs=1e-5)
+    assert (chances[batch.mask == 0] == 0).all()
+    seen, _ = policy_input(batch.observation, batch.mask, SMALL.history)
+    values = np.where(batch.mask > 0, network(*seen)[0].detach().numpy(), -np.inf)
+    assert (chances.argmax(1) == values.argmax(1)).all()
+    assert chances.max(1) == pytest.approx(0.8 + 0.2 / legal, abs=1e-5)
+
+
+def test_steps_count_for_those_whose_game_ends_too_late() -> None:
+    """Every length of game and every place in it count as often as they are played."""
+    steps, rng = 40, np.random.default_rng(0)
+    done = np.zeros((steps, 4000), bool)
+    place = np.zeros((steps, 4000), int)
+    for game in range(4000):
+        length, at = rng.choice([5, 20]), 0
+        at = int(rng.integers(length)) if rng.random() < 5 / 25 or length == 20 else 0
+        for step in range(steps):
+            place[step, game] = length * 100 + at
+            at += 1
+            if at == length:
+                done[step, game] = True
+                length, at = rng.choice([5, 20]), 0
+    rewards = np.zeros((steps, 4000, 3), np.float32)
+    _, weights = outcomes(rewards, np.zeros((steps, 4000), np.int8), done)
+    for where in (500, 504, 2000, 2010):
+        chosen = place == where
+        assert weights[chosen].mean() == pytest.approx(1, abs=0.1), where
+
+
+def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path: Path) -> None:
+    run = DeepMonteCarlo(small_config(), 1)
+    line = run.step()
+    assert 0 < line.policy_loss < 2
+    critic = run.critic.value.weight.detach().clone()
+    save_checkpoint(tmp_path / "file", run)
+    resumed = load_checkpoint(tmp_path / "file", 2, kind=DeepMonteCarlo)
+    run.step()
+    resumed.step()
+    assert_same(everything(run), everything(resumed))
+    assert torch.equal(run.critic.value.weight, critic)
+    with pytest.raises(CheckpointMismatchError, match="epsilon"):
+        load_checkpoint(tmp_path / "file")
+
+
+def test_a_run_from_the_command_line(tmp_path: Path) -> None:
+    small = ["--set", "num_games=16", "--set", "steps=32", "--set", "architecture.width=8", "--set", "evaluate_every=0"]
+    begun = ddz("--out", tmp_path, "--updates", "1", "--rules", "mini", "--threads", "1", *small)
+    assert begun.exit_code == 0, begun.output
+    assert ddz("--out", tmp_path, "--updates", "2", "--resume").exit_code == 0
+    assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
+    wrong = ddz("--out", tmp_path, "--updates", "2", "--resume", "--set", "epsilon=0.5")
+    assert (wrong.exit_code, "epsilon: the checkpoint has 0.01" in wrong.output) == (2, True)
+
+
+@pytest.mark.long
+def test_values_of_mini_are_learned() -> None:
+    from ddz_agents.neural.network import NetworkPolicy
+
+    run = DeepMonteCarlo(small_config(num_games=240, learning_rate=0.003, epsilon=0.05), 1)
+    for _ in range(60):
+        run.step()
+    (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 300, rules="mini")
+    assert result.wins.low > 0.6
+    run.close()

@@ -1,0 +1,111 @@
+"""``ddz train``: a run from the command line, resumed, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.weights import load_weights  # noqa: E402
+from ddz_env.core.errors import command_line  # noqa: E402
+from ddz_training.apps.cli import app  # noqa: E402
+from tests.rooms import ROOT  # noqa: E402
+
+SMALL = [
+    part
+    for setting in (
+        "num_games=16",
+        "steps=32",
+        "evaluate_every=2",
+        "evaluate_deals=1",
+        "opponents=random",
+        "architecture.width=8",
+        "architecture.critic_width=8",
+    )
+    for part in ("--set", setting)
+]
+
+
+def ddz(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    begun = ddz("train", "selfplay", "--out", out, "--updates", "2", "--threads", "1", "--seed", "3", *SMALL)
+    assert begun.exit_code == 0, begun.output
+    assert "after 2 updates" in begun.output
+    assert command_line("ddz", "arena", f"policy:path={out / 'policy.safetensors'}", "rules") in begun.stderr
+    assert load_weights(out / "policy.safetensors").notes["updates"] == 2
+    again = ddz("train", "selfplay", "--out", out, "--updates", "2", *SMALL)
+    assert (again.exit_code, "add --resume" in again.output) == (2, True)
+    resumed = ddz("train", "selfplay", "--out", out, "--updates", "3", "--resume")
+    assert resumed.exit_code == 0, resumed.output
+    assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
+    started = ddz(
+        *("train", "selfplay", "--out", tmp_path / "next", "--updates", "1", "--init", out / "policy.safetensors"),
+        *("--set", "num_games=16", "--set", "steps=16", "--set", "evaluate_every=0", "--objective", "stake"),
+    )
+    assert started.exit_code == 0, started.output
+    weights = load_weights(tmp_path / "next" / "policy.safetensors")
+    assert (weights.policy.architecture.width, weights.objective) == (8, "stake")
+    other = ddz("train", "selfplay", "--out", out, "--updates", "4", "--resume", "--seed", "4")
+    assert (other.exit_code, "seed: the checkpoint has 3, this run 4" in other.output) == (2, True)
+    both = ddz("train", "selfplay", "--out", out, "--updates", "4", "--resume", "--init", out / "policy.safetensors")
+    assert (both.exit_code, "leave out --init" in both.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "say how long to train"),
+        (("--updates", "0"), "updates=0 must be a whole number of at least 1"),
+        (("--minutes", "1", "--set", "learning=1"), "there is no option 'learning'"),
+        (("--minutes", "1", "--rules", "texas"), "unknown rules preset 'texas'"),
+        (("--minutes", "1", "--objective", "elo"), "objective='elo' must be one of win, stake"),
+        (("--minutes", "1", "--resume"), "there is no such file"),
+        (("--minutes", "1", "--init", "nothing.safetensors"), "there is no such file"),
+        (("--minutes", "1", "--threads", "0"), "threads=0"),
+    ],
+)
+def test_bad_input_is_one_named_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    result = ddz("train", "selfplay", "--out", tmp_path, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_run_resumes_to_the_bit(tmp_path: Path) -> None:
+    """Killed where it stands, without a chance to save, it ends with the weights and curves of a run left alone."""
+    settings = [*SMALL[:4], *SMALL[10:], "--set", "evaluate_every=0", "--set", "checkpoint_every=3"]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    command = ["train", "selfplay", "--threads", "1", "--out", str(killed), "--updates", "100000", *settings]
+    source = f"from ddz_training.apps.cli import main; import sys; sys.argv = ['ddz', *{command!r}]; main()"
+    process = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(6000):  # ten minutes at most
+            if (killed / "curves.csv").is_file() and len((killed / "curves.csv").read_text().splitlines()) > 5:
+                break
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    done = len((killed / "curves.csv").read_text().splitlines()) - 1
+    assert done > 3
+    end = str(done + 4)
+    assert ddz("train", "selfplay", "--out", killed, "--resume", "--updates", end, "--threads", "1").exit_code == 0
+    assert ddz("train", "selfplay", "--out", whole, "--updates", end, "--threads", "1", *settings).exit_code == 0
+    curves = [
+        [line.rpartition(",")[0] for line in (folder / "curves.csv").read_text().splitlines()]  # but for the seconds
+        for folder in (killed, whole)
+    ]
+    assert curves[0] == curves[1]
+    assert len(curves[0]) == 1 + int(end)
+    ends = [load_weights(folder / "policy.safetensors").policy.state_dict() for folder in (killed, whole)]
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])

@@ -1,0 +1,177 @@
+"""Frozen agents in the batch of a training: they play as they do anywhere, and only the critic learns from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_env import Move, State, View  # noqa: E402
+from ddz_env.core.engine.layout import MOVES  # noqa: E402
+from ddz_env.core.errors import UnknownAgentError  # noqa: E402
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_env.playing.agent import StagedAdapter  # noqa: E402
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError  # noqa: E402
+from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo import selfplay  # noqa: E402
+from ddz_training.learn.ppo.learner import value_games  # noqa: E402
+from ddz_training.learn.ppo.rollout import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
+from tests.training.learn.test_ppo_rollout import collector_of, uniform  # noqa: E402
+from tests.training.learn.test_ppo_selfplay import small_config  # noqa: E402
+
+HISTORIAN = "tests.training.learn.test_ppo_frozen:Historian"
+
+
+class Historian:
+    """Chooses by all moves so far, so that it plays otherwise where one is missing."""
+
+    name = "historian"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        assert len(view.history) == int(view.row[MOVES])
+        moves = view.legal_moves()
+        return moves[sum((seat + 1) * len(str(move)) for seat, move in view.history) * 7 % len(moves)]
+
+
+class Faulty(Historian):
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        raise ValueError("no idea")
+
+
+class Cheat(Historian):
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return Move.parse("RB") if Move.parse("RB") not in view.legal_moves() else Move.parse("pass")
+
+
+def frozen_collector(agent: str, games: int = 24, rules: str = "standard", **settings: Any) -> Any:
+    batch = SelfPlayBatch(games, rules, seed=5, threads=1, concealed=True)
+    return collector_of(batch, frozen=(agent,), frozen_share=1.0, **settings)
+
+
+@pytest.mark.parametrize("agent", [HISTORIAN, "policy"])
+def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -> None:
+    collector, rollout, player = frozen_collector(agent, 12), Rollout.allocate(130, 12), make_agent(agent)
+    sides = collector.sides.copy()
+    collector.collect(rollout, uniform, None)
+    asked = kickers = 0
+    rng = np.random.default_rng(0)
+    for game in range(12):
+        state, staged = State.new(5, "standard", game), StagedAdapter(player)
+        for step in range(130):
+            action = int(rollout.actions[step, game])
+            role = (state.seat - next(s for s in range(3) if state.role(s) == "landlord")) % 3
+            theirs = sides[game] == (LANDLORD_SIDE if role == 0 else PEASANT_SIDE)
+            choice = len(state.legal_actions()) > 1
+            assert rollout.watched[step, game] == (theirs and choice)
+            assert rollout.decides[step, game] == (not theirs and choice)
+            if theirs:
+                asked, kickers = asked + 1, kickers + (state.stage == "kicker")
+                assert staged.action(state.view(), rng) == action
+            state.step_action(action)
+            if state.is_over:
+                break
+    assert asked > 100
+    assert kickers > 2
+
+
+def test_random_is_uniform_over_whole_moves() -> None:
+    """A trio takes a kicker or not: of the moves that begin with it, most do, and uniform stages would not know."""
+    collector, rollout, met, expected = frozen_collector("random", 200), Rollout.allocate(1, 200), [], []
+    for _ in range(40):
+        states = [collector.batch.state(game) for game in range(200)]
+        collector.collect(rollout, uniform, None)
+        for game in np.flatnonzero(rollout.watched[0] & rollout.begins[0]).tolist():
+            moves = states[game].legal_moves()
+            expected.append(sum(bool(move.kickers) for move in moves) / len(moves))
+            played = int(rollout.actions[0, game])
+            met.append(next(bool(move.kickers) for move in moves if move.main == played))
+    assert np.mean(met) == pytest.approx(np.mean(expected), abs=4 * np.sqrt(np.mean(expected) / len(met)))
+
+
+@pytest.mark.parametrize("agent", ["random", "random-staged", HISTORIAN, "policy:temperature=1.0"])
+def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None:
+    one, other = (frozen_collector(agent) for _ in range(2))
+    first, second = Rollout.allocate(1, 24), Rollout.allocate(25, 24)
+    for _ in range(60):
+        one.collect(first, uniform, None)
+        half_built = one._opponent_acts(has_past=False) & (one.batch.observation[:, 0] >= 0)
+        begun = np.array([one.batch.state(game).stage == "kicker" for game in range(24)])
+        if (half_built & begun).any():
+            break
+    assert (half_built & begun).any()
+    other.load_state_dict(one.state_dict())
+    third = Rollout.allocate(25, 24)
+    one.collect(second, uniform, None)
+    other.collect(third, uniform, None)
+    assert (second.actions == third.actions).all()
+
+
+@pytest.mark.parametrize(("side", "theirs"), [("landlord", PEASANT_SIDE), ("peasants", LANDLORD_SIDE)])
+def test_the_learner_may_keep_to_one_side(side: str, theirs: int) -> None:
+    collector = frozen_collector("random", learner_side=side)
+    rollout = Rollout.allocate(60, 24)
+    collector.collect(rollout, uniform, None)
+    assert (collector.sides == theirs).all()
+    assert ((rollout.roles == 0) == (side == "landlord"))[rollout.decides].all()
+
+
+def test_a_fault_names_the_agent() -> None:
+    rollout = Rollout.allocate(5, 24)
+    with pytest.raises(AgentFaultError, match=r"Faulty.*no idea"):
+        frozen_collector("tests.training.learn.test_ppo_frozen:Faulty").collect(rollout, uniform, None)
+    with pytest.raises(IllegalAgentMoveError, match="Cheat"):
+        frozen_collector("tests.training.learn.test_ppo_frozen:Cheat").collect(rollout, uniform, None)
+    with pytest.raises(UnknownAgentError):
+        frozen_collector("nobody")
+
+
+def test_the_critic_learns_from_a_frozen_agents_decisions_and_the_policy_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = SelfPlay(small_config(opponent_share=0.0, rules_share=0.3, frozen=("random",), frozen_share=0.4), 1)
+    line = run.step()
+    run._collect()
+    rollout, told = run._rollout, []
+
+    def spy(critic: Any, games: np.ndarray) -> np.ndarray:
+        told.append(games[:, -1] > 0)
+        return value_games(critic, games)
+
+    monkeypatch.setattr(selfplay, "value_games", spy)
+    found = run._estimate()
+    judged = rollout.decides | rollout.watched
+    assert rollout.watched.sum() > 50
+    assert not (rollout.watched & (rollout.decides | rollout.by_rules)).any()
+    assert (np.concatenate(told) == (rollout.by_rules | rollout.watched)[judged]).all()
+    told.clear()
+    decisions, _ = run._decisions(found)
+    assert np.concatenate(told).any()
+    known = found.advantages.known
+    watched = rollout.watched[known]
+    assert watched.any()
+    assert (decisions.counts[watched] == 0).all()
+    assert (decisions.candidates.actions[watched] == NONE).all()
+    assert decisions.advantages[~watched].mean() == pytest.approx(0, abs=1e-5)
+    assert line.decisions < run._rollout.actions.size
+    assert unpack_masks(rollout.masks[rollout.watched]).sum(1).min() > 1
+    run.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"frozen": ("random",)}, "give both"),
+        ({"frozen_share": 0.1}, "give both"),
+        ({"frozen": ("random",), "frozen_share": 0.6}, "together at most 1"),
+        ({"learner_side": "dealer"}, "learner_side"),
+    ],
+)
+def test_settings_of_frozen_agents_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        small_config(**settings)

@@ -1,0 +1,226 @@
+"""Gradient steps: every decision is described by its own appraisals, and the gradient is that of the losses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
+from ddz_agents.neural.descriptions import policy_input  # noqa: E402
+from ddz_agents.neural.features import PLANES  # noqa: E402
+from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
+    Architecture,
+    Critic,
+    NetworkPolicy,
+    PolicyNetwork,
+    masked_log_probabilities,
+)
+from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.guessing import Guess  # noqa: E402
+from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
+from ddz_training.learn.ppo.rollout import unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.threads import Threads  # noqa: E402
+from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
+
+SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
+SETTINGS: dict[str, Any] = {"architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000}
+SETTLED = 0.5
+
+
+def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
+        for weight in (*policy.parameters(), *critic.parameters()):
+            torch.nn.init.normal_(weight, std=0.2)
+    return policy, critic
+
+
+def decided(policy: PolicyNetwork, games: int = 120) -> Decisions:
+    """Decisions with random advantages, targets and flags."""
+    rng = np.random.default_rng(3)
+    batch = SelfPlayBatch(games, seed=8, threads=1, concealed=True)
+    for _ in range(30):
+        batch.step(batch.sample_actions())
+    choice = np.flatnonzero(batch.mask.sum(1) > 1)
+    observations, masks, concealed = batch.observation[choice], batch.mask[choice], batch.concealed[choice]
+    logs, found = evaluate(policy, observations, masks)
+    count = len(choice)
+    actions, chosen = drawn(logs, rng.random(count))
+    candidates = Candidates.allocate(count, 4)
+    pick_candidates(logs, 0.002, candidates.actions, candidates.probabilities)
+    candidates.advantages[:] = np.where(candidates.actions == NONE, 0, rng.normal(size=(count, 4)))
+    appraisals = np.empty(count, np.object_)
+    appraisals[:] = np.split(found, np.cumsum(masks.sum(1, dtype=np.int64))[:-1])
+    return Decisions(
+        observations,
+        batch.mask_words[choice],
+        policy_counts(rng.random(count) < 0.4, SETTLED, rng),
+        actions,
+        chosen,
+        rng.normal(size=count).astype(np.float32),
+        rng.normal(size=count).astype(np.float32),
+        candidates,
+        appraisals,
+        describe_games(observations, concealed, rng.random(count) < 0.5),
+    )
+
+
+@pytest.fixture(scope="module")
+def decisions() -> Decisions:
+    return decided(networks(0)[0])
+
+
+def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
+    policy, _ = networks(0)
+    batch = SelfPlayBatch(50, seed=1, threads=1)
+    agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
+    logs, appraisals = evaluate(policy, batch.observation, batch.mask)
+    assert logs.tobytes() == agent.evaluate(batch.observation, batch.mask)[0].tobytes()
+    assert (appraisals == describe_leavings(batch.observation, batch.mask).appraisals).all()
+
+
+def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> None:
+    rng = np.random.default_rng(0)
+    for count in (1, 7, len(decisions.actions)):
+        rows = rng.permutation(len(decisions.actions))[:count]
+        masks = unpack_masks(decisions.masks[rows])
+        expected = describe_leavings(decisions.observations[rows], masks).appraisals
+        assert np.concatenate(decisions[rows].appraisals.tolist()).tobytes() == expected.tobytes()
+
+
+def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
+    """What one minibatch of all decisions leaves in the weights of networks that have changed since, and its means."""
+    policy, critic = networks(1)
+    workers = Threads(threads)
+    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
+    found = learner.update(decisions, np.random.default_rng(0), 0)
+    workers.close()
+    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
+        list(vars(found).values())
+    )
+
+
+def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Decisions) -> None:
+    """At the same networks: the policy's gradient with the task less that without it, unclipped."""
+    without, _ = gradients(decisions, max_gradient=1e9)
+    found, _ = gradients(decisions, max_gradient=1e9, auxiliary=2.0)
+    policy, _ = networks(1)
+    guess = Guess(SMALL, 0)
+    masks = unpack_masks(decisions.masks)
+    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    first = CRITIC_INPUTS.at.next
+    hands = torch.from_numpy(decisions.games[:, first : first + PLANES])
+    losses = torch.nn.functional.binary_cross_entropy_with_logits(
+        guess(policy.describe(seen.columns)), hands, reduction="none"
+    ).mean(dim=1)
+    loss = 2.0 * (losses * torch.from_numpy(decisions.counts)).sum() / len(decisions)
+    expected = torch.autograd.grad(loss, list(policy.parameters()), allow_unused=True)
+    taught = 0
+    for one, other, slope in zip(found, without, expected, strict=False):  # the critic's are behind
+        difference = one - other
+        assert torch.allclose(difference, torch.zeros_like(one) if slope is None else slope, atol=1e-5)
+        taught += slope is not None and float(slope.abs().max()) > 1e-4
+    assert taught > 3
+
+
+@pytest.mark.parametrize("share", [0.0, 0.6])
+def test_a_gradient_step_follows_the_losses(share: float, decisions: Decisions) -> None:
+    """Clipped surrogates in their shares, value losses and entropy: means over the minibatch, written with tensors."""
+    config = SelfPlayConfig(**SETTINGS, lookahead=share, floor=0.1)
+    policy, critic = networks(1)
+    masks = unpack_masks(decisions.masks)
+    seen, _ = policy_input(decisions.observations, masks, SMALL.history)
+    logits, values = policy(*seen)
+    worth = critic(torch.from_numpy(decisions.games))
+    logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), torch.from_numpy(decisions.targets)
+    new, old = chosen_log_probabilities(logs, torch.from_numpy(decisions.actions)), decisions.log_probabilities
+    advantages = torch.from_numpy(decisions.advantages)
+    counts = torch.from_numpy(decisions.counts)
+    losses = (1 - share) * clipped_policy_losses(new, torch.from_numpy(old), advantages, config.clip)
+    candidates = decisions.candidates
+    for place in range(4):
+        there = torch.from_numpy(candidates.actions[:, place] != NONE)
+        actions, chances, foreseen = (
+            torch.from_numpy(array[:, place].copy())[there]
+            for array in (candidates.actions, candidates.probabilities, candidates.advantages)
+        )
+        considered = chosen_log_probabilities(logs[there], actions.long())
+        weights = torch.where(foreseen > 0, chances.clamp(min=config.floor), chances)
+        weighted = weights * clipped_policy_losses(considered, chances.log(), foreseen, config.clip)
+        losses = losses.index_add(0, there.nonzero().squeeze(1), share * weighted)
+    value_loss, critic_loss, entropy = (
+        loss.mean()
+        for loss in (
+            counts * value_losses(values, targets),
+            value_losses(worth, targets),
+            counts * masked_entropy(logs),
+        )
+    )
+    losses = counts * losses
+    total = losses.mean() + config.value_weight * value_loss + critic_loss - config.entropy * entropy
+    expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
+    found, statistics = gradients(decisions, lookahead=share, floor=0.1)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-6)
+    change = new.detach() - torch.from_numpy(old)
+    divergence = (counts * (change.exp() - 1 - change)).mean()
+    clipped = (counts * ((change.exp() - 1).abs() > config.clip)).mean()
+    means = [losses.mean(), value_loss, critic_loss, entropy, divergence, clipped]
+    assert statistics.tolist() == pytest.approx([float(mean.detach()) for mean in means], rel=1e-4, abs=1e-5)
+
+
+def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Decisions) -> None:
+    whole, statistics = gradients(decisions)
+    one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
+    assert one[1].tobytes() == two[1].tobytes()
+    assert one[1].tolist() == pytest.approx(statistics.tolist(), rel=1e-5, abs=1e-6)
+    for first, second, third in zip(one[0], two[0], whole, strict=True):
+        assert torch.equal(first, second)
+        np.testing.assert_allclose(first.numpy(), third.numpy(), rtol=1e-3, atol=1e-6)
+
+
+# --- Settled decisions are sampled ------------------------------------------------------------------------------------
+
+
+def test_what_is_contested_counts_once_and_the_rest_as_much_as_all_of_it_on_average() -> None:
+    contested = np.random.default_rng(1).random(40_000) < 0.3
+    for share in (0.1, 0.25, 1.0):
+        counts = policy_counts(contested, share, np.random.default_rng(2))
+        assert (counts[contested] == 1).all()
+        assert set(counts[~contested].tolist()) <= {0.0, np.float32(1 / share).item()}
+        assert counts[~contested].mean() == pytest.approx(1, abs=0.1)
+
+
+def parts_of(gradient: list[torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
+    """The gradients of the policy and of the critic, each as one vector."""
+    policies = len(list(networks(0)[0].parameters()))
+    whole = [part.numpy().ravel() for part in gradient]
+    return np.concatenate(whole[:policies]), np.concatenate(whole[policies:])
+
+
+def test_a_decision_counts_as_often_as_it_is_there(decisions: Decisions) -> None:
+    """The gradient of the policy with counts is that of a batch in which decisions are missing or stand twice."""
+    counts = np.random.default_rng(5).choice([0.0, 1.0, 2.0], len(decisions.actions)).astype(np.float32)
+    counted, _ = parts_of(gradients(dataclasses.replace(decisions, counts=counts))[0])
+    rows = np.repeat(np.arange(len(counts)), counts.astype(int))
+    repeated = decisions[rows]
+    repeated.counts = np.ones(len(rows), np.float32)
+    expected, _ = parts_of(gradients(repeated)[0])
+    np.testing.assert_allclose(counted, expected * (len(rows) / len(counts)), rtol=1e-3, atol=1e-6)
+
+
+def test_the_critic_learns_from_every_decision(decisions: Decisions) -> None:
+    nothing = dataclasses.replace(decisions, counts=np.zeros_like(decisions.counts))
+    (policy, critic), (still, same) = parts_of(gradients(decisions)[0]), parts_of(gradients(nothing)[0])
+    np.testing.assert_allclose(critic, same, rtol=1e-5, atol=1e-8)
+    assert policy.any()
+    assert not still.any()

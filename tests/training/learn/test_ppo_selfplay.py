@@ -1,0 +1,511 @@
+"""Self-play: a run is its settings, however it is interrupted."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.columns import describe_games  # noqa: E402
+from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
+from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
+from ddz_agents.neural.network import (  # noqa: E402
+    Architecture,
+    Critic,
+    NetworkPolicy,
+    PolicyNetwork,
+)
+from ddz_agents.neural.tensor_file import Arrays, write_tensor_file  # noqa: E402
+from ddz_agents.neural.weights import Weights, load_weights, save_weights  # noqa: E402
+from ddz_env.core.errors import DouDizhuError, InvalidOptionError, UnknownAgentError  # noqa: E402
+from ddz_env.playing.provenance import agent_files, code_stamp  # noqa: E402
+from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
+from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
+from ddz_training.learn.ppo import checkpoint, selfplay  # noqa: E402
+from ddz_training.learn.ppo.checkpoint import load_checkpoint, restore, save_checkpoint, state  # noqa: E402
+from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.learner import evaluate, value_games  # noqa: E402
+from ddz_training.learn.ppo.rollout import Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.run import (  # noqa: E402
+    CHECKPOINT,
+    CURVES,
+    EVALUATIONS,
+    POLICY,
+    Budget,
+    refuse_to_overwrite,
+    train,
+)
+from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
+from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
+from ddz_training.learn.strength import Evaluation, measure_strength  # noqa: E402
+from ddz_training.measure.match.errors import AgentChangedError, OtherCodeError  # noqa: E402
+from ddz_training.measure.match.provenance import other_code  # noqa: E402
+from tests.training.learn.test_ppo_rollout import SMALL, uniform  # noqa: E402
+
+
+def small_config(**changes: Any) -> SelfPlayConfig:
+    settings: dict[str, Any] = {
+        "architecture": SMALL,
+        "num_games": 24,
+        "groups": 3,
+        "steps": 48,
+        "minibatch": 256,
+        "shard": 100,
+        "snapshot_every": 1,
+        "opponent_share": 0.4,
+        "rules_share": 0.2,
+        "average": 0.5,
+        "epochs": 2,
+        "anneal_updates": 10,
+        "checkpoint_every": 2,
+        "evaluate_every": 0,
+    }
+    return SelfPlayConfig(**settings | changes)
+
+
+def everything(run: SelfPlay) -> tuple[Arrays, dict[str, Any]]:
+    arrays, about = state(run)
+    about["counters"].pop("seconds")
+    return {name: array.copy() for name, array in arrays.items()}, about
+
+
+def assert_same(one: tuple[Arrays, dict[str, Any]], other: tuple[Arrays, dict[str, Any]]) -> None:
+    assert one[1] == other[1]
+    assert one[0].keys() == other[0].keys()
+    for name, array in one[0].items():
+        assert array.tobytes() == other[0][name].tobytes(), name
+
+
+def finished(config: SelfPlayConfig, threads: int, updates: int) -> SelfPlay:
+    run = SelfPlay(config, threads)
+    for _ in range(updates):
+        run.step()
+    run.close()
+    return run
+
+
+def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> None:
+    runs = [everything(finished(small_config(seed=3), threads, 3)) for threads in (1, 2, 1)]
+    assert_same(runs[0], runs[1])
+    assert_same(runs[0], runs[2])
+    other = everything(finished(small_config(seed=4), 1, 3))
+    assert (other[0]["policy.logits.weight"] != runs[0][0]["policy.logits.weight"]).any()
+
+
+def test_only_the_highest_advantages_count_where_a_share_is_given() -> None:
+    run = SelfPlay(small_config(upper=0.25, opponent_share=0.0, rules_share=0.0), 1)
+    run._collect()
+    found = run._estimate()
+    decisions, _ = run._decisions(found)
+    known = found.advantages.known
+    chosen = decisions.advantages != 0
+    assert chosen.mean() == pytest.approx(0.25, abs=0.02)
+    raw = found.advantages.advantages[known]
+    assert raw[chosen].min() > raw[~chosen].max()
+    run.close()
+
+
+def test_a_magnet_holds_the_policy_back() -> None:
+    changed = []
+    for weight in (0.0, 50.0):
+        run = SelfPlay(small_config(magnet=weight, average=0.99, learning_rate=0.01), 1)
+        changed.append([run.step().divergence for _ in range(2)][-1])
+        run.close()
+    assert changed[1] < changed[0] / 2
+    with pytest.raises(InvalidTrainingError, match="average"):
+        small_config(magnet=0.1, average=0.0)
+
+
+# --- Groups of games --------------------------------------------------------------------------------------------------
+
+
+def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
+    run = SelfPlay(small_config(), 1)
+    run.step()
+    whole = run._rollout
+    deals = whole.observations[0, :, :15]
+    assert len(np.unique(deals, axis=0)) == 24
+    learner = functools.partial(evaluate, SelfPlay(small_config(), 1).policy)
+    for group in range(3):
+        alone = Rollout.allocate(48, 8, run.config.candidates)
+        new_collector(run.config, group).collect(alone, learner, None)
+        games = slice(8 * group, 8 * group + 8)
+        for name in ("observations", "actions", "rewards", "decides"):
+            assert (getattr(alone, name) == getattr(whole, name)[:, games]).all(), name
+        assert (alone.candidates.actions == whole.candidates.actions[:, games]).all()
+
+
+def test_decisions_of_all_groups_find_their_appraisals() -> None:
+    run = SelfPlay(small_config(), 2)
+    for _ in range(2):
+        run.step()
+        rollout = run._rollout
+        decides = rollout.decides
+        masks = unpack_masks(rollout.masks[decides])
+        expected = describe_leavings(rollout.observations[decides], masks).appraisals
+        assert (np.concatenate(rollout.appraisals[decides].tolist()) == expected).all()
+        assert all(appraisals is None for appraisals in rollout.appraisals[~decides])
+        for group in range(3):
+            assert decides[:, 8 * group : 8 * group + 8].any()
+
+
+def test_collected_games_go_on_from_a_saved_collector_to_the_bit() -> None:
+    """The generator is its own: whoever else draws meanwhile changes nothing."""
+    config = small_config()
+    one, other = new_collector(config, 1), new_collector(config, 2)
+    rollouts = [Rollout.allocate(20, 8, 4) for _ in range(2)]
+    one.collect(rollouts[0], uniform, uniform)
+    saved = one.state_dict()
+    one.collect(rollouts[0], uniform, uniform)
+    other.load_state_dict(saved)
+    other.collect(rollouts[1], uniform, uniform)
+    assert (rollouts[0].actions == rollouts[1].actions).all()
+    assert (rollouts[0].observations == rollouts[1].observations).all()
+    for name in ("generator", "agents_generator", "sides", "named", "agent.0.plans", "rows"):
+        with pytest.raises(InvalidOptionError, match=name.rpartition(".")[2]):
+            other.load_state_dict({key: value for key, value in saved.items() if key != name})
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_run_of_any_number_of_groups_goes_on_from_a_file_to_the_bit(groups: int, tmp_path: Path) -> None:
+    config = small_config(groups=groups)
+    run = SelfPlay(config, 1)
+    run.step()
+    save_checkpoint(tmp_path / CHECKPOINT, run)
+    resumed = load_checkpoint(tmp_path / CHECKPOINT, 2)
+    run.step()
+    resumed.step()
+    assert_same(everything(run), everything(resumed))
+
+
+# --- What is learned from ---------------------------------------------------------------------------------------------
+
+
+def test_decisions_are_learned_from_as_they_were_noted() -> None:
+    run = SelfPlay(small_config(least=0.1, settled_share=0.5), 1)
+    run.step()  # what is left of the update before must not be read
+    run._collect()
+    found = run._estimate()
+    decisions, _ = run._decisions(found)
+    rollout, known = run._rollout, found.advantages.known
+    noted = rollout.observations[known], rollout.concealed[known], rollout.by_rules[known]
+    assert (decisions.games == describe_games(*noted)).all()
+    assert 0 < known[rollout.decides].mean() < 1
+    assert 0 < rollout.by_rules[known].mean() < 1
+    assert (decisions.counts == rollout.counts[known]).all()
+    assert set(decisions.counts.tolist()) == {0.0, 1.0, 2.0}  # of a policy that hardly prefers anything yet
+    assert (decisions.candidates.actions == rollout.candidates.actions[known]).all()
+
+
+@pytest.mark.parametrize(("floor", "lookahead", "most"), [(0.0, 0.8, 3), (0.02, 0.8, 4), (0.02, 0.0, 3)])
+def test_probes_are_looked_at_if_there_is_a_floor_and_anybody_looks(floor: float, lookahead: float, most: int) -> None:
+    run = SelfPlay(small_config(candidates=3, floor=floor, lookahead=lookahead), 1)
+    run.step()
+    considered = (run._rollout.candidates.actions != NONE).sum(-1)
+    assert considered.max() == most
+
+
+@pytest.mark.parametrize("average", [0.0, 0.7])
+def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the decisions themselves and, looking ahead, of what they lead to."""
+    run = SelfPlay(small_config(critic_average=average), 1)
+    for _ in range(2):
+        run.step()
+    run._collect()
+    asked: list[tuple[Critic, np.ndarray]] = []
+
+    def spy(critic: Critic, games: np.ndarray) -> np.ndarray:
+        asked.append((critic, games[:, -1] > 0))
+        return value_games(critic, games)
+
+    monkeypatch.setattr(selfplay, "value_games", spy)
+    found = run._estimate()
+    rollout = run._rollout
+    assert (np.concatenate([flags for _, flags in asked]) == rollout.by_rules[rollout.decides]).all()
+    estimates = len(asked)
+    run._decisions(found)
+    told = np.concatenate([flags for _, flags in asked[estimates:]])
+    assert 0 < told.mean() < 1
+    arrays, _ = state(run)
+    word = "average_critic." if average else "critic."
+    for critic, _ in asked:
+        assert (critic.value.weight.detach().numpy() == arrays[word + "value.weight"]).all()
+    assert (arrays["average_critic.value.weight"] == arrays["critic.value.weight"]).all() == (average == 0)
+
+
+@pytest.mark.parametrize("rules", ["mini", "bidding"])
+def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
+    run = SelfPlay(small_config(rules=rules, rules_share=0.6), 1)
+    progress = [run.step() for _ in range(2)][-1]
+    assert run._rollout.by_rules.any()
+    assert progress.games > 0
+    losses = (progress.policy_loss, progress.value_loss, progress.critic_loss, progress.entropy, progress.divergence)
+    assert np.isfinite(losses).all()
+
+
+# --- Killed and resumed -----------------------------------------------------------------------------------------------
+
+
+def without_times(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return [{name: cell for name, cell in row.items() if name != "seconds"} for row in csv.DictReader(file)]
+
+
+class Killed(Exception):
+    """The run was killed."""
+
+
+def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
+    config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",), auxiliary=0.1, magnet=0.1)
+    whole = SelfPlay(config, 1)
+    train(whole, tmp_path / "whole", Budget(updates=5))
+
+    def kill(progress: CurveLine) -> None:
+        if progress.update == 3:  # one update after the checkpoint, its line in the curves already written
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(SelfPlay(config, 1), tmp_path / "cut", Budget(updates=5), on_update=kill)
+    assert len(without_times(tmp_path / "cut" / CURVES)) == 3
+    resumed = load_checkpoint(tmp_path / "cut" / CHECKPOINT, 1)
+    assert resumed.counters.update == 2
+    train(resumed, tmp_path / "cut", Budget(updates=5))
+    assert_same(everything(whole), everything(resumed))
+    for name in (CURVES, EVALUATIONS):
+        assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
+    assert [int(row["update"]) for row in without_times(tmp_path / "cut" / CURVES)] == [1, 2, 3, 4, 5]
+    one, other = (load_weights(tmp_path / run / POLICY).policy.state_dict() for run in ("whole", "cut"))
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+def test_a_run_stops_when_asked_with_everything_saved(tmp_path: Path) -> None:
+    run = SelfPlay(small_config(checkpoint_every=100), 1)
+    train(run, tmp_path, Budget(updates=50), stop=lambda: run.counters.update == 2)
+    assert run.counters.update == 2
+    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+    with pytest.raises(CheckpointError, match="add --resume"):
+        refuse_to_overwrite(tmp_path)
+    refuse_to_overwrite(tmp_path / "elsewhere")
+
+
+def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -> None:
+    """An evaluation may take a minute; it ends between two deals."""
+    asked: list[int] = []
+
+    def stop() -> bool:
+        asked.append(run.counters.update)
+        return len(asked) > 2  # after the first update's evaluation has played two deals
+
+    found: list[Evaluation] = []
+    run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
+    train(run, tmp_path, Budget(updates=50), on_evaluation=found.extend, stop=stop)
+    assert asked == [1, 1, 1, 1]
+    assert found == without_times(tmp_path / EVALUATIONS) == []
+    assert_same(everything(run), everything(load_checkpoint(tmp_path / CHECKPOINT, 1)))
+
+
+def test_a_budget_counts_what_was_done_before() -> None:
+    run = SelfPlay(small_config(), 1)
+    assert Budget(updates=4).share(run) == 0
+    run.counters.update, run.counters.seconds = 1, 90.0
+    assert Budget(updates=4).share(run) == 0.25
+    assert Budget(minutes=3).share(run) == 0.5
+    assert Budget(updates=4, minutes=1).share(run) == 1
+    for wrong in ({}, {"updates": 0}, {"minutes": -1.0}):
+        with pytest.raises(InvalidTrainingError):
+            Budget(**wrong)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / CHECKPOINT
+    save_checkpoint(path, finished(small_config(), 1, 2))
+    return path
+
+
+def test_broken_checkpoints_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
+    data, path = saved.read_bytes(), tmp_path / CHECKPOINT
+    with pytest.raises(CheckpointError, match="no such file"):
+        load_checkpoint(path)
+    for length in (0, 7, 1000, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(CheckpointError, match="truncated"):
+            load_checkpoint(path)
+    broken = bytearray(data)
+    broken[len(data) * 3 // 4] ^= 4
+    path.write_bytes(broken)
+    with pytest.raises(CheckpointError, match="corrupt"):
+        load_checkpoint(path)
+    save_weights(path, Weights(PolicyNetwork(SMALL)))
+    with pytest.raises(CheckpointMismatchError, match="is no ddz-selfplay-checkpoint file but 'ddz-policy'"):
+        load_checkpoint(path)
+
+
+def test_checkpoints_of_an_older_version_are_refused_by_name(saved: Path, tmp_path: Path) -> None:
+    arrays, about = state(load_checkpoint(saved, 1))
+    write_tensor_file(tmp_path / "file", checkpoint.KIND, 1, arrays, about)
+    with pytest.raises(CheckpointMismatchError, match=r"has version '1' of the ddz-selfplay-checkpoint format; .* 4"):
+        load_checkpoint(tmp_path / "file")
+
+
+@pytest.mark.parametrize("case", ["weight", "games", "group", "generator", "config", "counters", "pool", "optimizer"])
+def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, tmp_path: Path) -> None:
+    arrays, about = state(finished(small_config(), 1, 2))
+    if case == "weight":
+        del arrays["critic.value.bias"]
+    elif case == "games":
+        arrays["games.1.rows"] = arrays["games.1.rows"][:-1]
+    elif case == "group":
+        about["games"].pop()
+    elif case == "generator":
+        del about["games"][2]["generator"]
+    elif case == "config":
+        about["config"] = about["config"] | {"dropout": 0.5}
+    elif case == "counters":
+        del about["counters"]
+    elif case == "optimizer":
+        arrays["adam.first.step"] = arrays.pop("adam.0.step")
+    else:
+        about["pool"]["members"] += 1
+    write_tensor_file(tmp_path / "file", checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    with pytest.raises(CheckpointMismatchError, match="does not fit"):
+        load_checkpoint(tmp_path / "file")
+
+
+def test_a_run_is_not_resumed_under_other_settings(saved: Path) -> None:
+    same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
+    assert load_checkpoint(saved, 1, same).counters.update == 2
+    for text, message in (
+        ("num_games=32", "num_games: the checkpoint has 24, this run 32"),
+        ("architecture.width=32", "architecture.width: the checkpoint has 16, this run 32"),
+        ("lam=0.5", "lam: the checkpoint has 0.95, this run 0.5"),
+    ):
+        with pytest.raises(CheckpointMismatchError, match=message):
+            load_checkpoint(saved, 1, SelfPlayConfig.read([text]))
+    arrays, about = state(load_checkpoint(saved, 1))
+    with pytest.raises(CheckpointMismatchError, match="other settings"):
+        restore(SelfPlay(small_config(seed=9), 1), arrays, about, "it")
+
+
+def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "curve.csv"
+    curve = CurveFile(path, ["update", "loss"])
+    for update in range(1, 5):
+        curve.append({"update": update, "loss": update / 3})
+    path.write_text(path.read_text() + "5")
+    resumed = CurveFile(path, ["update", "loss"], keep=2)
+    resumed.append({"update": 3, "loss": 0.0})
+    assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
+    with pytest.raises(CheckpointError, match="no curve of this version"):
+        CurveFile(path, ["update", "gain"], keep=2)
+    CurveFile(path, ["update", "gain"])
+    assert path.read_text() == "update,gain\n"
+    path.write_bytes(b"update,gain\n\xff\n")
+    with pytest.raises(CheckpointError, match="cannot continue"):
+        CurveFile(path, ["update", "gain"], keep=2)
+    with pytest.raises(CheckpointError, match="cannot continue"):
+        CurveFile(path / "below a file" / "curve.csv", ["update"])
+
+
+def test_starting_from_weights_begins_where_they_ended() -> None:
+    start = Weights(PolicyNetwork(SMALL), Critic(SMALL))
+    run = SelfPlay(small_config(critic_updates=1), 1, start)
+    run.step()
+    learned, _ = state(run)
+    before = start.policy.state_dict()
+    assert all(np.array_equal(learned[f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
+    assert start.critic is not None
+    weight = start.critic.value.weight.detach().numpy()
+    assert (learned["critic.value.weight"] != weight).any()  # in the first update only the critic learned
+    run.step()
+    assert any(not np.array_equal(state(run)[0][f"policy.{name}"], tensor.numpy()) for name, tensor in before.items())
+    other = Weights(PolicyNetwork(Architecture(width=8, blocks=0)))
+    with pytest.raises(InvalidTrainingError, match="architecture"):
+        SelfPlay(small_config(), 1, other)
+
+
+def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> None:
+    run = SelfPlay(small_config(average=0.5, critic_average=0.7), 1)
+    means: dict[str, Any] = {}
+    for update in range(5):
+        run.step()
+        arrays, _ = state(run)
+        for average, network, past in (("average.", "policy.", 0.5), ("average_critic.", "critic.", 0.7)):
+            for name in [name.removeprefix(network) for name in arrays if name.startswith(network)]:
+                now, weight = arrays[network + name], max(1 - past, 1 / (update + 1))
+                mean = means.get(average + name, now)
+                means[average + name] = mean + weight * (now - mean)
+    for name, mean in means.items():
+        np.testing.assert_allclose(arrays[name], mean, rtol=1e-3, atol=1e-6)
+    weights = run.weights()
+    assert weights.policy is run.policy
+    assert weights.critic is run.critic
+    assert (weights.policy.logits.weight.detach().numpy() == arrays["average.logits.weight"]).all()
+    assert (run.critic.value.weight.detach().numpy() == arrays["average_critic.value.weight"]).all()
+    assert (arrays["average_critic.value.weight"] != arrays["critic.value.weight"]).any()
+
+
+def test_without_averages_the_networks_themselves_are_saved() -> None:
+    run = SelfPlay(small_config(average=0.0, critic_average=0.0), 1)
+    run.step()
+    arrays, _ = state(run)
+    assert (run.policy.logits.weight.detach().numpy() == arrays["policy.logits.weight"]).all()
+    assert (run.critic.value.weight.detach().numpy() == arrays["critic.value.weight"]).all()
+
+
+def test_every_decision_counts_once() -> None:
+    run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
+    progress = run.step()
+    assert progress.steps == 24 * 48
+    assert 0 < progress.decisions < progress.steps
+    rollout = run._rollout
+    assert progress.decisions <= rollout.decides.sum()
+    assert progress.decisions >= rollout.decides.sum() - 3 * 24  # at most one a seat is still open
+    assert progress.games == rollout.done.sum()
+
+
+def test_an_unknown_opponent_has_a_named_error() -> None:
+    model = NetworkPolicy(PolicyNetwork(SMALL))
+    with pytest.raises(UnknownAgentError):
+        measure_strength(model, ["nobody"], 1)
+    with pytest.raises(InvalidTrainingError, match="deals=0"):
+        measure_strength(model, ["random"], 0)
+
+
+def test_errors_of_training_are_errors_of_the_package() -> None:
+    for error in (CheckpointMismatchError, InvalidTrainingError, TensorFileMismatchError):
+        assert issubclass(error, DouDizhuError)
+
+
+@pytest.mark.long
+def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
+    run = SelfPlay(SelfPlayConfig(num_games=256, steps=64, minibatch=1024, learning_rate=1e-3, evaluate_every=0))
+    while run.counters.decisions < 200_000:
+        run.step()
+    run.close()
+    (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 100)
+    assert result.wins.low > 0.8
+
+
+def test_a_run_of_other_code_or_against_other_weights_is_not_resumed_unseen(saved: Path, tmp_path: Path) -> None:
+    file, own = tmp_path / CHECKPOINT, code_stamp("ddz_training.learn")
+    arrays, about = state(load_checkpoint(saved, 1))
+    assert about["code"] == [own]
+    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about | {"code": ["0.1.0 other"]})
+    with pytest.raises(OtherCodeError, match=f"0.1.0 other, this is {own}"):
+        load_checkpoint(file, 1)
+    with other_code():
+        run = load_checkpoint(file, 1)
+    assert state(run)[1]["code"] == run.weights().notes["code"] == ["0.1.0 other", own]
+    arrays, about = state(SelfPlay(small_config(opponents=("policy", "random")), 1))
+    assert about["files"] == {"policy": agent_files("policy")}
+    about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
+    write_tensor_file(file, checkpoint.KIND, checkpoint.VERSION, arrays, about)
+    with pytest.raises(AgentChangedError, match=r"'policy'.*0123456789abcdef"):
+        load_checkpoint(file, 1)

@@ -1,0 +1,88 @@
+"""The settings of a self-play run: read as they are written, refused by name, annealed in a straight line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from ddz_env.core.errors import InvalidRulesError
+from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.ppo.config import SelfPlayConfig
+from tests.training.learn.test_ppo_rollout import SMALL
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "elo"}, "objective='elo' must be one of win, stake"),
+        ({"num_games": 0}, "num_games=0 must be a whole number from 1"),
+        ({"groups": 0}, "groups=0 must be a whole number from 1"),
+        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
+        ({"candidates": 1}, "candidates=1 must be a whole number from 2"),
+        ({"least": 0.0}, "least=0.0 must be a number"),
+        ({"floor": 1.5}, r"floor=1.5 must be a number from 0 to 1"),
+        ({"settled_share": 0.0}, "settled_share=0.0 must be a number"),
+        ({"critic_average": -0.1}, r"critic_average=-0.1 must be a number from 0 to 1"),
+        ({"lookahead": 1.5}, r"lookahead=1.5 must be a number from 0 to 1"),
+        ({"epochs": 1.5}, "epochs=1.5 must be a whole number"),
+        ({"lam": 1.1}, r"lam=1.1 must be a number from 0 to 1"),
+        ({"learning_rate": 0}, "learning_rate=0 must be a number above 0"),
+        ({"entropy": float("nan")}, "entropy=nan must be a number of at least 0"),
+        ({"clip": "wide"}, "clip='wide' must be a number above 0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
+        ({"evaluate_every": True}, "evaluate_every=True"),
+    ],
+)
+def test_settings_out_of_range_have_a_named_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidTrainingError, match=message):
+        SelfPlayConfig(**settings)
+
+
+def test_step_size_entropy_and_floor_go_down_in_a_straight_line_and_stay_there() -> None:
+    settings = {
+        "learning_rate": 1e-3,
+        "final_learning_rate": 0.1,
+        "entropy": 0.02,
+        "final_entropy": 0.01,
+        "floor": 0.04,
+        "magnet": 0.5,
+        "average": 0.9,
+    }
+    config = SelfPlayConfig(anneal_updates=100, **settings)  # type: ignore[arg-type]
+    assert config.annealed(0) == (1e-3, 0.02, 0.04, 0.5)
+    assert config.annealed(50) == pytest.approx((5.5e-4, 0.015, 0.02, 0.275))
+    assert config.annealed(100) == config.annealed(10_000) == pytest.approx((1e-4, 0.01, 0.0, 0.05))
+    assert SelfPlayConfig(**settings).annealed(10_000) == (1e-3, 0.02, 0.04, 0.5)  # type: ignore[arg-type]
+
+
+def test_settings_are_read_as_they_are_written() -> None:
+    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
+    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
+    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
+    assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
+    assert SelfPlayConfig.from_dict(config.as_dict()) == config
+    assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
+    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
+    assert small.architecture == dataclasses.replace(SMALL, width=8)
+    for text, message in (
+        ("lam", "is not name=value"),
+        ("lamb=1", "did you mean 'lam'"),
+        ("architecture.with=1", "did you mean 'architecture.width'"),
+        ("architecture=1", "there is no option 'architecture'"),
+        ("epochs=1.5", "must be a whole number"),
+        ("lam=much", "must be a number"),
+    ):
+        with pytest.raises(InvalidTrainingError, match=message):
+            SelfPlayConfig.read([text])
+    with pytest.raises(InvalidRulesError):
+        SelfPlayConfig().changed({"rules": "texas"})
+    with pytest.raises(InvalidTrainingError, match="options differ in dropout, lam"):
+        SelfPlayConfig.from_dict(
+            {"dropout" if name == "lam" else name: value for name, value in config.as_dict().items()}
+        )

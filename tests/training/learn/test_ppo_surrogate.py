@@ -1,0 +1,221 @@
+"""The compiled loss of the policy and its gradient, against automatic differentiation of the pure functions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor  # noqa: E402
+
+from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_env.core.actions import NUM_ACTIONS  # noqa: E402
+from ddz_training.learn.ppo.sampling import NONE, pick_candidates  # noqa: E402
+from ddz_training.learn.ppo.surrogate import SURROGATE_SUMS, SurrogateInputs, Terms, surrogate_gradient  # noqa: E402
+from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy  # noqa: E402
+
+CLIP, ENTROPY_WEIGHT, FLOOR = 0.2, 0.03, 0.08
+
+
+def random_batch(seed: int, rows: int = 100, *, change: float = 0.4, room: int = 4) -> SurrogateInputs:
+    """Some policies are sure of themselves, some are not; some decisions have no candidates."""
+    rng = np.random.default_rng(seed)
+    masks = np.zeros((rows, NUM_ACTIONS), np.int8)
+    for row in masks:
+        row[rng.choice(NUM_ACTIONS, rng.integers(2, 40), replace=False)] = 1
+    before = rng.normal(size=(rows, NUM_ACTIONS)) * rng.choice([0.2, 1.0, 5.0], (rows, 1))
+    logits = (before + change * rng.normal(size=before.shape)).astype(np.float32)
+    past = masked_log_probabilities(torch.from_numpy(before).float(), torch.from_numpy(masks)).numpy()
+    candidates, chances = np.empty((rows, room), np.int16), np.empty((rows, room), np.float32)
+    pick_candidates(past, 0.02, candidates, chances)
+    actions = np.array([rng.choice(np.flatnonzero(row)) for row in masks])
+    foreseen = np.where(candidates == NONE, 0, rng.normal(size=candidates.shape)).astype(np.float32)
+    old, advantages = past[np.arange(rows), actions], rng.normal(size=rows).astype(np.float32)
+    return SurrogateInputs(
+        logits, masks, np.ones(rows, np.float32), actions, old, advantages, candidates, chances, foreseen
+    )
+
+
+def compiled(
+    batch: SurrogateInputs, share: float, entropy_weight: float = ENTROPY_WEIGHT
+) -> tuple[np.ndarray, np.ndarray]:
+    gradient, sums = np.zeros_like(batch.logits), np.zeros(SURROGATE_SUMS)
+    surrogate_gradient(batch, Terms(share, FLOOR, CLIP, entropy_weight), gradient, sums)
+    return gradient, sums
+
+
+def log_probabilities(batch: SurrogateInputs) -> tuple[Tensor, Tensor]:
+    logits = torch.from_numpy(batch.logits).double().requires_grad_()
+    return logits, masked_log_probabilities(logits, torch.from_numpy(batch.masks))
+
+
+def surrogates(batch: SurrogateInputs, logs: Tensor, share: float) -> Tensor:
+    """The sum of the two kinds of surrogates in their shares, in float64, by the pure functions."""
+    old, advantages, chances, foreseen = (
+        torch.from_numpy(array).double() for array in (batch.old, batch.advantages, batch.chances, batch.foreseen)
+    )
+    chosen = chosen_log_probabilities(logs, torch.from_numpy(batch.actions))
+    own = torch.from_numpy(np.where(batch.candidates[:, 0] != NONE, 1 - share, 1.0))
+    total = (own * clipped_policy_losses(chosen, old, advantages, CLIP)).sum()
+    for place in range(batch.candidates.shape[1]):
+        there = torch.from_numpy(batch.candidates[:, place] != NONE)
+        considered = torch.from_numpy(batch.candidates[:, place].astype(np.int64))[there]
+        new, chance = chosen_log_probabilities(logs[there], considered), chances[there, place]
+        weight = torch.where(foreseen[there, place] > 0, chance.clamp(min=FLOOR), chance)
+        total = total + share * (weight * clipped_policy_losses(new, chance.log(), foreseen[there, place], CLIP)).sum()
+    return total
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("change", [0.0, 0.05, 0.6])
+def test_the_gradient_is_that_of_the_pure_functions(share: float, change: float) -> None:
+    batch = random_batch(1, change=change)
+    logits, logs = log_probabilities(batch)
+    loss = surrogates(batch, logs, share) - ENTROPY_WEIGHT * masked_entropy(logs).sum()
+    (expected,) = torch.autograd.grad(loss, logits)
+    gradient, _ = compiled(batch, share)
+    np.testing.assert_allclose(gradient, expected.numpy(), rtol=1e-4, atol=2e-7)
+    assert np.abs(gradient[batch.masks == 1]).max() > 0.01
+
+
+def test_the_magnet_draws_by_the_gradient_of_the_divergence_from_it() -> None:
+    batch = random_batch(9)
+    magnet = np.random.default_rng(10).normal(size=batch.logits.shape).astype(np.float32)
+    magnet[batch.masks == 0] = 1e30  # whatever it says of what is illegal
+    logits, logs = log_probabilities(batch)
+    drawn_to = masked_log_probabilities(torch.from_numpy(magnet).double(), torch.from_numpy(batch.masks))
+    legal = torch.from_numpy(batch.masks == 1)
+    divergence = (logs[legal].exp() * (logs[legal] - drawn_to[legal])).sum()
+    (expected,) = torch.autograd.grad(0.3 * divergence, logits)
+    free, _ = compiled(batch, 0.5)
+    drawn = np.zeros_like(free)
+    terms = Terms(0.5, FLOOR, CLIP, ENTROPY_WEIGHT, 0.3)
+    surrogate_gradient(batch._replace(magnet=magnet), terms, drawn, np.zeros(SURROGATE_SUMS))
+    np.testing.assert_allclose(drawn - free, expected.numpy(), rtol=1e-4, atol=1e-6)
+    assert np.abs(drawn - free).max() > 0.01
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_illegal_actions_have_no_gradient_at_all(share: float) -> None:
+    batch = random_batch(2)
+    batch.logits[batch.masks == 0] = 1e30  # whatever the network says of them
+    gradient, sums = compiled(batch, share)
+    assert (gradient[batch.masks == 0] == 0).all()
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(sums).all()
+
+
+def test_the_gradient_of_a_decision_sums_to_zero() -> None:
+    """Adding a number to all logits changes nothing."""
+    gradient, _ = compiled(random_batch(3), 0.5)
+    np.testing.assert_allclose(gradient.sum(1), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_sums_are_loss_entropy_divergence_and_clipped_ratios(share: float) -> None:
+    batch = random_batch(4)
+    with torch.no_grad():
+        _, logs = log_probabilities(batch)
+        change = chosen_log_probabilities(logs, torch.from_numpy(batch.actions)) - torch.from_numpy(batch.old)
+        ratios = change.exp()
+        clipped = ((ratios - 1).abs() > CLIP).sum()
+        divergence = (ratios - 1 - change).sum()
+        expected = [surrogates(batch, logs, share), masked_entropy(logs).sum(), divergence, clipped]
+    _, sums = compiled(batch, share)
+    assert sums.tolist() == pytest.approx([float(value) for value in expected], rel=1e-5, abs=1e-5)
+    assert 20 < sums[3] < 80  # some ratios are clipped and some are not
+
+
+def test_sums_are_added_to_and_do_not_depend_on_the_entropys_weight() -> None:
+    batch = random_batch(5)
+    _, sums = compiled(batch, 0.5)
+    again = sums.copy()
+    surrogate_gradient(batch, Terms(0.5, FLOOR, CLIP, 0.0), np.zeros_like(batch.logits), again)
+    assert again.tolist() == pytest.approx((2 * sums).tolist())
+
+
+def test_beyond_the_clip_only_entropy_pulls() -> None:
+    """Where chosen action and candidates have moved as far as they may, in the direction of their advantages."""
+    masks = np.zeros((1, NUM_ACTIONS), np.int8)
+    masks[0, :3] = 1
+    logits = np.zeros((1, NUM_ACTIONS), np.float32)
+    logits[0, :3] = np.log([0.7, 0.2, 0.1])
+    batch = SurrogateInputs(
+        logits,
+        masks,
+        np.ones(1, np.float32),
+        np.array([0]),
+        np.log(np.array([0.4], np.float32)),
+        np.array([1.0], np.float32),
+        np.array([[0, 1, NONE]], np.int16),
+        np.array([[0.4, 0.35, 0.0]], np.float32),
+        np.array([[1.5, -2.0, 0.0]], np.float32),
+    )
+    gradient, sums = compiled(batch, 0.5, 0.0)
+    assert (gradient == 0).all()
+    assert sums[0] == pytest.approx(-0.5 * 1.2 + 0.5 * (-0.4 * 1.2 * 1.5 + 0.35 * 0.8 * 2.0), abs=1e-6)
+    assert (compiled(batch, 0.5, 1.0)[0][0, :3] != 0).all()
+
+
+def test_decisions_without_candidates_count_by_their_rewards_alone_and_in_full() -> None:
+    batch = random_batch(6)
+    batch.candidates[:] = NONE
+    gradient, sums = compiled(batch, 0.25, 0.0)
+    whole, all_of_it = compiled(batch, 0.0, 0.0)
+    assert (gradient == whole).all()
+    assert sums[0] == all_of_it[0]
+
+
+def test_a_decision_counts_as_often_as_it_is_said_to() -> None:
+    batch = random_batch(7)
+    weights = np.random.default_rng(8).choice([0.0, 0.5, 4.0], len(batch.actions)).astype(np.float32)
+    gradient, sums = compiled(batch._replace(weights=weights), 0.5)
+    once, _ = compiled(batch, 0.5)
+    np.testing.assert_allclose(gradient, weights[:, None] * once, rtol=1e-5, atol=1e-8)
+    alone = np.zeros(SURROGATE_SUMS)
+    for row, weight in enumerate(weights):
+        _, found = compiled(SurrogateInputs(*(part[row : row + 1] for part in batch)), 0.5)
+        alone += weight * found
+    assert sums.tolist() == pytest.approx(alone.tolist(), rel=1e-6)
+
+
+@pytest.mark.parametrize(("chance", "rises"), [(0.2 * FLOOR, True), (0.7 * FLOOR, False), (2 * FLOOR, False)])
+def test_what_is_better_in_some_deals_and_worse_in_most_settles_below_the_floor(chance: float, rises: bool) -> None:
+    """In three deals of ten an action gains as much as it loses in the others: it settles at 3/7 of the floor."""
+    masks = np.zeros((10, NUM_ACTIONS), np.int8)
+    masks[:, :2] = 1
+    chances = np.tile(np.array([1 - chance, chance], np.float32), (10, 1))
+    logits = np.zeros((10, NUM_ACTIONS), np.float32)
+    logits[:, :2] = np.log(chances)
+    gain = np.where(np.arange(10) < 3, 1.0, -1.0)  # of the second action over the first
+    foreseen = np.stack([-chance * gain, (1 - chance) * gain], axis=1).astype(np.float32)
+    ones, nothing = np.ones(10, np.float32), np.zeros(10, np.float32)
+    actions = np.tile(np.array([0, 1], np.int16), (10, 1))
+    batch = SurrogateInputs(
+        logits, masks, ones, np.zeros(10, np.int64), logits[:, 0].copy(), nothing, actions, chances, foreseen
+    )
+    gradient, _ = compiled(batch, 1.0, 0.0)
+    assert (gradient[:, 1].sum() < 0) == rises
+    without = np.zeros_like(logits)
+    surrogate_gradient(batch, Terms(1.0, 0.0, CLIP, 0.0), without, np.zeros(SURROGATE_SUMS))
+    assert without[:, 1].sum() > 0  # without a floor it always sinks
+
+
+def test_what_is_better_counts_for_more_than_its_probability_and_what_is_worse_does_not() -> None:
+    """A probe of next to no probability: pulled up by the floor where it is good, left alone where it is bad."""
+    masks = np.zeros((2, NUM_ACTIONS), np.int8)
+    masks[:, :2] = 1
+    logits = np.where(masks, np.log([0.9999, 0.0001, *[1.0] * 398]), 0.0).astype(np.float32)
+    old, nothing = np.log(np.full(2, 0.9999, np.float32)), np.zeros(2, np.float32)
+    actions, chances = (
+        np.tile(np.array([0, 1], np.int16), (2, 1)),
+        np.tile(np.array([0.9999, 0.0001], np.float32), (2, 1)),
+    )
+    foreseen = np.array([[0.0, 3.0], [0.0, -3.0]], np.float32)
+    batch = SurrogateInputs(
+        logits, masks, np.ones(2, np.float32), np.zeros(2, np.int64), old, nothing, actions, chances, foreseen
+    )
+    gradient, _ = compiled(batch, 1.0, 0.0)
+    assert gradient[0, 1] == pytest.approx(-FLOOR * 3, rel=1e-3)
+    assert gradient[1, 1] == pytest.approx(0.0001 * 3, rel=1e-3)

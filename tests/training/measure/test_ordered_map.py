@@ -1,0 +1,109 @@
+"""Work shared by processes: in order, whatever ends first, and with an end to every process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ddz_training.measure.match.errors import WorkerDiedError
+from ddz_training.measure.match.ordered_map import ordered_map, workers
+from tests.rooms import pythonpath
+
+
+class Sleeper:
+    """Answers with the task; the earlier the task, the later the answer.  A negative task ends the process."""
+
+    def play(self, task: int) -> int:
+        if task < 0:
+            os._exit(1)
+        time.sleep(0.02 * (6 - task))
+        return task
+
+    def close(self) -> None:
+        pass
+
+
+def test_results_come_in_the_order_of_the_tasks_unless_they_need_not() -> None:
+    assert list(ordered_map(Sleeper, [5, 6, 4], 1)) == [5, 6, 4]
+    assert list(ordered_map(Sleeper, [], 2)) == []
+    with workers(Sleeper, 2) as share:
+        assert list(share(range(6))) == list(range(6))
+        processes = multiprocessing.active_children()
+        found = list(share([0, 6, 6, 6], in_order=False))  # the first one takes longest
+        assert found == [6, 6, 6, 0]
+        assert multiprocessing.active_children() == processes  # kept from one list to the next
+    assert multiprocessing.active_children() == []
+
+
+def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
+    with pytest.raises(WorkerDiedError, match="what is saved is kept"):
+        list(ordered_map(Sleeper, [4, 5, -1, 6], 2))
+    assert multiprocessing.active_children() == []
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")
+
+
+def is_running(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+class Teller:
+    """Notes its process in a folder, and works for as long as it is let."""
+
+    def __init__(self, folder: str) -> None:
+        (Path(folder) / str(os.getpid())).touch()
+
+    def play(self, task: int) -> int:
+        time.sleep(600)
+        return task
+
+    def close(self) -> None:
+        pass
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, number: int) -> None:
+    source = f"""
+import functools
+from tests.training.measure.test_ordered_map import Teller
+from ddz_training.measure.match.ordered_map import ordered_map, workers
+if __name__ == "__main__":
+    list(ordered_map(functools.partial(Teller, {str(tmp_path)!r}), range(40), 2))
+"""
+    script = tmp_path / "parent.py"
+    script.write_text(source, encoding="utf-8")
+    parent = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": pythonpath()})
+
+    def workers() -> list[int]:
+        return [int(note.name) for note in tmp_path.iterdir() if note.name.isdigit()]
+
+    for _ in range(6000):  # ten minutes at most
+        if len(workers()) == 2:
+            break
+        assert parent.poll() is None
+        time.sleep(0.1)
+    parent.send_signal(number)
+    parent.wait()
+    for _ in range(6000):
+        if not any(map(is_running, workers())):
+            break
+        time.sleep(0.1)
+    assert len(workers()) == 2
+    assert not any(map(is_running, workers()))
+
+
+def test_an_iteration_that_is_given_up_ends_its_processes() -> None:
+    results = ordered_map(Sleeper, range(7), 2)
+    assert next(results) == 0
+    results.close()
+    assert multiprocessing.active_children() == []

@@ -21,7 +21,7 @@ _ROOMS = {
     "ddz_env.table": "complaints render session texts",
     "ddz_env.peers": "botzone flat_action openspiel",
     "ddz_training.learn": "belief dmc expert ppo sb3 tuning",
-    "ddz_training.measure": "benchmark complexity equivalent league markdown strengths",
+    "ddz_training.measure": "benchmark complexity equivalent league markdown",
     "ddz_training.apps": "botzone cli demo documentation integrations web",
 }
 _LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
@@ -50,6 +50,7 @@ MOVED = {
     "training.bench": "ddz_training.measure.speed",
     "training.experiments.plotting": "ddz_training.measure.plotting",
     "training.exploit": "ddz_training.measure.response",
+    "training.strengths": "ddz_training.experiments.strengths",
     "training.hand": "ddz_training.apps.hand_odds",
 }
 """Old name to new, of modules and of packages with all that is below them; the longest that fits counts."""
@@ -66,6 +67,17 @@ def new_name(name: str) -> str | None:
         if start in MOVED:
             return MOVED[start] + name[len(start) :]
     return None
+
+
+def new_agent(text: str) -> str:
+    """An agent's text with its module's new name, as those in files of results are read.
+
+    Example:
+        >>> new_agent("agents.neural.frozen:FrozenPolicyAgent:weights=last")
+        'ddz_agents.neural.frozen:FrozenPolicyAgent:weights=last'
+    """
+    module, colon, rest = text.partition(":")
+    return (new_name(module) or module) + colon + rest
 
 
 def _starts(name: str) -> Iterator[str]:

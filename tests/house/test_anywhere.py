@@ -63,7 +63,7 @@ def test_what_fails_in_a_surrounding_is_named(tmp_path: Path, monkeypatch: pytes
     done = CliRunner().invoke(app, ["foreign-path", "--workers", "0", "--logs", str(logs)])
     assert done.exit_code == 1, done.output
     assert "1 failed, 2 passed" in done.output
-    assert "FAILED tests/house/test_anywhere.py::test_own" in done.output
+    assert "FAILED tests/test_anywhere.py::test_own" in done.output
     assert "planted" in (logs / "foreign-path.log").read_text(encoding="utf-8")
     assert CliRunner().invoke(app, ["nowhere"]).exit_code == 2
 

@@ -118,18 +118,20 @@ from .deeper.room import thing
 from .. import outside
 def lazily():
     from ddz_agents.tree_search import uct
-    importlib.import_module("agents.rules")
+    importlib.import_module("ddz_agents.rules")
 if TYPE_CHECKING:
     import torch
 """
     known = {"ddz_training.apps.cli", "ddz_env.table.render.sibling"}
-    seen = _imports_of_source(source, "ddz_env.table.render.table", ROOT / "ddz_env" / "render" / "table.py", known)
+    seen = _imports_of_source(
+        source, "ddz_env.table.render.table", SOURCES["ddz_env"] / "table" / "render" / "table.py", known
+    )
     assert [(found.target, found.at_import_time) for found in seen] == [
         ("ddz_training.measure.match", True),
         ("ddz_training.apps.cli", True),
         ("ddz_env.table.render.sibling", True),
         ("ddz_env.table.render.deeper.room", True),
-        ("ddz_env", True),
+        ("ddz_env.table", True),
         ("ddz_agents.tree_search", False),
         ("ddz_agents.rules", False),
         ("torch", False),

@@ -67,7 +67,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path) -> None:
 
 
 def test_readme_and_model_card_have_the_results_of_the_docs(tmp_path: Path) -> None:
-    card = tmp_path / "agents" / "neural" / "shipped" / "MODEL_CARD.md"
+    card = tmp_path / "agents" / "ddz_agents" / "neural" / "shipped" / "MODEL_CARD.md"
     results = tmp_path / "docs" / "results"
     card.parent.mkdir(parents=True)
     results.mkdir(parents=True)

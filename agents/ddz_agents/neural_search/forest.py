@@ -33,7 +33,8 @@ class Forest(OwnsArrays):
         evaluator: The networks.
         exploration: PUCT's constant.
         simulation: Index into :data:`ddz_agents.tree_search.options.SIMULATIONS`, for leaves that the networks do not
-        value. shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
+            value.
+        shared: Compare the root's moves in the same determinizations; else each descent draws a fresh one.
 
     Attributes:
         trees: The trees.

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from ddz_env.core.errors import unknown
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.markdown import Lines as Lines
+from ddz_training.measure.markdown import Spare as Spare
+from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.results import OnProgress, ResultStore, of_rows, read_results
 
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
-
-Lines = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -68,42 +68,6 @@ class Comparison:
     paper: str
     ours: str
     note: str = ""
-
-
-class Spare(NamedTuple):
-    """What a table can do without where a screen has no room for it.
-
-    Attributes:
-        heading: The heading of the column.
-        interval: Whether only the intervals in it go, which stand in brackets.
-    """
-
-    heading: str
-    interval: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table for the screen and for a page.
-
-    Attributes:
-        title: Its title; a page has headings of its own.
-        header: Heads of the columns.
-        lines: The cells, line by line.
-        note: What stands below it.
-        spare: What a narrow screen leaves out, in this order; a page has all.
-    """
-
-    title: str
-    header: Sequence[str]
-    lines: Lines
-    note: str = ""
-    spare: Sequence[Spare] = ()
-
-    def markdown(self) -> str:
-        """The table and its note as a page has them."""
-        table = markdown_table(self.header, self.lines)
-        return f"{table}\n\n{self.note}" if self.note else table
 
 
 def comparison_table(title: str, lines: Iterable[Comparison], note: str = "") -> Table:

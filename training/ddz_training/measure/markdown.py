@@ -1,8 +1,48 @@
-"""Tables as Markdown."""
+"""Tables: what they hold, and how pages write them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Lines = Sequence[Sequence[str]]
+
+
+class Spare(NamedTuple):
+    """What a table can do without where a screen has no room for it.
+
+    Attributes:
+        heading: The heading of the column.
+        interval: Whether only the intervals in it go, which stand in brackets.
+    """
+
+    heading: str
+    interval: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for the screen and for a page.
+
+    Attributes:
+        title: Its title; a page has headings of its own.
+        header: Heads of the columns.
+        lines: The cells, line by line.
+        note: What stands below it.
+        spare: What a narrow screen leaves out, in this order; a page has all.
+    """
+
+    title: str
+    header: Sequence[str]
+    lines: Lines
+    note: str = ""
+    spare: Sequence[Spare] = ()
+
+    def markdown(self) -> str:
+        """The table and its note as a page has them."""
+        table = markdown_table(self.header, self.lines)
+        return f"{table}\n\n{self.note}" if self.note else table
 
 
 def markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.core.whole_file import replace_file
+from ddz_env.old_names import new_agent
 from ddz_training.measure.benchmark.deals import RULES, DealList, deal_list
 from ddz_training.measure.benchmark.errors import BenchmarkFileError
 from ddz_training.measure.benchmark.field import FIELD, digest, frozen_moves
@@ -200,7 +201,9 @@ def _count(about: Mapping[str, Any], deals: DealList) -> int:
 
 
 def _named(name: str, about: Mapping[str, Any]) -> str:
-    if name in FIELD and (about["agent"] != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
+    if name in FIELD and (
+        new_agent(about["agent"]) != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])
+    ):
         raise BenchmarkFileError(f"{name} is not the committed player of the field")
     return str(about["agent"])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ddz_training.experiments.experiment import Spare, Table
 from ddz_training.measure.league.bradley_terry import Rating
 from ddz_training.measure.league.playing import by_pair, decided_pairs
+from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.match.duplicate import GameRecord
 from ddz_training.measure.match.statistics import Interval, wins_by_deal
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes

@@ -46,7 +46,8 @@ def test_what_is_copied_is_there_and_let_in() -> None:
 
 def test_what_the_build_reads_is_copied() -> None:
     told = project()
-    wheel = told["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    build = told["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wheel = {*build["force-include"], *(folder.partition("/")[0] for folder in build["only-include"])}
     read = {"pyproject.toml", told["project"]["readme"], *told["project"]["license-files"], *wheel}
     install = next(rest for step, rest in STEPS if step == "RUN" and "pip install" in rest)
     assert {*read, *re.findall(r"--constraint (\S+)", install)} <= copied()

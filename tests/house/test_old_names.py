@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_env.old_names import MOVED, new_name
+from ddz_old_names import MOVED, new_name
 from tests.rooms import ROOT
 
 SHOWN = (ROOT / "tests" / "data" / "names_of_0_2_0.txt").read_text(encoding="utf-8").splitlines()
@@ -26,7 +26,7 @@ for line in json.load(sys.stdin):
         warnings.simplefilter("always")
         exec(f"from {module} import {name}", space)
     found = space[name]
-    new = (sys.modules.get("ddz_env.old_names") or sys.modules["ddz_old_names"]).new_name(module)
+    new = sys.modules["ddz_old_names"].new_name(module)
     real = importlib.import_module(new or module)
     told = [str(one.message) for one in caught if issubclass(one.category, FutureWarning)]
     answers.append([line, found is getattr(real, name, None), told])
@@ -37,7 +37,7 @@ print(json.dumps(answers))
 def test_every_import_shown_in_0_2_0_gives_todays_object_and_says_its_name(tmp_path: Path) -> None:
     imports = [line for line in SHOWN if ":" in line]
     done = subprocess.run(
-        [sys.executable, "-c", f"import ddz_env.old_names\n{PROGRAM}"],
+        [sys.executable, "-c", f"import ddz_old_names\n{PROGRAM}"],
         input=json.dumps(imports),
         capture_output=True,
         text=True,
@@ -57,7 +57,7 @@ def test_every_import_shown_in_0_2_0_gives_todays_object_and_says_its_name(tmp_p
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_program_of_0_2_0_runs_under_its_old_name(name: str, tmp_path: Path) -> None:
-    start = "import ddz_env.old_names, runpy, sys; sys.argv[1:] = ['--help']"
+    start = "import ddz_old_names, runpy, sys; sys.argv[1:] = ['--help']"
     start += f"; runpy.run_module({name!r}, run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, "--help" in done.stdout) == (0, True), done.stderr
@@ -67,14 +67,14 @@ def test_a_folder_of_the_users_own_goes_before_the_old_names(tmp_path: Path) -> 
     for folder, text in (("agents", "MINE = 1"), ("training/arena", "MINE = 2")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "__init__.py").write_text(text)
-    script = "import ddz_env.old_names, agents, training.arena as t; print(agents.MINE, t.MINE); import agents.mcts"
+    script = "import ddz_old_names, agents, training.arena as t; print(agents.MINE, t.MINE); import agents.mcts"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.strip() == "1 2"
 
 
 def test_old_pickles_find_their_classes_and_unknown_modules_stay_unknown(tmp_path: Path) -> None:
     script = (
-        "import ddz_env.old_names, pickle\n"
+        "import ddz_old_names, pickle\n"
         "print(pickle.loads(b'cagents.mcts.agent\\nIsUctAgent\\n.').__module__)\n"
         "try:\n    import training.nothing\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )

@@ -14,7 +14,7 @@ from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.playing.game import IllegalAgentMoveError, play_game, play_one, seat_generators
-from tests.oracles.hidden import permuted
+from tests.hidden import permuted
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 

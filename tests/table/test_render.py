@@ -23,7 +23,7 @@ from ddz_env.table.render import (
 )
 from ddz_env.table.render.__main__ import demo_game, main
 from ddz_env.table.render.table import Cards, Play
-from tests.oracles.hidden import twin_games
+from tests.hidden import twin_games
 from tests.rooms import ROOT
 
 GOLDEN = ROOT / "tests" / "data" / "render_seed7.txt"

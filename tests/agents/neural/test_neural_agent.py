@@ -27,7 +27,7 @@ from ddz_env.playing.agent import Agent, StagedAdapter  # noqa: E402
 from ddz_env.playing.game import play_game, seat_generators  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
 from tests.agents.neural.test_neural_network import positions, small_networks  # noqa: E402
-from tests.oracles.hidden import permuted  # noqa: E402
+from tests.hidden import permuted  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ from ddz_agents.rules.mind import new_mind  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
-from tests.oracles.hidden import permuted  # noqa: E402
+from tests.hidden import permuted  # noqa: E402
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
 

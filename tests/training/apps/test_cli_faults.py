@@ -421,7 +421,7 @@ class Slow:
             print("ready", flush=True)
             time.sleep(60)
 sys.meta_path.insert(0, Slow())
-from training.__main__ import main
+from ddz_training.__main__ import main
 main()
 """
     assert interrupted(source, number) == (EXIT_INTERRUPTED, "interrupted\n")

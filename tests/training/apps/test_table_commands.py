@@ -26,7 +26,7 @@ from ddz_training.apps.cli.dialogue import understood
 from ddz_training.apps.cli.play import play
 from ddz_training.apps.cli.replay import read_game, replay
 from ddz_training.apps.cli.watch import watch
-from tests.oracles.hidden import Scripted, twin_games
+from tests.hidden import Scripted, twin_games
 from tests.rooms import ROOT
 
 WHOLE = "hint\nok\n" * 40

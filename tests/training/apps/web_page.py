@@ -74,7 +74,7 @@ class Marked(Lowest):
 
 
 LOWEST, FAILING, HANGING, HOLDING = (f"{__name__}:{name}" for name in ("Lowest", "Failing", "Hanging", "Holding"))
-SCRIPTED = "tests.oracles.hidden:Scripted"
+SCRIPTED = "tests.hidden:Scripted"
 AGENTS = ("rules", "random", LOWEST, FAILING, HANGING, HOLDING, SCRIPTED)
 
 

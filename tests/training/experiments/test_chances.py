@@ -17,7 +17,7 @@ from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
 from ddz_training.experiments.chances import TENTHS, ChanceOptions, ChanceResult, fit, run_chances, told_and_won
 from ddz_training.experiments.experiment import Saved, read_saved
-from tests.oracles.hidden import permuted
+from tests.hidden import permuted
 from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "chances.csv"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.core.whole_file import replace_file
-from ddz_env.old_names import new_agent
+from ddz_old_names import new_agent
 from ddz_training.measure.benchmark.deals import RULES, DealList, deal_list
 from ddz_training.measure.benchmark.errors import BenchmarkFileError
 from ddz_training.measure.benchmark.field import FIELD, digest, frozen_moves

@@ -1,7 +1,6 @@
 """Module names of 0.2.0, which go on to work for one release where nobody else's are found.
 
-An installation has this file as ``ddz_old_names``, and a ``.pth`` file that imports it when Python starts: nothing is
-imported here but what is there already.
+A ``.pth`` file of the installation imports this when Python starts, so it imports nothing that is not there already.
 """
 
 from __future__ import annotations

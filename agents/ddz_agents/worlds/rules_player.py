@@ -1,6 +1,6 @@
 """The rule agent as a player model: its move is the centre, a fitted response says how players stray from it.
 
-Three responses were fitted (by release 0.2.0, ``training/ddz_training/experiments/response_fit.py``) by counting how
+Three responses were fitted (by release 0.2.0, ``training/experiments/response_fit.py``) by counting how
 the true holder of the cards moved, in games of three kinds of players: the rule agent itself, information-set UCT, and
 uniformly random play.
 """

@@ -54,7 +54,7 @@ bench: $(FULL)  ## measure the speeds, beside the peers
 
 screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images (needs a Chromium)
 	@$(PIP_INSTALL) --editable ".[browser]"
-	$(BIN)/python -m ddz_training.apps.web.screenshots
+	$(BIN)/python -m tests.training.apps.screenshots
 
 notebooks: $(FULL)  ## run the notebooks and keep what they print
 	$(BIN)/jupyter execute --inplace notebooks/*.ipynb

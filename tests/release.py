@@ -54,9 +54,9 @@ PROMISES: dict[str, str] = {
     "plot": "from ddz_training.measure.plotting import new_axes; new_axes(3.0)",
     "data": "import pyarrow.parquet, ddz_training.data.table",
     "ray": "import ray",
-    "web": "import tempfile, pathlib; from ddz_training.apps.web.routes import Server, make_app; "
-    "make_app(Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
-    "browser": "import playwright.sync_api, ddz_training.apps.web.screenshots",
+    "web": "import tempfile, pathlib; from ddz_training.apps.web import routes, server; "
+    "routes.make_app(server.Server(pathlib.Path(tempfile.mkdtemp()), ['rules'], 'rules'), ['localhost'])",
+    "browser": "import playwright.sync_api, ddz_training.apps.web.serving",
     "docs": "import sphinx, myst_parser, furo",
     "notebooks": "import nbclient, nbformat, ipykernel, matplotlib",
     "dev": "import build, hypothesis, pytest, xdist, safetensors, choix",

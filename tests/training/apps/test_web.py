@@ -17,9 +17,9 @@ import pytest
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record
 from ddz_training.apps.cli import app as command_line
-from ddz_training.apps.web.preparing import Preparation, Step, _Helper
-from ddz_training.apps.web.rehearsing import steps
-from ddz_training.apps.web.routes import PAGE, RULES
+from ddz_training.apps.web.preparing import Preparation, Step, _Helper, steps
+from ddz_training.apps.web.routes import PAGE
+from ddz_training.apps.web.server import RULES
 from tests.training.apps.web_page import Page, error
 
 SEARCH = "neural-ismcts:milliseconds=500"
@@ -310,7 +310,7 @@ def test_the_command_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     monkeypatch.delitem(
         sys.modules, "ddz_training.apps.web.serving", raising=False
-    )  # another test has imported it, perhaps
+    )  # imported by another test, perhaps
     result = CliRunner().invoke(command_line, ["web"], env={"COLUMNS": "160", "NO_COLOR": "1"})
     assert result.exit_code == 2
     assert "pip install -e '.[web]'" in result.stderr

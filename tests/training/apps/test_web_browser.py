@@ -18,8 +18,7 @@ pytest.importorskip("starlette")
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
 
-from ddz_training.apps.web.browser import chromium  # noqa: E402
-from ddz_training.apps.web.serving import serving  # noqa: E402
+from ddz_training.apps.web.serving import chromium, serving  # noqa: E402
 from tests.training.apps.web_page import FAILING  # noqa: E402
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]

@@ -10,7 +10,7 @@ import pytest
 
 from ddz_env import Rules
 from ddz_env.table.session import PERSON, Record
-from ddz_training.apps.web.routes import Server
+from ddz_training.apps.web.server import Server
 from tests.hidden import Scripted, twin_games
 from tests.training.apps.web_page import LOWEST, SCRIPTED, Json, Page, error
 

@@ -23,10 +23,10 @@ import pytest
 from ddz_env import State
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import HiddenCardsError, Record, Session, advisers
-from ddz_training.apps.web import desk, punctual, routes
+from ddz_training.apps.web import desk, server
 from ddz_training.apps.web import games as kept
-from ddz_training.apps.web.errors import NoSuchGameError, WebOptionError
-from ddz_training.apps.web.routes import Server
+from ddz_training.apps.web.games import NoSuchGameError, WebOptionError
+from ddz_training.apps.web.server import Server
 from ddz_training.apps.web.serving import serving
 from ddz_training.measure.match.errors import InUseError
 from tests.rooms import ROOT
@@ -247,7 +247,7 @@ def test_agents_that_hang_in_every_place_hold_up_nobody(
     page: Page, hanging: type[Hanging], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(desk, "KEPT", 0.2)
-    names, other = [page.begin(1, HANGING) for _ in range(routes._THINKING)], page.begin()
+    names, other = [page.begin(1, HANGING) for _ in range(server.THINKING)], page.begin()
 
     async def crowd() -> None:
         paths = [f"/api/games/{name}/advance" for name in names]
@@ -298,7 +298,7 @@ def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyP
 def test_half_a_request_is_not_waited_for_and_a_client_may_leave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(punctual, "SECONDS", 0.2)
+    monkeypatch.setattr("ddz_training.apps.web.serving.REQUEST_SECONDS", 0.2)
     head = b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with serving(tmp_path / "served", ["rules"], "rules") as address:
         place = urlsplit(address)

@@ -17,7 +17,8 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from ddz_env import Rules, View
-from ddz_training.apps.web.routes import Server, make_app
+from ddz_training.apps.web.routes import make_app
+from ddz_training.apps.web.server import Server
 
 Json = dict[str, Any]
 

@@ -51,8 +51,9 @@ def web(
 
     from ddz_env.core.folders import user_folder
     from ddz_env.playing.registry import make_agent
-    from ddz_training.apps.web.errors import WebOptionError
-    from ddz_training.apps.web.routes import Server, make_app
+    from ddz_training.apps.web.games import WebOptionError
+    from ddz_training.apps.web.routes import make_app
+    from ddz_training.apps.web.server import Server
     from ddz_training.apps.web.serving import new_server
 
     offered = tuple(agent or OFFERED)

@@ -24,7 +24,6 @@ from pathlib import Path
 
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
-from ddz_training.apps.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError, WebOptionError
 from ddz_training.measure.match.one_writer import claim
 
 LIFETIME = 7 * 24 * 3600.0
@@ -38,6 +37,26 @@ _NAME = r"[A-Za-z0-9_-]{22}"
 _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
 """A game's file, one that was put aside, or what a server that was killed while it wrote has left behind."""
 _ASIDE = ".old"
+
+
+class NoSuchGameError(DouDizhuError):
+    """There is no game of that name, or it has expired."""
+
+
+class GameLostError(DouDizhuError):
+    """A game's file has been damaged."""
+
+
+class StaleGameError(DouDizhuError):
+    """The game has gone on since the page that asks was drawn."""
+
+
+class RequestError(DouDizhuError):
+    """A request does not say what it should; the message names the field."""
+
+
+class WebOptionError(DouDizhuError):
+    """The server cannot be started like that."""
 
 
 @dataclass

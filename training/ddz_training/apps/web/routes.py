@@ -35,15 +35,9 @@ wrong is a status of 4xx or 5xx with ``{"error": text}``.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
 import json
 import logging
-import os
-import re
-import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,405 +51,27 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_agents.open_cards.solver.puzzles import Puzzle, shipped_puzzles
-from ddz_agents.open_cards.solver.solver import OpenSolver
-from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError
-from ddz_env.core.rules import PRESETS
-from ddz_env.core.view import ROLES
-from ddz_env.playing.agent import cheats, close
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
-from ddz_env.playing.levels import LEVELS
-from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
+from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_env.table.texts import Texts
-from ddz_training.apps.web.chances import Chances
-from ddz_training.apps.web.compiling import is_compiling, watch
 from ddz_training.apps.web.desk import Desk, in_thread
-from ddz_training.apps.web.errors import GameLostError, NoSuchGameError, RequestError, StaleGameError
-from ddz_training.apps.web.games import Game, Games
+from ddz_training.apps.web.games import Game, GameLostError, NoSuchGameError, RequestError, StaleGameError
 from ddz_training.apps.web.guard import Guard, TooLargeError
-from ddz_training.apps.web.preparing import Preparation
-from ddz_training.apps.web.rehearsing import SOLVER, steps
-from ddz_training.apps.web.shapes import Json, game_shape, readings, replay_shape, thoughts_shape
+from ddz_training.apps.web.server import LANGUAGE, THINKING, FailedError, Server, language
+from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
-QUICK = "policy"
-"""Who gives hints until the adviser is prepared."""
-RULES = (*PRESETS, "bidding,doubling=true")
-"""The rules that a form offers."""
-_LONGEST_GAME = 10_000
-_LANGUAGE = "accept-language"
-_BARE = re.compile("[0-9TJQKABR]+")
-"""Cards that do not say which of them are kickers."""
-_THINKING = max(2, os.cpu_count() or 1)
-"""Requests in which agents think, at the same time; the others wait."""
 _CLIENT_LEFT = 499
 """Nobody reads it."""
 _log = logging.getLogger(__name__)
-
-
-class Server:
-    """What answers the addresses.
-
-    Args:
-        folder: Where games are kept.
-        agents: Agents that may play, the first by default.
-        adviser: Who gives hints.
-    """
-
-    def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
-        self._agents, self._adviser = tuple(agents), adviser
-        self.games = Games(folder, agents, (adviser, SOLVER))
-        self._puzzles: list[Puzzle] = shipped_puzzles()
-        self._chances = Chances()
-        self.preparation = Preparation(steps(self._agents, adviser, QUICK))
-        watch()
-
-    # --- choices ---
-
-    def ready(self, body: Json) -> Json:
-        """What is prepared, and whether agents answer late because kernels are being compiled."""
-        return {**self.preparation.status(), "compiling": is_compiling()}
-
-    def choices(self, body: Json) -> Json:
-        """What a form offers."""
-        presets = [Rules.preset(name) for name in RULES]
-        rules = [
-            {
-                "name": preset.name,
-                "players": preset.players,
-                "roles": _roles(preset),
-                "hand": preset.hand_size,
-                "landlord_cards": preset.bottom,
-                "observable": _is_observable(preset),
-            }
-            for preset in presets
-        ]
-        levels = [level._asdict() for level in LEVELS if level.name in self._agents]
-        agents = [name for name in self._agents if name not in {level["name"] for level in levels}]
-        found: Json = {"rules": rules, "levels": levels, "agents": agents, "cheaters": self._cheaters}
-        return {**found, "agent": self._agents[0], "adviser": self._adviser}
-
-    def puzzles(self, body: Json) -> Json:
-        """The grades of all puzzles."""
-        return {"grades": [puzzle.grade for puzzle in self._puzzles]}
-
-    # --- games ---
-
-    def begin(self, body: Json) -> Json:
-        """A new game."""
-        if "record" in body:
-            record = Record.parse(_text(body, "record"))
-        elif "puzzle" in body:
-            record = self._puzzle(_number(body, "puzzle"))
-        else:
-            record = self._dealt(body)
-        with self.games.held(self.games.begin(record)) as game:
-            return {"id": game.name, "open": game.is_open}
-
-    def look(self, game: Game, body: Json) -> Json:
-        """The game as its person sees it."""
-        return game_shape(game)
-
-    def move(self, game: Game, body: Json) -> Json:
-        """The person's move."""
-        _check_fresh(game, body)
-        text, session = _text(body, "text"), game.session
-        if session.is_over or session.seat != game.viewer:  # whose legal moves say what it holds
-            raise NotYourTurnError("it is not your turn")
-        exact = body.get("exact") is True
-        found = readings(session, text, exact) if exact or _BARE.fullmatch(text) else []
-        if len(found) > 1:
-            raise _SeveralReadings(found)
-        with _told():
-            session.play(found[0] if found else text, game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
-
-    def advance(self, body: Json) -> Json:
-        """An agent's move; the game can be looked at while it thinks."""
-        with self.games.held(body["game"]) as game:
-            _check_fresh(game, body)
-            waited_for = None if game.session.is_over else game.session.players[game.session.seat]
-        if waited_for is not None:
-            self.preparation.wait(waited_for)
-        with self.games.studied(body["game"]) as copy:
-            _check_fresh(copy, body)
-            number = len(copy.session.moves)
-            try:
-                copy.session.let_agent_play()
-            except AgentFaultError as error:  # its text may tell what the agent saw
-                _log.warning("%s", error)
-                raise _FailedError(error, copy.session.seat) from error
-            self.games.go_on(copy, number)
-        with self.games.held(body["game"]) as game:
-            return game_shape(game)
-
-    def replace(self, game: Game, body: Json) -> Json:
-        """Another agent takes an agent's seat."""
-        _check_fresh(game, body)
-        seat = _number(body, "seat", len(game.session.players) - 1)
-        self.games.replace(game, seat, self.games.check_agent(_text(body, "agent")))
-        return game_shape(game)
-
-    def undo(self, game: Game, body: Json) -> Json:
-        """Take the person's last decision back."""
-        _check_fresh(game, body)
-        game.session.undo(seat=game.viewer)
-        self.games.keep(game)
-        return game_shape(game)
-
-    def hint(self, body: Json) -> Json:
-        """What an agent would do in the person's place; the person may play meanwhile."""
-        agent = self._asked(body)
-        with self.games.studied(body["game"]) as copy:
-            if copy.viewer is None:
-                raise NotYourTurnError("nobody sits at this table")
-            return self._thoughts(copy.session, agent, copy.viewer, _language(body))
-
-    def solution(self, body: Json) -> Json:
-        """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake."""
-        self.preparation.wait(SOLVER)
-        with self.games.studied(body["game"]) as copy:
-            session = copy.session
-            if not session.deal.endgame or session.is_over:
-                raise RequestError("only a puzzle that is not over has a solution")
-            solver, state = OpenSolver(session.rules), session.position(None)
-            assert isinstance(state, State)  # all hands of an endgame are open
-            landlord = session.role(session.seat) == "landlord"
-            wins = solver.solve(state).landlord_wins == landlord
-            return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
-
-    def record(self, game: Game, body: Json) -> Json:
-        """The whole game as a file when it may be seen, else what the person has seen."""
-        session = game.session
-        whole = game.is_open or session.deal.endgame
-        return {"text": str(session.record()) if whole else _seen(game), "name": f"doudizhu-{game.name[:6]}.txt"}
-
-    # --- replays ---
-
-    def position(self, game: Game, body: Json) -> Json:
-        """The position after so many moves."""
-        replay = _replay(game, body)
-        sight = replay.sight(None)
-        may_choose = sight.waits_for == PERSON and len(replay.sight(replay.seat).legal) > 1
-        return replay_shape(game, sight, replay.number, may_choose)
-
-    def thoughts(self, body: Json) -> Json:
-        """What an agent thinks there, knowing what the seat to act knew."""
-        agent = self._asked(body)
-        with self.games.held(body["game"]) as game:
-            replay = _replay(game, body)
-        record = replay.until_here((PERSON,) * len(replay.record.players))
-        with contextlib.closing(Session(record, shown=True, advisers=self.games.advisers)) as there:
-            return self._thoughts(there, agent, replay.seat, _language(body))
-
-    def chance(self, body: Json) -> Json:
-        """The landlord's chance of winning there, null where it is unknown, and whether it is by its own knowledge."""
-        with self.games.held(body["game"]) as game:
-            replay, winner = _replay(game, body), game.session.sight(None).table.winner
-        table = replay.sight(None).table
-        if table.stage == "over":
-            return {"landlord": None if winner is None else float(winner == table.landlord), "own": None}
-        self.preparation.wait("hints")
-        found, own = self._chances.of_position(replay.view(replay.seat)), replay.seat == table.landlord
-        return {"landlord": found if found is None or own else 1 - found, "own": own}
-
-    def branch(self, game: Game, body: Json) -> Json:
-        """Another game from there, in which the seat to act is the person's."""
-        replay = _replay(game, body)
-        others = [name if name != PERSON else self._agents[0] for name in replay.record.players]
-        others[replay.seat] = PERSON
-        return {"id": self.games.begin(replay.until_here(others))}
-
-    # --- questions ---
-
-    def ask(self, body: Json) -> Json:
-        """What an agent would do at a table that the person describes."""
-        rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
-        seat = _roles(rules).index(_one_of(body, "role", _roles(rules)))
-        bottom = Hand.parse(_text(body, "landlord_cards") if rules.bottom else "")
-        hand = Hand.parse(_text(body, "hand"))
-        if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
-            if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
-                raise RequestError(f"the landlord's {len(hand)} cards have the landlord cards among them")
-            hand = Hand(tuple(a - b for a, b in zip(hand.counts, bottom.counts, strict=True)))
-        record = Record(Deal.observed(rules, seat, hand, bottom), (PERSON,) * rules.players)
-        session = Session(record, advisers=self.games.advisers)
-        for number, line in enumerate(_texts(body, "moves"), start=1):
-            with _told(number):
-                session.play(line)
-        with contextlib.closing(session):
-            return self._thoughts(session, self._asked(body), seat, _language(body))
-
-    # --- inside ---
-
-    @functools.cached_property
-    def _cheaters(self) -> list[str]:
-        """Agents on offer that look at hidden cards."""
-        levels = {level.name for level in LEVELS}  # which do not; to make them takes long before they are prepared
-        made = {name: make_agent(name) for name in self._agents if name not in levels}
-        for agent in made.values():
-            close(agent)
-        return [name for name, agent in made.items() if cheats(agent)]
-
-    def _asked(self, body: Json) -> str:
-        """Who is asked, once it is prepared; until the adviser is, somebody quicker stands in for it."""
-        asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
-        if asked == self._adviser and not self.preparation.is_ready(asked):
-            self.preparation.wait("hints")
-            return asked if self.preparation.is_ready(asked) else QUICK
-        self.preparation.wait(asked)
-        return asked
-
-    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts) -> Json:
-        """What an agent says of a position to the seat to act, with chances for its move and for others."""
-        if table.deal.endgame:
-            advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
-        else:
-            advice, belief = table.hint(agent, seat), table.belief(agent, seat)
-            advice = self._chances.judged(table.view(seat), advice)
-        return thoughts_shape(advice.agent, advice, belief, len(table.players), say)
-
-    def _dealt(self, body: Json) -> Record:
-        rules = Rules.preset(_one_of(body, "rules", RULES))
-        players = [self.games.check_agent(name) for name in _texts(body, "agents")]
-        if len(players) != rules.players:
-            raise RequestError(f"agents is a list of {rules.players} names, one a seat")
-        if body.get("seat") is not None:
-            players[_number(body, "seat", rules.players - 1)] = PERSON
-        seed = secrets.randbelow(2**48) if body.get("seed") is None else _number(body, "seed")
-        return Record(Deal(rules, seed), tuple(players))
-
-    def _puzzle(self, number: int) -> Record:
-        if not 1 <= number <= len(self._puzzles):
-            raise RequestError(f"puzzles are numbered from 1 to {len(self._puzzles)}")
-        return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
-
-
-class _FailedError(DouDizhuError):
-    """An agent failed; the game stands where it stood."""
-
-    def __init__(self, error: AgentFaultError, seat: int) -> None:
-        super().__init__(f"{error.agent} on seat {seat} failed; the server's terminal says why")
-        self.seat = seat
-
-
-class _RefusedError(RequestError):
-    """A move that cannot be played; the page says so in a player's words.
-
-    Args:
-        error: What was wrong.
-        line: The line of a table that a person described; None in a game.
-    """
-
-    def __init__(self, error: DouDizhuError, line: int | None) -> None:
-        super().__init__(str(error) if line is None else f"line {line}: {error}")
-        reason = None
-        if isinstance(error, InvalidMoveError) and not isinstance(error, AmbiguousMoveError):
-            reason = "no combination"
-        elif isinstance(error, IllegalMoveError):
-            reason = "impossible"
-        self.about: Json = {"line": line, "reason": reason}
-
-
-@contextlib.contextmanager
-def _told(line: int | None = None) -> Iterator[None]:
-    """Say of a move that cannot be played why."""
-    try:
-        yield
-    except (InvalidMoveError, IllegalMoveError) as error:
-        raise _RefusedError(error, line) from error
-    except DouDizhuError as error:
-        if line is None:
-            raise
-        raise _RefusedError(error, line) from error
-
-
-class _SeveralReadings(DouDizhuError):
-    """Bare cards that are several legal moves."""
-
-    def __init__(self, found: Sequence[Move]) -> None:
-        self.readings = [str(move) for move in found]
-        super().__init__("these cards can be several moves: " + ", ".join(self.readings))
-
-
-def _roles(rules: Rules) -> list[str]:
-    """The role of each seat; empty where an auction decides."""
-    if rules.bidding != "fixed":
-        return []
-    names = [role.replace("_", " ") for role in ROLES]
-    return names if rules.players == len(names) else ["landlord", "peasant"]
-
-
-def _is_observable(rules: Rules) -> bool:
-    """Whether a person can describe a table: roles and sizes are known, the other hands are not."""
-    return rules.bidding == "fixed" and not (rules.half_deck or rules.open_hands or rules.showing)
-
-
-def _replay(game: Game, body: Json) -> Replay:
-    """The game at the move that the address names.
-
-    Raises:
-        HiddenCardsError: If a person still plays it.
-    """
-    if not game.is_open:
-        raise HiddenCardsError("all hands are shown at the end of the game")
-    return Replay(game.session.record(), _number(body, "number", len(game.session.moves)))
-
-
-def _seen(game: Game) -> str:
-    """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
-    session, viewer = game.session, game.viewer or 0
-    view = session.view(viewer)
-    lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]
-    lines += [f"# landlord cards: {view.landlord_cards}", f"# game: {game.name}"]
-    return "\n".join([*lines, *(f"{seat} {move}" for seat, move in view.history), ""])
-
-
-def _check_fresh(game: Game, body: Json) -> None:
-    if _number(body, "moves") != len(game.session.moves):
-        raise StaleGameError("the game has gone on: this page shows it now")
-
-
-def _text(body: Json, name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise RequestError(f"{name} is missing: it is a text")
-    return value.strip()
-
-
-def _texts(body: Json, name: str) -> list[str]:
-    value = body.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _LONGEST_GAME:
-        raise RequestError(f"{name} is a list of texts")
-    return value
-
-
-def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
-    value = body.get(name)
-    if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
-        value = int(value)  # it stands in the address
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise RequestError(f"{name} is a whole number from 0 to {most}")
-    return value
-
-
-def _one_of(body: Json, name: str, known: Sequence[str]) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or value not in known:
-        raise RequestError(f"{name} is one of {', '.join(known)}")
-    return value
-
-
 _STATUS = {
     NoSuchGameError: 404,
     StaleGameError: 409,
     NotYourTurnError: 409,
     HiddenCardsError: 403,
     GameLostError: 410,
-    _FailedError: 502,
+    FailedError: 502,
     AgentFaultError: 502,
 }
 
@@ -478,7 +94,7 @@ async def _read(request: Request) -> Json:
             raise RequestError("the body is no JSON") from None
         if not isinstance(body, dict):
             raise RequestError("the body is a JSON object")
-    return {**body, **request.path_params, _LANGUAGE: request.headers.get(_LANGUAGE, "")}
+    return {**body, **request.path_params, LANGUAGE: request.headers.get(LANGUAGE, "")}
 
 
 def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
@@ -491,19 +107,7 @@ def _failure(error: DouDizhuError | OSError, say: Texts) -> JSONResponse:
     if isinstance(error, AgentFaultError):
         _log.warning("%s", error)
         return _Answer({"error": say.complaint(f"{error.agent} failed; the server's terminal says why")}, status)
-    more: Json = {}
-    if isinstance(error, _RefusedError):
-        more = error.about
-    elif isinstance(error, _SeveralReadings):
-        more = {"readings": error.readings}
-    elif isinstance(error, _FailedError):
-        more = {"failed": error.seat}
-    return _Answer({"error": say.complaint(error), **more}, status)
-
-
-def _language(body: Json) -> Texts:
-    """The language of the page that asks."""
-    return Texts("zh" if body[_LANGUAGE].lower().startswith("zh") else "en")
+    return _Answer({"error": say.complaint(error), **getattr(error, "about", {})}, status)
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -520,7 +124,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         server: What answers.
         hosts: Names that the server is known by.
     """
-    desk = Desk(_THINKING)
+    desk = Desk(THINKING)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
@@ -529,7 +133,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
                 async with desk.turn(request.receive, request.path_params.get("game"), thinking):
                     return _Answer(await in_thread(partial(do, body)))
             except (DouDizhuError, OSError) as error:
-                return _failure(error, _language({_LANGUAGE: request.headers.get(_LANGUAGE, "")}))
+                return _failure(error, language({LANGUAGE: request.headers.get(LANGUAGE, "")}))
             except ClientDisconnect:
                 return Response(status_code=_CLIENT_LEFT)
             except asyncio.CancelledError:

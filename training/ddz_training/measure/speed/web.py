@@ -66,7 +66,7 @@ def _browser() -> Any:
     """
     from playwright.sync_api import Error, sync_playwright
 
-    from ddz_training.apps.web.browser import chromium
+    from ddz_training.apps.web.serving import chromium
 
     stack = contextlib.ExitStack()
     driver = stack.enter_context(sync_playwright())

@@ -1,4 +1,4 @@
-"""The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m ddz_training.apps.web.screenshots``.
+"""The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m tests.training.apps.screenshots``.
 
 It needs the extras ``browser`` and ``render``, and a Chromium.  The adviser is the one that ``ddz web`` has by default,
 with so many iterations that each run makes the same pictures; seeds are fixed, too.
@@ -11,13 +11,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddz_training.apps.web.browser import chromium
-from ddz_training.apps.web.serving import serving
+from ddz_training.apps.web.serving import chromium, serving
+from tests.rooms import ROOT
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+IMAGES = ROOT / "docs" / "images"
 AGENTS, ADVISER = ("hard", "medium", "easy", "master"), "neural-ismcts:iterations=200"
 _WAIT = 300_000.0
 _COLORS = 160

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import decompose
-from ddz_agents.rules.mind import A_HAND, Mind, look_around
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import PRICE_ONLY
+from ddz_agents.rules.scratch import A_HAND, PRICE_ONLY, RuleScratch, look_around
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
@@ -54,7 +53,7 @@ class Auction(NamedTuple):
 
 
 @kernel
-def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: Mind, prices: np.ndarray) -> None:
+def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: np.ndarray) -> None:
     """Write the rule agent's price of each seat's cards before the auction.
 
     Args:

@@ -24,7 +24,7 @@ import numpy as np
 from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search_auction
 from ddz_agents.bidding.policy import PayoffAgent, PayoffOptions, check_stage, highest_base, most_staked
 from ddz_agents.bidding.worlds import Outcomes
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Move, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import IllegalMoveError
@@ -71,7 +71,7 @@ class PayoffSearchAgent(PayoffAgent):
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = PayoffSearchOptions.of(*values, **named)
         self._take_agents()
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Search in the auction; see :class:`~ddz_agents.bidding.policy.PayoffAgent` for the rest."""

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.mini.information_set import InformationSet, first_row, information_set
-from ddz_agents.rules.mind import new_mind
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS
@@ -70,7 +70,7 @@ class RulesOpponent(OwnsArrays):
     name = "rules"
 
     def __init__(self) -> None:
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
 
     def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
         """What the rule agent plays in a state."""

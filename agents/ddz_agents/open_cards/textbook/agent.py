@@ -30,9 +30,9 @@ from ddz_agents.open_cards.textbook.space import (
     new_space,
     probabilities,
 )
-from ddz_agents.rules.mind import new_mind
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import SearchAgent, Sight
 from ddz_agents.tree_search.options import Milliseconds
@@ -117,7 +117,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def __init__(self, options: AlphaBetaOptions) -> None:
         self.options = options
         self.settings = options.settings()
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
         self.depth = 0

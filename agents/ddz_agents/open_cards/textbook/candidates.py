@@ -12,11 +12,10 @@ import numpy as np
 
 from ddz_agents.open_cards.textbook.space import STACK, Space
 from ddz_agents.rules.decomposition import decompose
-from ddz_agents.rules.kickers import choose_kickers, lowest_kickers
-from ddz_agents.rules.mind import Mind
 from ddz_agents.rules.position import appraise, mind_of
 from ddz_agents.rules.prices import body_segment, is_bomb
-from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, PRICES
+from ddz_agents.rules.rules import choose_kickers, lowest_kickers
+from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, PRICES, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import legal_mask, nth_legal
@@ -47,7 +46,7 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 
 
 @pure_kernel
-def _push_split(space: Space, first: int, stop: int, count: int, mind: Mind) -> int:
+def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
     """Push the legal moves of the split written last: the new end."""
     memory = mind.value.memory
     for index in range(count):

@@ -167,27 +167,30 @@ def _variants(planes: np.uint64, quads: np.uint64, trios: np.uint64, jokers: boo
 
 
 @inline_kernel
-def _put(
-    scratch: Scratch, total: int, count: int, segment: int, rank: np.uint64, kickers: np.uint64
-) -> tuple[int, int]:
-    """Write a move of the answer; the price and the number of the moves written so far."""
-    scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
-    scratch.memory[at.KICKERS + count] = kickers
-    return total + price_of(scratch, at.PRICED_AS[segment], rank), count + 1
+def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
+    """Write a move of the answer, if it is to be written; how many there are then."""
+    if emit:
+        scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
+        scratch.memory[at.KICKERS + count] = kickers
+    return count + 1
 
 
 @inline_kernel
-def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.uint64) -> tuple[int, int]:
-    """Write a move without kickers for each of some ranks."""
+def _put_each(scratch: Scratch, total: int, count: int, segment: int, ranks: np.uint64, emit: bool) -> tuple[int, int]:
+    """Write a move without kickers for each of some ranks; the price and the number of the moves so far."""
     while ranks != U0:
-        total, count = _put(scratch, total, count, segment, lowest(ranks), U0)
+        rank = lowest(ranks)
+        total += price_of(scratch, segment, rank)
+        count = _put(scratch, count, segment, rank, U0, emit)
         ranks &= ranks - U1
     return total, count
 
 
 @pure_kernel
-def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch: Scratch) -> tuple[int, int]:
-    """Write one reading of some chains and of what they leave.
+def _read(
+    hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch: Scratch, emit: bool
+) -> tuple[int, int]:
+    """One reading of some chains and of what they leave.
 
     The number of the reading is made of digits, one a choice: the mode of each plane, the mode of each quad, whether
     the rocket is broken, and whether each trio is.
@@ -198,6 +201,7 @@ def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch
         variant: Which reading, below :func:`_variants`.
         rules: The rules array.
         scratch: Prices and memory.
+        emit: Whether to write the moves into ``scratch.memory``.
 
     Returns:
         The price (``_NOT_POSSIBLE`` if kickers are missing) and the number of moves.
@@ -213,7 +217,7 @@ def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch
             code //= _MODES
             bodies += 1
         else:
-            total, count = _put(scratch, total, count, np.int64(chain >> U4), chain & U15, U0)
+            total, count = _put_each(scratch, total, count, np.int64(chain >> U4), U1 << (chain & U15), emit)
     while quads != U0:
         rank = lowest(quads)
         bit = U1 << rank
@@ -224,7 +228,7 @@ def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch
             trios |= bit
             solos |= bit
         elif mode == 4:  # two pairs of a rank: one is played, the other may ride along
-            total, count = _put(scratch, total, count, at.PAIR, rank, U0)
+            total, count = _put_each(scratch, total, count, at.PAIR, bit, emit)
             pairs |= bit
         else:
             memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
@@ -232,7 +236,7 @@ def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch
     if (hand & JOKERS) == JOKERS and allowed(at.ROCKET, rules):
         if code % 2 == 0:
             solos &= ~JOKERS
-            total, count = _put(scratch, total, count, at.ROCKET, U0, U0)
+            total, count = _put_each(scratch, total, count, at.ROCKET, U1, emit)
         code //= 2
     while code > 0 and breakable != U0:
         bit = U1 << lowest(breakable)
@@ -250,14 +254,16 @@ def _read(hand: np.uint64, chains: int, variant: int, rules: np.ndarray, scratch
             kickers, solos, pairs = _load_body(segment, rank, solos, pairs, rules)
             if kickers == U0 or not allowed(segment, rules):
                 return _NOT_POSSIBLE, _ZERO
-        total, count = _put(scratch, total, count, np.int64(segment), rank, kickers)
+        total += price_of(scratch, at.PRICED_AS[segment], rank)
+        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
     while trios != U0:
         rank = lowest(trios)
         trios &= trios - U1
         loaded, kickers, solos, pairs = _load_trio(rank, solos, pairs, rules, scratch)
-        total, count = _put(scratch, total, count, loaded, rank, kickers)
-    total, count = _put_each(scratch, total, count, at.PAIR, pairs)
-    return _put_each(scratch, total, count, at.SOLO, solos)
+        total += price_of(scratch, at.TRIO, rank)
+        count = _put(scratch, count, loaded, rank, kickers, emit)
+    total, count = _put_each(scratch, total, count, at.PAIR, pairs, emit)
+    return _put_each(scratch, total, count, at.SOLO, solos, emit)
 
 
 @pure_kernel
@@ -272,7 +278,7 @@ def _best_reading(hand: np.uint64, chains: int, rules: np.ndarray, scratch: Scra
     number = min(number, MAX_READINGS)
     best, chosen = _NOT_POSSIBLE, _ZERO
     for variant in range(number):
-        price, _ = _read(hand, chains, variant, rules, scratch)
+        price, _ = _read(hand, chains, variant, rules, scratch, at.PRICE_ONLY)
         if price < best:
             best, chosen = price, variant
     return best, chosen, number
@@ -325,7 +331,7 @@ def decompose(hand: np.uint64, rules: np.ndarray, scratch: Scratch, emit: bool) 
     if emit:
         for index in range(best_depth):
             memory[at.TAKEN + index] = memory[at.BEST + index]
-        _, count = _read(best_hand, best_depth, variant, rules, scratch)
+        _, count = _read(best_hand, best_depth, variant, rules, scratch, at.EMIT)
     return best, count
 
 

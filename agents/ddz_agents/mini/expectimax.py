@@ -126,7 +126,7 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int) -> int:
 
 @kernel
 def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
-    """Push every move that is legal for the acting seat in at least one of the states; where they end, -1 at a limit."""
+    """Push every move that is legal for the acting seat in at least one of the states; where they end, or -1."""
     row, frame, mains, kickers = stack.rows[ply], stack.frames[ply], stack.mains, stack.kickers
     mover, stop = np.int64(row[SEAT]), frame.first
     for state in range(frame.first_state, frame.first_state + frame.states):

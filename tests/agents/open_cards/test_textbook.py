@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from ddz_agents.open_cards.textbook.space import SURE, log_odds, probabilities
+from ddz_agents.open_cards.textbook.search import SURE, log_odds, probabilities
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position

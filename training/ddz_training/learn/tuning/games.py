@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
-from ddz_agents.open_cards.textbook.search import value_moves
-from ddz_agents.open_cards.textbook.space import Space, new_space, probabilities
+from ddz_agents.open_cards.textbook.candidates import Space
+from ddz_agents.open_cards.textbook.search import new_space, probabilities, value_moves
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS

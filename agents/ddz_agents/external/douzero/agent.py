@@ -71,7 +71,7 @@ def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
     try:
         import torch
 
-        from ddz_agents.external.douzero.checkpoints import load_networks
+        from ddz_agents.external.douzero.network import load_networks
     except ImportError as error:
         raise MissingTorchError(f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}") from error
     networks = load_networks(options.checkpoints())

@@ -6,8 +6,8 @@ all worlds that fit were solved, not a sample of them, and a move wins them all,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from ddz_agents.worlds.inference import inferred_pool
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.step import play_move
-from ddz_env.core.notation import Hand
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
@@ -32,41 +30,20 @@ _CARDS, _WORLDS, _NODES = 20, 30, 5000
 """Of the option ``endgame=solver``: most cards in all hands, worlds, and positions of one search."""
 
 
-@dataclass(frozen=True)
-class Endgame:
+class Endgame(NamedTuple):
     """What solving the worlds of a view has shown.
 
     Attributes:
         moves: The legal moves.
-        wins: The weight of the worlds that each wins, shape ``[moves]``, float64.
-        weight: The weight of all worlds solved.
-        unknown: Worlds that a limit left unsolved.
-        complete: Whether the worlds are all that fit the view, and all were solved.
+        wins: The share of the worlds solved that each wins, shape ``[moves]``, float64.
     """
 
     moves: list[Move]
     wins: npt.NDArray[np.float64]
-    weight: float
-    unknown: int
-    complete: bool
-
-    @property
-    def best(self) -> int:
-        """The move that wins most."""
-        return int(np.argmax(self.wins))
-
-    @property
-    def proven(self) -> bool:
-        """Whether the best move wins every world that fits."""
-        return self.complete and self.wins[self.best] == self.weight
 
     def decision(self) -> Decision:
-        """The best move, with the share of wins of the best move of each main group."""
-        values: dict[int, float] = {}
-        for move, wins in zip(self.moves, self.wins.tolist(), strict=True):
-            values[move.main] = max(values.get(move.main, 0.0), wins / self.weight)
-        move = self.moves[self.best]
-        return Decision(move, {}, values, move.actions)
+        """The move that wins most, with the share of wins of the best move of each main group."""
+        return Decision.of_moves(self.moves, self.wins, int(np.argmax(self.wins)), "chance")
 
 
 class EndgameSolver(OwnsArrays):
@@ -109,7 +86,7 @@ class EndgameSolver(OwnsArrays):
         A move that wins most worlds only may win fewer when played: the solver finds the best reply in each world, but
         a player does not know in which it is (strategy fusion).  There the search decides.
         """
-        rows, _, _ = self._worlds_of(view, rng)
+        rows, _ = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         for row in rows:
             won = self._won(row, moves, view.rules)
@@ -126,7 +103,7 @@ class EndgameSolver(OwnsArrays):
             view: What a seat that is to act knows, in the play.
             rng: The only source of randomness.
         """
-        rows, weights, every = self._worlds_of(view, rng)
+        rows, weights = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0
         for row, share in zip(rows, weights.tolist(), strict=True):
@@ -138,24 +115,22 @@ class EndgameSolver(OwnsArrays):
             else:
                 wins += share * won
                 weight += share
-        if not weight:
-            return None
-        return Endgame(moves, wins, weight, unknown, every and not unknown)
+        return Endgame(moves, wins / weight) if weight else None
 
     def _worlds_of(
         self, view: View, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], bool]:
-        """Worlds, their weights, and whether they are all that fit."""
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
+        """Worlds and their weights: all that fit, if they are few."""
         if view.rules.open_hands or most_states(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= self.worlds:
-                return states.rows, states.deals.astype(np.float64), True
+                return states.rows, states.deals.astype(np.float64)
         pool = inferred_pool(view, rng, self.particles)
         rows = np.empty((self.worlds, at.ROW_WORDS), np.uint64)
         state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
         for row in rows:
             state = np.uint64(draw_world(view.row, np.uint64(view.seat), view.rule_words, pool, state, row))
-        return rows, np.ones(self.worlds), False
+        return rows, np.ones(self.worlds)
 
     def _won(self, row: npt.NDArray[np.uint64], moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
         """Which moves win a world; None if a limit came first."""
@@ -165,17 +140,14 @@ class EndgameSolver(OwnsArrays):
         whole = solver.solve_row(row).landlord_wins
         if whole is None:
             return None
-        won = np.zeros(len(moves), np.bool_)
         if whole != landlord:
-            return won
-        for index, move in enumerate(moves):
-            after = row.copy()
-            play_move(after, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), rules.words())
-            value = solver.solve_row(after).landlord_wins
+            return np.zeros(len(moves), np.bool_)
+        won = []
+        for _, value in solver.after(row, moves):
             if value is None:
                 return None
-            won[index] = value == landlord
-        return won
+            won.append(value == landlord)
+        return np.array(won)
 
 
 def most_states(row: npt.NDArray[np.uint64], seat: int) -> int:

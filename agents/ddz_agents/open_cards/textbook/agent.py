@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -134,11 +134,12 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             main, rest = rules_move(position.row, position.rules, self._mind, self.prices)
             return Decision(Move.from_words(int(main), int(rest)))
         mains, kickers = self._moves(position)
-        if len(mains) == 1:
-            return _decision(mains, kickers, np.zeros(1))
+        moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
+        if len(moves) == 1:
+            return Decision.of_moves(moves, np.zeros(1), 0, "chance")
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
         unit: Literal["chance", "score"] = "chance" if self.options.values == "win-rate" else "score"
-        return replace(_decision(mains, kickers, values), unit=unit)
+        return Decision.of_moves(moves, values, int(np.argmax(values)), unit)
 
     def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         if self.settings.whole:
@@ -153,13 +154,10 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
-            self._space = search.new_space(position.rules.copy(), self.weights, self._scale())
+            scale = search.probabilities() if self.options.values == "win-rate" else search.log_odds()
+            self._space = search.new_space(position.rules.copy(), self.weights, scale)
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
-
-    def _scale(self) -> npt.NDArray[np.float64]:
-        """The value of every evaluation."""
-        return search.probabilities() if self.options.values == "win-rate" else search.log_odds()
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""
@@ -253,15 +251,3 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
 
     def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
         return position.row[None].copy()
-
-
-def _decision(
-    mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64], values: npt.NDArray[np.float64]
-) -> Decision:
-    """The best move (of equals the first), and the value of the best move of each main group."""
-    best = int(np.argmax(values))
-    move = Move.from_words(int(mains[best]), int(kickers[best]))
-    groups: dict[int, float] = {}
-    for main, value in zip(mains.tolist(), values.tolist(), strict=True):
-        groups[main] = max(value, groups.get(main, value))
-    return Decision(move, {}, groups, move.actions)

@@ -74,7 +74,8 @@ class CheatingSolverAgent:
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
         if solver.solve(view).landlord_wins != landlord:
             return usual
-        winning = (move for move, wins in solver.after(view.row, (usual, *view.legal_moves())) if wins == landlord)
+        moves = (usual, *view.legal_moves())
+        winning = (move for move in moves if solver.after(view.row, move).landlord_wins == landlord)
         return next(winning, usual)
 
 

@@ -143,7 +143,8 @@ class EndgameSolver(OwnsArrays):
         if whole != landlord:
             return np.zeros(len(moves), np.bool_)
         won = []
-        for _, value in solver.after(row, moves):
+        for move in moves:
+            value = solver.after(row, move).landlord_wins
             if value is None:
                 return None
             won.append(value == landlord)

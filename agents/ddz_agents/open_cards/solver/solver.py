@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -27,6 +26,8 @@ TECHNIQUES = ("table", "tighten", "quick_wins", "threats", "ranks", "order")
 """Options that switch a technique."""
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
+_MOST_DOUBLINGS = 15
+"""Thirteen bombs, the rocket and spring."""
 
 
 @dataclass(frozen=True)
@@ -175,17 +176,24 @@ class OpenSolver(OwnsArrays):
             if reason:
                 return Solution(None, reason, int(control["nodes"]), taken)
 
-    def after(self, row: npt.NDArray[np.uint64], moves: Iterable[Move]) -> Iterator[tuple[Move, bool | None]]:
-        """Each move, and whether the landlord wins after it; None where a limit came first.
+    def after(
+        self,
+        row: npt.NDArray[np.uint64],
+        move: Move,
+        stop: float | None = None,
+        halted: threading.Event | None = None,
+    ) -> Solution:
+        """Who wins after a move.
 
         Args:
-            row: The position before, shape ``[32]``.
-            moves: Legal moves; each is solved when it is asked for.
+            row: The position before it, shape ``[32]``.
+            move: A legal move.
+            stop: When the search stops, by ``time.perf_counter``.
+            halted: Interrupts it.
         """
-        for move in moves:
-            after = row.copy()
-            play_move(after, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), self._words)
-            yield move, self.solve_row(after).landlord_wins
+        row = row.copy()
+        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), self._words)
+        return self.solve_row(row, seconds=_left(stop), halted=halted)
 
     def move_values(
         self, state: State, seconds: float | None = None, threads: int = 1
@@ -202,17 +210,15 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
-        stop = None if seconds is None else time.perf_counter() + seconds
+        stop = _deadline(seconds)
         solvers = [self, *(OpenSolver(self.rules, self.options) for _ in range(threads - 1))]
         free, halted = list(solvers), threading.Event()
 
         def value(move: Move) -> bool | None:
             if halted.is_set():
                 return None
-            after, solver = state.copy(), free.pop()
-            after.step(move)
-            left = None if stop is None else max(1e-6, stop - time.perf_counter())
-            found = solver.solve_row(after.row, seconds=left, halted=halted)
+            solver = free.pop()
+            found = solver.after(state.row, move, stop, halted)
             free.append(solver)
             if found.reason == "interrupted":
                 halted.set()
@@ -239,7 +245,7 @@ class OpenSolver(OwnsArrays):
         Returns:
             ``(seat, move)`` for each; they stop short of the end where a limit came first.
         """
-        stop = None if seconds is None else time.perf_counter() + seconds
+        stop = _deadline(seconds)
         self._check(state)
         game, line = state.copy(), list[tuple[int, Move]]()
         won = self.solve(game, seconds=seconds).landlord_wins
@@ -257,10 +263,7 @@ class OpenSolver(OwnsArrays):
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
         for move in moves:
-            after = game.copy()
-            after.step(move)
-            left = None if stop is None else max(1e-6, stop - time.perf_counter())
-            found = self.solve_row(after.row, seconds=left)
+            found = self.after(game.row, move, stop)
             if found.landlord_wins == landlord_wins:
                 return move
             if found.reason == "interrupted":
@@ -286,12 +289,11 @@ class OpenSolver(OwnsArrays):
             A power of two, negative if the landlord loses; None if a limit came first.
         """
         self._check(state)
-        start = time.perf_counter()
+        stop = _deadline(seconds)
         low, high = -_MOST_DOUBLINGS, _MOST_DOUBLINGS + 1  # goals: `low` is always reached
         while low < high:
             middle = (low + high + 1) // 2
-            left = None if seconds is None else max(1e-6, seconds - (time.perf_counter() - start))
-            reached = self.solve(state, goal=middle, seconds=left).landlord_wins
+            reached = self.solve(state, goal=middle, seconds=_left(stop)).landlord_wins
             if reached is None:
                 return None
             low, high = (middle, high) if reached else (low, middle - 1)
@@ -306,5 +308,9 @@ class OpenSolver(OwnsArrays):
             raise UnsolvablePositionError(f"this solver is for {self.rules.name} rules, not {state.rules.name}")
 
 
-_MOST_DOUBLINGS = 15
-"""Thirteen bombs, the rocket and spring."""
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.perf_counter() + seconds
+
+
+def _left(stop: float | None) -> float | None:
+    return None if stop is None else max(1e-6, stop - time.perf_counter())

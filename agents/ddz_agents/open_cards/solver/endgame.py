@@ -35,15 +35,24 @@ class Endgame(NamedTuple):
 
     Attributes:
         moves: The legal moves.
-        wins: The share of the worlds solved that each wins, shape ``[moves]``, float64.
+        wins: The weight of the worlds that each wins, shape ``[moves]``, float64.
+        weight: The weight of all worlds solved.
+        complete: Whether the worlds are all that fit the view, and all were solved.
     """
 
     moves: list[Move]
     wins: npt.NDArray[np.float64]
+    weight: float
+    complete: bool
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best move wins every world that fits."""
+        return bool(self.complete and self.wins.max() == self.weight)
 
     def decision(self) -> Decision:
         """The move that wins most, with the share of wins of the best move of each main group."""
-        return Decision.of_moves(self.moves, self.wins, int(np.argmax(self.wins)), "chance")
+        return Decision.of_moves(self.moves, self.wins / self.weight, int(np.argmax(self.wins)), "chance")
 
 
 class EndgameSolver(OwnsArrays):
@@ -86,7 +95,7 @@ class EndgameSolver(OwnsArrays):
         A move that wins most worlds only may win fewer when played: the solver finds the best reply in each world, but
         a player does not know in which it is (strategy fusion).  There the search decides.
         """
-        rows, _ = self._worlds_of(view, rng)
+        rows, _, _ = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         for row in rows:
             won = self._won(row, moves, view.rules)
@@ -103,7 +112,7 @@ class EndgameSolver(OwnsArrays):
             view: What a seat that is to act knows, in the play.
             rng: The only source of randomness.
         """
-        rows, weights = self._worlds_of(view, rng)
+        rows, weights, every = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0
         for row, share in zip(rows, weights.tolist(), strict=True):
@@ -115,7 +124,7 @@ class EndgameSolver(OwnsArrays):
             else:
                 wins += share * won
                 weight += share
-        return Endgame(moves, wins / weight) if weight else None
+        return Endgame(moves, wins, weight, every and not unknown) if weight else None
 
     def _worlds_of(
         self, view: View, rng: np.random.Generator
@@ -124,13 +133,13 @@ class EndgameSolver(OwnsArrays):
         if view.rules.open_hands or most_states(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= self.worlds:
-                return states.rows, states.deals.astype(np.float64)
+                return states.rows, states.deals.astype(np.float64), True
         pool = inferred_pool(view, rng, self.particles)
         rows = np.empty((self.worlds, at.ROW_WORDS), np.uint64)
         state = np.uint64(key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0)))
         for row in rows:
             state = np.uint64(draw_world(view.row, np.uint64(view.seat), view.rule_words, pool, state, row))
-        return rows, np.ones(self.worlds)
+        return rows, np.ones(self.worlds), False
 
     def _won(self, row: npt.NDArray[np.uint64], moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
         """Which moves win a world; None if a limit came first."""

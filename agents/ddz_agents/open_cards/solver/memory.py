@@ -233,7 +233,7 @@ def place(search: Search, ply: int) -> None:
     """
     technique = search.technique
     frame = search.frames[ply]
-    code, a, b, c = search.frames[ply].code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
+    code, a, b, c = frame.code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
     if technique.ranks:
         held = (a | b | c) & _CHAIN_RANKS
         empty = ~held & _CHAIN_RANKS
@@ -251,4 +251,4 @@ def place(search: Search, ply: int) -> None:
     if technique.goal != ANY_WIN:
         state |= np.uint64((frame.bombs << 4) | frame.plays) << np.uint64(40)
     state ^= np.uint64(technique.landlord) << np.uint64(60)
-    search.frames[ply].bucket, search.frames[ply].name = _hashes(a, b, c, state)
+    frame.bucket, frame.name = _hashes(a, b, c, state)

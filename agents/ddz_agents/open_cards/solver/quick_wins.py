@@ -146,11 +146,8 @@ def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, re
     if partner != owner and seat != technique.landlord:
         if game.turns(search.turns, search.moves, top, hands[partner], rules) == 1:
             return False  # it may go out first
-        if (
-            code not in (game.BOMBS, game.NOTHING)
-            and (code & U15) != U0
-            and game.can_beat(hands[partner], code - U1, rules)
-        ):
+        lower = code not in (game.BOMBS, game.NOTHING) and (code & U15) != U0
+        if lower and game.can_beat(hands[partner], code - U1, rules):
             return False
     if rest == U0:
         return True

@@ -140,14 +140,13 @@ def child_of(search: Search, ply: int, index: int) -> int:
     seat, main = frame.seat, moves.mains[index]
     hands = search.hands[ply + 1]
     hands[0], hands[1], hands[2] = search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    child.bombs, child.plays = frame.bombs, frame.plays
-    child.first = frame.end
+    child.bombs, child.plays, child.first = frame.bombs, frame.plays, frame.end
     if main == U0:
         players = np.int64(rules[R_PLAYERS])
         owner = seat - 1 - frame.passes
         if owner < 0:
             owner += players
-        code, first = search.frames[ply].code, frame.passes + 1
+        code, first = frame.code, frame.passes + 1
     else:
         hands[seat] = moves.rests[index]
         landlord = seat == technique.landlord
@@ -158,16 +157,8 @@ def child_of(search: Search, ply: int, index: int) -> int:
         owner, first = seat, np.int64(0)
         code = game.code_after(moves, main, moves.kickers[index], rules)
     acting, passes, code = settle(hands, owner, code, first, technique.tighten, rules)
-    child.seat, child.passes, search.frames[ply + 1].code = acting, passes, code
+    child.seat, child.passes, child.code = acting, passes, code
     return -1
-
-
-@part_kernel
-def _keep(moves: game.Moves, index: int, place: int) -> None:
-    """Move a move down to a place."""
-    if index != place:
-        moves.mains[place], moves.kickers[place] = moves.mains[index], moves.kickers[index]
-        moves.rests[place], moves.scores[place] = moves.rests[index], moves.scores[index]
 
 
 @part_kernel
@@ -188,20 +179,18 @@ def _wins_at_once(search: Search, ply: int) -> bool:
 @part_kernel
 def _sift(search: Search, ply: int) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
-    technique = search.technique
-    frame, moves = search.frames[ply], search.moves
+    technique, frame, moves = search.technique, search.frames[ply], search.moves
     wins = 1 if frame.seat == technique.landlord else 0
     if _wins_at_once(search, ply):
         return wins
-    kept = frame.first
-    end = frame.end
+    kept, end = frame.first, frame.end
     threats = technique.threats and technique.goal == ANY_WIN
     for index in range(frame.first, end):
-        main = moves.mains[index]
-        if threats and main != U0 and threatened(search, ply, end, main, moves.kickers[index]):
+        main, kickers = moves.mains[index], moves.kickers[index]
+        if threats and main != U0 and threatened(search, ply, end, main, kickers):
             continue
-        moves.scores[index] = -index
-        _keep(moves, index, kept)
+        moves.mains[kept], moves.kickers[kept] = main, kickers
+        moves.rests[kept], moves.scores[kept] = moves.rests[index], -index
         kept += 1
     frame.next, frame.end = frame.first, kept
     return -1 if kept > frame.first else 1 - wins
@@ -240,12 +229,11 @@ def _enter(search: Search, ply: int) -> int:
     wins = 1 if seat == technique.landlord else 0
     if technique.table:
         place(search, ply)
-        known = look_up(search.table, search.frames[ply].bucket, search.frames[ply].name)
+        known = look_up(search.table, frame.bucket, frame.name)
         if known != ABSENT:
             control.hits += 1
             return known | KNOWN
-    code = search.frames[ply].code
-    first = frame.first
+    code, first = frame.code, frame.first
     if code == game.LEAD:
         if technique.quick_wins and technique.goal == ANY_WIN:
             if quick_win(search, first, search.hands[ply], seat, np.int64(0)):
@@ -286,7 +274,7 @@ def set_root(search: Search, row: np.ndarray) -> None:
     acting, passes = np.int64(row[at.SEAT]), np.int64(row[at.PASSES])
     if code != game.LEAD:
         acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, technique.tighten, rules)
-    frame.seat, frame.passes, search.frames[0].code = acting, passes, code
+    frame.seat, frame.passes, frame.code = acting, passes, code
     frame.bombs, frame.plays, frame.first = np.int64(row[at.BOMBS]), plays, 0
 
 
@@ -322,16 +310,9 @@ def run(search: Search, budget: int) -> int:
             known = value & KNOWN
             value &= 1
             if technique.table and known == 0:
-                store(
-                    search.table,
-                    search.frames[ply].bucket,
-                    search.frames[ply].name,
-                    value,
-                    control.nodes - frame.start,
-                )
+                store(search.table, frame.bucket, frame.name, value, control.nodes - frame.start)
             if ply == 0:
-                control.value = value
-                control.status = DONE
+                control.value, control.status = value, DONE
                 return DONE
             ply -= 1
             frame = search.frames[ply]
@@ -348,10 +329,8 @@ def run(search: Search, budget: int) -> int:
         _sort_in(moves, index, frame.end)
         frame.next = index + 1
         value = child_of(search, ply, index)
-        if value >= 0:  # over, and not what the mover wants, or _score had seen it
-            if value == (1 if frame.seat == technique.landlord else 0):
-                continue
-            value = np.int64(-1)
-            continue
-        ply += 1
-        entering = True
+        if value < 0:
+            ply += 1
+            entering = True
+        elif value != (1 if frame.seat == technique.landlord else 0):
+            value = np.int64(-1)  # over, and not as the mover wants

@@ -203,11 +203,12 @@ class _InferringAgent(ExactAgent):
         super().__init__(options.solvers)
         self.inference: str | None = options.inference
         self.model: OpponentModel | None = None
-        if options.inference is not None:
-            told = options.inference in ("correct", "incorrect")
-            self.model = model_named(options.opponent if told else options.inference, self.solvers)
-        if self.model is not None and options.inference == "incorrect":
-            self.model = incorrect_model(self.model, self.solvers)
+        if options.inference == "correct":
+            self.model = model_named(options.opponent, self.solvers)
+        elif options.inference == "incorrect":
+            self.model = incorrect_model(model_named(options.opponent, self.solvers), self.solvers)
+        elif options.inference is not None:
+            self.model = model_named(options.inference, self.solvers)
         self._inferences: dict[Rules, Inference] = {}
 
     @property

@@ -128,8 +128,8 @@ class EndgameSolver(OwnsArrays):
 
     def _worlds_of(
         self, view: View, rng: np.random.Generator
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
-        """Worlds and their weights: all that fit, if they are few."""
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], bool]:
+        """Worlds, their weights, and whether they are all that fit."""
         if view.rules.open_hands or most_states(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= self.worlds:

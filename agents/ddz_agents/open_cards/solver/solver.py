@@ -72,7 +72,7 @@ class SolverOptions(Options):
             spring: Whether spring doubles the stake.
         """
         switches = (self.table, self.tighten, self.quick_wins != "never", self.threats, self.ranks, self.order, spring)
-        return Technique(*map(np.bool_, switches), np.int64(goal), np.int64(landlord))
+        return Technique._make((*map(np.bool_, switches), np.int64(goal), np.int64(landlord)))
 
 
 class UnsolvablePositionError(DouDizhuError):

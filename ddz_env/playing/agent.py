@@ -137,6 +137,23 @@ class Decision:
     line: tuple[int, ...] = ()
     unit: Literal["chance", "score"] = "chance"
 
+    @classmethod
+    def of_moves(
+        cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
+    ) -> Decision:
+        """One of some moves, with the value of the best move of each main group.
+
+        Args:
+            moves: The moves.
+            values: What each is worth, shape ``[moves]``.
+            best: Which of them is chosen.
+            unit: What the values are.
+        """
+        groups: dict[int, float] = {}
+        for move, value in zip(moves, values.tolist(), strict=True):
+            groups[move.main] = max(value, groups.get(move.main, value))
+        return cls(moves[best], {}, groups, moves[best].actions, unit)
+
 
 def answers_in_batches(agent: Any) -> bool:
     """Whether an agent offers ``batched``, and no subclass has overridden ``act`` since."""

@@ -7,8 +7,8 @@ import pytest
 
 from ddz_agents.random import RandomAgent, RandomStagedAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.mind import new_mind
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
@@ -75,7 +75,7 @@ def test_permuting_the_hidden_cards_changes_no_move(preset: str) -> None:
 
 
 def test_the_rules_kernel_plays_the_same_on_a_view_and_on_the_full_row() -> None:
-    mind = new_mind()
+    mind = new_rule_scratch()
     for preset in ("standard", "bidding", "mini", "half-deck"):
         for seed in range(8):
             state = State.new(seed, preset)

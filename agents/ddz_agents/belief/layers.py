@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ddz_agents.belief.conduct import CONDUCT_COLUMNS, put_conduct
 from ddz_agents.neural.columns import READING_RULES, describe_observation, observation_columns
 from ddz_agents.neural.compiled_network import Desk, Trunk, affine, dot, run_trunk
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.observation import CONCEALED, HISTORY, OBSERVATION
@@ -262,7 +262,7 @@ def _describe(
     hidden: np.ndarray,
     tallies: np.ndarray,
     seats: np.ndarray,
-    mind: Mind,
+    mind: RuleScratch,
     columns: np.ndarray,
     hands: np.ndarray,
     logs: np.ndarray,
@@ -320,7 +320,7 @@ def describe_lesson(
         np.empty((count, NUM_RANKS), np.int64),
         np.empty((count, NUM_RANKS, COUNTS), np.float32),
     )
-    _describe(observations, concealed, tallies, seats, new_mind(), *lesson)
+    _describe(observations, concealed, tallies, seats, new_rule_scratch(), *lesson)
     return lesson
 
 

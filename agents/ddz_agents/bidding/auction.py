@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.bidding.payoff import opponent_win_rate
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
 from ddz_agents.bidding.worlds import answer
-from ddz_agents.rules.decomposition import decompose
-from ddz_agents.rules.mind import A_HAND, Mind, look_around
+from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import PRICE_ONLY
+from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix
@@ -29,6 +29,7 @@ PEASANT_RATE = 0.56
 RANDOM, DEALT, STAKE = range(3)
 BIDS_IN_ALL = 4
 _NO_SEAT = np.uint64(NO_SEAT)
+_opponent = pure_kernel(opponent_win_rate)
 _MOST_NODES, _MOST_LEVELS = 256, 16
 """No auction has more, under any rules."""
 
@@ -54,7 +55,7 @@ class Auction(NamedTuple):
 
 
 @kernel
-def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: Mind, prices: np.ndarray) -> None:
+def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: np.ndarray) -> None:
     """Write the rule agent's price of each seat's cards before the auction.
 
     Args:
@@ -70,8 +71,7 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: Mind, prices: np.ndar
             row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
             look_around(row, rules, mind)
             set_prices(mind, WEIGHTS)
-            price, _ = decompose(mind.about[A_HAND], rules, mind.value, PRICE_ONLY)
-            prices[world, seat] = price
+            prices[world, seat] = price_of_hand(mind.about[A_HAND], rules, mind)
 
 
 @inline_kernel
@@ -95,13 +95,12 @@ def _policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray
         rate = auction.own[seat]
         peasant = auction.own[owner] if standing > 0 else 0.5
     elif from_stake:  # equation 3, from what it has bid itself so far
-        rate = min(1.0, (1.0 - auction.own[seat]) * (1.0 + (share if owner == seat else 0.0)))
+        rate = _opponent(auction.own[seat], share if owner == seat else 0.0)
         peasant = PEASANT_RATE
     else:
         rate = auction.rates[world, seat]
         peasant = PEASANT_RATE
-    rate = 1.0 - min(1.0, (1.0 - rate) * (1.0 + share))
-    peasant = 1.0 - min(1.0, (1.0 - peasant) * (1.0 + share))
+    rate, peasant = 1.0 - _opponent(rate, share), 1.0 - _opponent(peasant, share)
     declined = (2.0 * peasant - 1.0) * standing
     return highest if (2.0 * rate - 1.0) * 2.0 * raised > declined else 0
 
@@ -119,7 +118,7 @@ def _end(auction: Auction, world: int, row: np.ndarray, from_stake: bool, worth:
             worth[seat] = base * auction.returns[world, landlord, seat]
         return
     own, mine = auction.own[landlord], landlord == auction.seat
-    opponent = min(1.0, (1.0 - own) * (1.0 + (0.0 if mine else base / auction.most)))
+    opponent = _opponent(own, 0.0 if mine else base / auction.most)
     payoff = (own - opponent) * base * (2.0 if mine else 1.0)
     for seat in range(3):
         if mine:

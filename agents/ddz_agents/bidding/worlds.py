@@ -14,23 +14,8 @@ import numpy.typing as npt
 
 from ddz_agents.worlds.determinize import determinize
 from ddz_env import Rules, State, View
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.engine.layout import (
-    BIDS,
-    DOUBLES,
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    MOVES,
-    NO_SEAT,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_DOUBLE,
-    STAGE_OVER,
-    STAGE_SHOW,
-    WINNER,
-)
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_STAKE, write_returns
 from ddz_env.core.engine.step import apply_action, apply_and_record, make_landlord
@@ -40,7 +25,7 @@ from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_by
 from ddz_env.playing.agent import Agent, answers_in_batches
 from ddz_env.playing.game import play_game
 
-_NO_SEAT = np.uint64(NO_SEAT)
+_NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Outcomes(NamedTuple):
@@ -91,20 +76,20 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
         rows: Output, shape ``[worlds, 3, 32]``, uint64: by world and landlord; once there is a landlord, in its column
             alone.
     """
-    world = np.empty(ROW_WORDS, np.uint64)
+    world = np.empty(at.ROW_WORDS, np.uint64)
     for number in range(rows.shape[0]):
         determinize(view, np.uint64(seat), rules, key(seed, np.uint64(number)), world)
         for landlord in range(3):
-            if view[LANDLORD] != _NO_SEAT and view[LANDLORD] != np.uint64(landlord):
+            if view[at.LANDLORD] != _NO_SEAT and view[at.LANDLORD] != np.uint64(landlord):
                 continue
             row = rows[number, landlord]
             row[:] = world
-            if view[LANDLORD] == _NO_SEAT:
+            if view[at.LANDLORD] == _NO_SEAT:
                 make_landlord(row, np.uint64(landlord), rules)
-            while row[STAGE] == STAGE_SHOW or row[STAGE] == STAGE_DOUBLE:
+            while row[at.STAGE] == at.STAGE_SHOW or row[at.STAGE] == at.STAGE_DOUBLE:
                 answer(row, np.uint64(DOUBLE_ID), rules)
-            row[BIDS] &= U1 << U24  # a shown hand stays shown
-            row[DOUBLES] = row[MOVES] = U0
+            row[at.BIDS] &= U1 << U24  # a shown hand stays shown
+            row[at.DOUBLES] = row[at.MOVES] = U0
 
 
 @kernel
@@ -113,7 +98,7 @@ def _look(rows: np.ndarray, rings: np.ndarray, rules: np.ndarray, observations: 
     bits = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         write_mask(rows[index], rules, bits, masks[index])
-        write_observation(rows[index], rings[index], rules, rows[index, SEAT], observations[index])
+        write_observation(rows[index], rings[index], rules, rows[index, at.SEAT], observations[index])
 
 
 @kernel
@@ -129,9 +114,9 @@ def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, return
     """Write who won finished games, and what each seat gets at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
-        row[BIDS] = U0
+        row[at.BIDS] = U0
         write_returns(row, rules, SCORE_STAKE, 0.5, returns[index])
-        landlord_won[index] = 1.0 if row[WINNER] == row[LANDLORD] + U1 else 0.0
+        landlord_won[index] = 1.0 if row[at.WINNER] == row[at.LANDLORD] + U1 else 0.0
 
 
 def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.random.Generator) -> None:
@@ -148,7 +133,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
     player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # it has just been asked for
-    rings = np.zeros((len(rows), HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+    rings = np.zeros((len(rows), at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
     observations = np.empty((len(rows), OBSERVATION_WORDS), np.uint64)
     masks, words = np.empty((len(rows), MASK_BYTE_WORDS), np.uint64), rules.words()
     games = np.arange(len(rows))
@@ -157,7 +142,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
         _look(here, rings[games], words, seen, legal)
         actions = player.actions(games, here, seen.view(np.int8), mask_bytes(legal), lambda game: rng)
         _advance(rows, rings, games, actions, words)
-        games = games[rows[games, STAGE] != STAGE_OVER]
+        games = games[rows[games, at.STAGE] != at.STAGE_OVER]
 
 
 def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
@@ -169,11 +154,11 @@ def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) ->
         worlds: How many.
         agent: Plays the cards on all seats.
     """
-    rows = np.zeros((worlds, 3, ROW_WORDS), np.uint64)
+    rows = np.zeros((worlds, 3, at.ROW_WORDS), np.uint64)
     seed = rng.integers(0, 2**64, dtype=np.uint64)
     deal_worlds(view.row, view.seat, view.rule_words, np.uint64(seed), rows)
     columns = list(range(3)) if view.landlord is None else [view.landlord]
-    played = rows[:, columns].reshape(-1, ROW_WORDS)
+    played = rows[:, columns].reshape(-1, at.ROW_WORDS)
     play_out(played, view.rules, agent, rng)
     won, points = np.empty(len(played)), np.empty((len(played), 3))
     _count(played, view.rule_words, won, points)
@@ -181,3 +166,49 @@ def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) ->
     landlord_won[:, columns] = won.reshape(worlds, len(columns))
     returns[:, columns] = points.reshape(worlds, len(columns), 3)
     return Outcomes(view.seat, landlord_won, returns, rows)
+
+
+STEP, VALUES = 10, 10
+"""A line of the table has the win rates after 10, 20 ... 100 worlds more than the line before."""
+
+
+class Settling(NamedTuple):
+    """A line of the table.
+
+    Attributes:
+        first: The fewest worlds of the line.
+        last: The most.
+        highest: The highest of its ten win rates.
+        lowest: The lowest.
+        mean: Their mean.
+    """
+
+    first: int
+    last: int
+    highest: float
+    lowest: float
+    mean: float
+
+    @property
+    def spread(self) -> float:
+        """The highest less the lowest: the smaller, the steadier."""
+        return self.highest - self.lowest
+
+
+def settling(won: npt.NDArray[np.float64]) -> list[Settling]:
+    """The lines that so many worlds fill.
+
+    Args:
+        won: 1 or 0 for each world in the order in which they were dealt, shape ``[worlds]``.
+
+    Example:
+        >>> [(line.first, line.last, line.mean) for line in settling(np.ones(250))]
+        [(10, 100, 1.0), (110, 200, 1.0)]
+    """
+    rates = won.cumsum()[STEP - 1 :: STEP] / np.arange(STEP, len(won) + 1, STEP)
+    lines = []
+    for first in range(0, len(rates) - VALUES + 1, VALUES):
+        ten = rates[first : first + VALUES]
+        worlds = STEP * (first + 1), STEP * (first + VALUES)
+        lines.append(Settling(*worlds, float(ten.max()), float(ten.min()), float(ten.mean())))
+    return lines

@@ -30,19 +30,7 @@ from ddz_agents.mini.information_set import InformationSet, check_replayable, in
 from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
 from ddz_agents.worlds.consistency import check_turn
 from ddz_env import Move, State, View
-from ddz_env.core.engine.layout import (
-    HANDS,
-    HIDDEN,
-    KEY,
-    KNOWN,
-    LANDLORD,
-    OWNER,
-    PASSES,
-    ROW_WORDS,
-    SEAT,
-    SIZES,
-    TARGET,
-)
+from ddz_env.core.engine import layout as at
 from ddz_env.core.options import Options, takes
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import whole_moves, write_view
@@ -52,9 +40,9 @@ Row = npt.NDArray[np.uint64]
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
 
-_POSITION = np.array(
-    [HANDS, HANDS + 1, HANDS + 2, HIDDEN, KNOWN, SIZES, SEAT, TARGET, KEY, OWNER, PASSES, LANDLORD], np.intp
-)
+_HANDS = (at.HANDS, at.HANDS + 1, at.HANDS + 2, at.HIDDEN, at.KNOWN, at.SIZES)
+_POSITION = np.array([*_HANDS, at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.LANDLORD])
+"""Words of a row that a decision depends on."""
 _MEMORY = 500_000
 
 
@@ -143,11 +131,7 @@ class ExactAgent(ABC):
         """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
         self._check(view)
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
-        groups: dict[int, float] = {}
-        for move, value in zip(moves, values.tolist(), strict=True):
-            groups[move.main] = max(value, groups.get(move.main, value))
-        best = moves[self._first_best(values)]
-        return Decision(best, {}, groups, best.actions, self.unit)
+        return Decision.of_moves(moves, values, self._first_best(values), self.unit)
 
     def choose(self, sight: Row, history: History, rules: Rules) -> Move:
         """The best move from what the agent sees, unchecked.
@@ -173,8 +157,8 @@ class ExactAgent(ABC):
         """What the agent would play in a state, from what it would see there (an opponent model)."""
         if self.cheats:
             return self.choose(row, history, rules)
-        view = np.empty(ROW_WORDS, np.uint64)
-        write_view(row, int(row[SEAT]), rules.words(), view)
+        view = np.empty(at.ROW_WORDS, np.uint64)
+        write_view(row, int(row[at.SEAT]), rules.words(), view)
         return self.choose(view, history, rules)
 
     def _first_best(self, values: npt.NDArray[np.float64]) -> int:
@@ -234,7 +218,7 @@ class _InferringAgent(ExactAgent):
 
     def states(self, sight: Row, history: History, rules: Rules) -> InformationSet:
         """The states that the agent thinks possible, from its seat's view in which it is to act."""
-        seat = int(sight[SEAT])
+        seat = int(sight[at.SEAT])
         if self.model is None or rules.open_hands:
             return information_set(sight, seat, rules.open_hands)
         if rules not in self._inferences:
@@ -278,7 +262,7 @@ class InformationSetExpectimaxAgent(_InferringAgent):
 
     def _weigh(self, sight: Row, history: History, rules: Rules) -> tuple[Sequence[Move], npt.NDArray[np.float64]]:
         states = self.states(sight, history, rules)
-        inferred = self.model is not None and any(seat != int(sight[SEAT]) for seat, _ in history)
+        inferred = self.model is not None and any(seat != int(sight[at.SEAT]) for seat, _ in history)
         return self.solvers.expectimax(rules).move_values(
             states.rows, states.deals.astype(np.float64), inferred=inferred
         )

@@ -20,13 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.mini.information_set import InformationSet, first_row, information_set
-from ddz_agents.rules.mind import new_mind
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.core.engine.step import main_cards, play_move
-from ddz_env.core.engine.words import U0, add_hand
+from ddz_env.core.engine.step import play_move
 from ddz_env.core.notation import Move, counts_to_word
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
@@ -70,22 +69,12 @@ class RulesOpponent(OwnsArrays):
     name = "rules"
 
     def __init__(self) -> None:
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
 
     def choose_in(self, row: npt.NDArray[np.uint64], history: History, rules: Rules) -> Move:
         """What the rule agent plays in a state."""
         main, kickers = rules_move(row, rules.words(), self._mind, WEIGHTS)
         return Move.from_words(int(main), int(kickers))
-
-
-@kernel
-def _possible(rows: np.ndarray, mover: int, main: np.uint64, kickers: np.uint64) -> np.ndarray:
-    """Which states hold the cards of a move, bool, shape ``[states]``."""
-    cards = U0 if main == U0 else add_hand(main_cards(main), kickers)
-    held = np.empty(rows.shape[0], np.bool_)
-    for state in range(rows.shape[0]):
-        held[state] = cards & ~rows[state, HANDS + mover] == U0
-    return held
 
 
 @kernel
@@ -136,7 +125,7 @@ class Inference(OwnsArrays):
         mover, move = history[-1]
         before = self._after(start, seat, history[:-1])
         if mover != seat:
-            possible = _select(before, _possible(before.rows, mover, *_move_words(move)))
+            possible = _possible(before, mover, move)
             if len(possible) == 0:
                 return self._anew(start, seat, history)
             before = self._consistent(possible, move, history[:-1])
@@ -153,7 +142,7 @@ class Inference(OwnsArrays):
         states = information_set(start, seat)
         for mover, move in history:
             if mover != seat:
-                states = _select(states, _possible(states.rows, mover, *_move_words(move)))
+                states = _possible(states, mover, move)
             states = self._played(states, move)
         return states
 
@@ -165,6 +154,11 @@ class Inference(OwnsArrays):
 
 def _move_words(move: Move) -> tuple[np.uint64, np.uint64]:
     return np.uint64(move.main), np.uint64(counts_to_word(move.kicker_counts) if move.kickers else 0)
+
+
+def _possible(states: InformationSet, mover: int, move: Move) -> InformationSet:
+    """The states in which a seat holds the cards of a move."""
+    return _select(states, np.uint64(move.cards.word) & ~states.rows[:, HANDS + mover] == 0)
 
 
 def _select(states: InformationSet, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> InformationSet:

@@ -36,7 +36,7 @@ from ddz_agents.neural.features import (
     put_thresholds,
     weigh_pool,
 )
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.words import add_hand, popcount
@@ -186,7 +186,7 @@ def describe_observations(observations: npt.NDArray[np.int8], history: int = HIS
         Shape ``[n, observation_columns(history)]``, float32.
     """
     out = np.empty((len(observations), observation_columns(history)), np.float32)
-    _describe_observations(observations, history, READING_RULES, new_mind(), out)
+    _describe_observations(observations, history, READING_RULES, new_rule_scratch(), out)
     return out
 
 
@@ -207,12 +207,12 @@ def describe_games(
     """
     out = np.empty((len(concealed), GAME_COLUMNS), np.float32)
     known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
-    _describe_games(observations, concealed, known, READING_RULES, new_mind(), out)
+    _describe_games(observations, concealed, known, READING_RULES, new_rule_scratch(), out)
     return out
 
 
 @inline_kernel
-def weigh_unseen(values: np.ndarray, mind: Mind) -> None:
+def weigh_unseen(values: np.ndarray, mind: RuleScratch) -> None:
     """Price moves by the cards that the observer has not seen and the larger of the other hands."""
     most = max(values[_LEFT[1]], values[_LEFT[2]])
     weigh_pool(hand_word(values, UNSEEN), np.uint64(most), mind)
@@ -234,7 +234,7 @@ def hand_left(values: np.ndarray, rest: np.ndarray) -> None:
 
 @pure_kernel
 def describe_observation(
-    values: np.ndarray, history: int, rules: np.ndarray, mind: Mind, rest: np.ndarray, row: np.ndarray
+    values: np.ndarray, history: int, rules: np.ndarray, mind: RuleScratch, rest: np.ndarray, row: np.ndarray
 ) -> None:
     """Write the columns of one observation.
 
@@ -263,7 +263,7 @@ def describe_observation(
 
 @kernel
 def _describe_observations(
-    observations: np.ndarray, history: int, rules: np.ndarray, mind: Mind, out: np.ndarray
+    observations: np.ndarray, history: int, rules: np.ndarray, mind: RuleScratch, out: np.ndarray
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
     for index in range(observations.shape[0]):
@@ -272,7 +272,7 @@ def _describe_observations(
 
 @pure_kernel
 def _put_prospects_among(
-    hand: np.uint64, one: np.uint64, other: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int
+    hand: np.uint64, one: np.uint64, other: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int
 ) -> None:
     """Write the prospects of a hand whose moves two other hands could beat."""
     weigh_pool(add_hand(one, other), max(popcount(one), popcount(other)), mind)
@@ -281,7 +281,7 @@ def _put_prospects_among(
 
 @pure_kernel
 def describe_game(
-    values: np.ndarray, hidden: np.ndarray, rules: np.ndarray, mind: Mind, rest: np.ndarray, row: np.ndarray
+    values: np.ndarray, hidden: np.ndarray, rules: np.ndarray, mind: RuleScratch, rest: np.ndarray, row: np.ndarray
 ) -> None:
     """Write the columns of one game in which nobody is known to be the rule agent.
 
@@ -319,7 +319,7 @@ def _describe_games(
     concealed: np.ndarray,
     against_rules: np.ndarray,
     rules: np.ndarray,
-    mind: Mind,
+    mind: RuleScratch,
     out: np.ndarray,
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)

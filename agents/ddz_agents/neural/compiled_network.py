@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ddz_agents.neural.columns import READING_RULES, REST_COLUMNS, describe_game, describe_observation
 from ddz_agents.neural.features import appraise, hand_word
 from ddz_agents.neural.leavings import leave, put_leaving
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import pure_kernel
@@ -111,7 +111,7 @@ class Desk(NamedTuple):
         hand: Counts of a hand, int8.
     """
 
-    mind: Mind
+    mind: RuleScratch
     columns: _Floats
     state: _Floats
     normal: _Floats
@@ -127,7 +127,7 @@ class Desk(NamedTuple):
 def new_desk(columns: int, width: int, rest_width: int, rest_features: int) -> Desk:
     """Memory for a network of that size."""
     return Desk(
-        mind=new_mind(),
+        mind=new_rule_scratch(),
         columns=np.zeros(columns, np.float32),
         state=np.zeros(width, np.float32),
         normal=np.zeros(width, np.float32),

@@ -22,8 +22,7 @@ from ddz_agents.neural.columns import (
 from ddz_agents.neural.cuda_launch import launch, words
 from ddz_agents.neural.features import APPRAISAL
 from ddz_agents.neural.leavings import Leavings, describe_row
-from ddz_agents.rules.mind import A_PLAN, Mind
-from ddz_agents.rules.scratch import MEMORY_WORDS, PRICES, SEGMENTS_END, Scratch
+from ddz_agents.rules.scratch import A_PLAN, MEMORY_WORDS, PRICES, SEGMENTS_END, RuleScratch, Scratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.envs.cuda_batch import on_device
@@ -33,13 +32,13 @@ MIND_NUMBERS, MIND_WORDS = 3 * _PRICED, MEMORY_WORDS + MASK_WORDS + A_PLAN + 2
 """Numbers (int64) and words (uint64) of one rule player's memory: a thread has them to itself."""
 
 
-def carve_mind(numbers: Any, words: Any) -> Mind:
+def carve_mind(numbers: Any, words: Any) -> RuleScratch:
     """A rule player's memory in two arrays of a thread, of ``MIND_NUMBERS`` and ``MIND_WORDS``."""
     about = MEMORY_WORDS + MASK_WORDS
     memory = words[:MEMORY_WORDS]
     for index in range(_PRICED):  # what nobody prices costs one a move, as in fresh memory of the CPU
         numbers[index], numbers[_PRICED + index], numbers[2 * _PRICED + index] = 1, 1, 0
-    return Mind(
+    return RuleScratch(
         Scratch(numbers[:_PRICED], memory),
         Scratch(numbers[_PRICED : 2 * _PRICED], memory),
         numbers[2 * _PRICED :],

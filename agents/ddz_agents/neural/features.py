@@ -20,9 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules.decomposition import decompose
-from ddz_agents.rules.mind import A_ENEMY_CARDS, A_POOL, Mind
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import PRICE_ONLY
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, PRICE_ONLY, RuleScratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
@@ -121,7 +120,7 @@ MEANING = f"prospects {_SIZES} at prices {WEIGHTS.tolist()}"
 
 
 @pure_kernel
-def weigh_pool(pool: np.uint64, most: np.uint64, mind: Mind) -> None:
+def weigh_pool(pool: np.uint64, most: np.uint64, mind: RuleScratch) -> None:
     """Price all moves against unseen cards.
 
     Args:
@@ -134,7 +133,7 @@ def weigh_pool(pool: np.uint64, most: np.uint64, mind: Mind) -> None:
 
 
 @pure_kernel
-def appraise(hand: np.uint64, rules: np.ndarray, mind: Mind) -> tuple[int, int]:
+def appraise(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
     """Find what the prospects of a hand depend on.
 
     Args:
@@ -180,7 +179,7 @@ def put_appraisal(sure: int, price: int, out: np.ndarray, place: int) -> int:
 
 
 @pure_kernel
-def put_prospects(hand: np.uint64, rules: np.ndarray, mind: Mind, out: np.ndarray, place: int) -> int:
+def put_prospects(hand: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int) -> int:
     """Look at a hand and write its prospects: :func:`appraise`, then :func:`put_appraisal`."""
     sure, price = appraise(hand, rules, mind)
     return put_appraisal(sure, price, out, place)

@@ -24,7 +24,7 @@ from ddz_agents.neural.columns import (
     weigh_unseen,
 )
 from ddz_agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, put_appraisal, put_planes
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
@@ -84,7 +84,7 @@ def describe_leavings(
         np.empty((pairs, REST_COLUMNS), np.float32),
         np.empty((pairs, APPRAISAL), np.int16) if appraisals is None else appraisals,
     )
-    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_mind(), found)
+    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_rule_scratch(), found)
     return found
 
 
@@ -139,7 +139,7 @@ def describe_row(
     masks: np.ndarray,
     known: bool,
     rules: np.ndarray,
-    mind: Mind,
+    mind: RuleScratch,
     rest: np.ndarray,
     out: Leavings,
 ) -> int:
@@ -177,7 +177,7 @@ def describe_row(
 
 @kernel
 def _describe_leavings(
-    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: Mind, out: Leavings
+    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: RuleScratch, out: Leavings
 ) -> None:
     pair = 0
     rest = np.empty(NUM_RANKS, np.int8)

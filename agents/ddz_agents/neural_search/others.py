@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.tree_search.simulate_rules import guided_action
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
@@ -36,12 +36,12 @@ class Others(NamedTuple):
     """
 
     faithful: npt.NDArray[np.uint8]
-    mind: Mind
+    mind: RuleScratch
 
 
 def nobody() -> Others:
     """No seat is recognized."""
-    return Others(np.zeros(3, np.uint8), new_mind())
+    return Others(np.zeros(3, np.uint8), new_rule_scratch())
 
 
 def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, seat: int) -> npt.NDArray[np.uint8]:

@@ -1,34 +1,52 @@
-"""The rule agent as an agent: it plays one game, or many in one compiled call."""
+"""The rule agent as an agent: it plays one game, or many in one compiled call, at its own prices or at others."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.mind import new_mind
-from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.stages import RulesTeacher
-from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules import weights as of
+from ddz_agents.rules.rules import next_action, rules_move
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env import Move, Rules, View
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
+from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.words import U0
+from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.core.options import Options, takes
 from ddz_env.core.owned import OwnsArrays
+from ddz_env.envs.stepping import marked
 from ddz_env.playing.agent import BatchPlayer
 
+NO_LABEL = -1
+"""The answer where the teacher has none: a half-built move that it would never have built."""
+Rule = Literal["pass", "bombs", "control"]
 
-class PricedAgent(OwnsArrays, ABC):
+_FEW = 3
+"""Fewer cards than these in an enemy's hand are a key moment."""
+_SEAT_BITS = 8
+
+
+class PricedAgent(OwnsArrays):
     """Plays by hand decomposition, at the prices that a subclass names; no search, no randomness."""
 
     name: str
     cheats = False
 
     def __init__(self) -> None:
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
 
-    @abstractmethod
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights of a seat, shape and meaning as :data:`ddz_agents.rules.weights.WEIGHTS`."""
+        """The weights of a seat, shape and meaning as :data:`ddz_agents.rules.weights.WEIGHTS`: those by default."""
+        return of.WEIGHTS
+
+    def seen(self, view: View) -> npt.NDArray[np.uint64]:
+        """The view's row as the agent reads it."""
+        return view.row
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Choose a move by the rules; the generator is not used.
@@ -38,7 +56,7 @@ class PricedAgent(OwnsArrays, ABC):
         """
         if view.acting_seat != view.seat or view.stage == "over":
             raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        main, kickers = rules_move(view.row, view.rule_words, self._mind, self.weights(view))
+        main, kickers = rules_move(self.seen(view), view.rule_words, self._mind, self.weights(view))
         return Move.from_words(int(main), int(kickers))
 
 
@@ -54,10 +72,182 @@ class RulesAgent(PricedAgent):
 
     name = "rules"
 
-    def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The same for every seat."""
-        return WEIGHTS
-
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
         """The same choices in many games, one compiled call for all that wait."""
         return RulesTeacher(num_games, rules)
+
+
+class RulesTunedAgent(PricedAgent):
+    """The rule agent with prices of its own for landlords and for peasants; in an auction it takes the landlord's."""
+
+    name = "rules-tuned"
+
+    def weights(self, view: View) -> npt.NDArray[np.int64]:
+        """The weights of the seat's role."""
+        return of.TUNED_LANDLORD if view.landlord in (None, view.seat) else of.TUNED_PEASANTS
+
+
+@dataclass(frozen=True)
+class WithoutOptions(Options):
+    """Which rule is left out.
+
+    Attributes:
+        rule: ``pass`` (do not pass lightly), ``bombs`` (keep bombs) or ``control`` (control at key moments).
+    """
+
+    rule: Rule = "control"
+
+
+@takes(WithoutOptions)
+class RulesWithoutAgent(PricedAgent):
+    """The rule agent without one of its rules: ``rules-without:rule=bombs``.
+
+    The rules are those that the thesis of 2020 (Peking University, section 5.4.1) takes from a bot one at a time:
+
+    - ``pass``, 不要轻易过牌, do not pass lightly: a move that holds the trick counts, a move may make the hand a little
+      dearer, and more so where an enemy has few cards.  Without it only a move that makes the hand cheaper is played.
+    - ``bombs``, 尽量留炸弹, keep bombs: a bomb or rocket in the hand makes it cheaper, and more is asked of a bomb than
+      of another move.  Without it a bomb is worth keeping no more than any move that nothing beats, and answers as
+      others do.
+    - ``control``, 关键时刻控场, control at key moments: against an enemy with one card no solo, with two no pair, and
+      such a card is stopped.  Without it the agent does not see that an enemy has fewer than three cards.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such rule.
+    """
+
+    name = "rules-without"
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__()
+        self.options = WithoutOptions.of(*values, **named)
+        self._weights = weights_without(self.options.rule)
+
+    def weights(self, view: View) -> npt.NDArray[np.int64]:
+        """Those that are left."""
+        return self._weights
+
+    def seen(self, view: View) -> npt.NDArray[np.uint64]:
+        """Without control at key moments the enemies' last cards are not seen."""
+        return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
+
+
+def weights_without(rule: Rule) -> npt.NDArray[np.int64]:
+    """The rule agent's weights without a rule, shape and meaning as ``WEIGHTS``."""
+    weights = of.WEIGHTS.copy()
+    if rule == "pass":
+        weights[[of.FOLLOW_HOLD, of.FOLLOW_NEED, of.FOLLOW_URGENT]] = 0
+    elif rule == "bombs":
+        weights[[of.BOMB, of.ROCKET]] = 0
+        weights[[of.BOMB_NEED, of.BOMB_URGENT]] = weights[[of.FOLLOW_NEED, of.FOLLOW_URGENT]]
+    return weights
+
+
+def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
+    """A view's row in which no enemy seems to have fewer than three cards.
+
+    Args:
+        row: The row of a view, shape ``[ROW_WORDS]``; it stays as it is.
+        seat: Whose view it is.
+    """
+    shown, landlord, sizes = row.copy(), int(row[LANDLORD]), int(row[SIZES])
+    for other in range(3):
+        size = sizes >> _SEAT_BITS * other & 0xFF
+        if other != seat and landlord in (seat, other) and 0 < size < _FEW:
+            sizes += _FEW - size << _SEAT_BITS * other
+    shown[SIZES] = sizes
+    return shown
+
+
+@pure_kernel
+def taught_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plan: np.ndarray) -> int:
+    """The teacher's action at any stage of one game: an action id, or ``NO_LABEL``.
+
+    Args:
+        row: The game, not over, shape ``[32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The teacher's memory.
+        w: Its weights.
+        plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.
+    """
+    action = next_action(row, rules, mind, w, plan)
+    if row[STAGE] == STAGE_KICKER:
+        # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
+        if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
+            return NO_LABEL
+        legal_mask(row, rules, mind.mask)
+        if not marked(mind.mask, action):
+            return NO_LABEL
+    return int(action)
+
+
+@pure_kernel
+def teach(
+    rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
+) -> None:
+    """Write the teacher's action for every game.
+
+    Args:
+        rows: The games, shape ``[n, 32]``, uint64; unchanged.
+        rules: The rules array.
+        mind: The teacher's memory.
+        w: Its weights.
+        plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64; changed in place.
+        actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
+    """
+    for index in range(rows.shape[0]):
+        over = rows[index, STAGE] == STAGE_OVER
+        actions[index] = NO_LABEL if over else taught_action(rows[index], rules, mind, w, plans[index])
+
+
+class RulesTeacher(OwnsArrays):
+    """The rule agent in ``n`` games that advance side by side, stage by stage.
+
+    The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
+    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  Of the
+    rows it reads what the seat to act may know.
+
+    Args:
+        num_games: How many games.
+        rules: A preset's name or a :class:`~ddz_env.Rules`.
+
+    Attributes:
+        plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64.
+
+    Raises:
+        InvalidRulesError: If the preset is unknown.
+    """
+
+    def __init__(self, num_games: int, rules: str | Rules = "standard") -> None:
+        self._rule_words = Rules.preset(rules).words()
+        self._mind = new_rule_scratch()
+        self.plans = np.zeros((num_games, 2), np.uint64)
+
+    def labels(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """The action that the rule agent would take in every game.
+
+        Args:
+            rows: The games as they stand, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
+
+        Returns:
+            Shape ``[n]``, int64, a new array: action ids, ``NO_LABEL`` where the agent has no answer.
+
+        Raises:
+            InvalidOptionError: If the number of games is not the one the teacher was made for.
+        """
+        if rows.shape[0] != self.plans.shape[0]:
+            raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
+        return self.actions(np.arange(len(rows)), rows)
+
+    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *seen: Any) -> npt.NDArray[np.int64]:
+        """The action that the rule agent takes in some games: see :class:`ddz_env.playing.agent.BatchPlayer`.
+
+        Args:
+            games: Which of the games they are, shape ``[k]``.
+            rows: These games as they stand, shape ``[k, 32]``, uint64.
+            *seen: Observations, masks and generators; not used.
+        """
+        actions, plans = np.empty(len(games), np.int64), self.plans[games]
+        teach(rows, self._rule_words, self._mind, of.WEIGHTS, plans, actions)
+        self.plans[games] = plans
+        return actions

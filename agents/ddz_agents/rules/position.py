@@ -1,7 +1,7 @@
 """The evaluation of positions with all hands open, for the depth-limited searches.
 
-Prices are those that the rule agent weighs its moves with (:mod:`ddz_agents.rules.evaluation`).  A position is worth
-a weighted sum of the prices of its hands, of their *losers* (moves that can be beaten), *controls* (moves that cannot)
+Prices are those that the rule agent weighs its moves with (:mod:`ddz_agents.rules.prices`).  A position is worth a
+weighted sum of the prices of its hands, of their *losers* (moves that can be beaten), *controls* (moves that cannot)
 and bombs, and of the *tempo*: who leads, or holds the trick.  The sum estimates the logarithm of the odds that the
 landlord wins.
 """
@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.evaluation import losers_and_controls, price_of_hand
-from ddz_agents.rules.mind import A_ENEMY_CARDS, A_POOL, Mind, new_mind
+from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand
 from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, RuleScratch, new_rule_scratch
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
@@ -60,8 +60,8 @@ class Appraiser(NamedTuple):
         features: What the position evaluated last was, by the ``P_`` indexes, shape ``[12]``, float64.
     """
 
-    landlord: Mind
-    peasants: Mind
+    landlord: RuleScratch
+    peasants: RuleScratch
     salt: npt.NDArray[np.uint64]
     hands: npt.NDArray[np.uint64]
     priced: npt.NDArray[np.int64]
@@ -71,7 +71,9 @@ class Appraiser(NamedTuple):
 def new_appraiser() -> Appraiser:
     """Memory for one thread."""
     hands, priced = np.zeros(_SLOTS, np.uint64), np.zeros((_SLOTS, 3), np.int64)
-    return Appraiser(new_mind(), new_mind(), np.ones(1, np.uint64), hands, priced, np.zeros(len(POSITION)))
+    return Appraiser(
+        new_rule_scratch(), new_rule_scratch(), np.ones(1, np.uint64), hands, priced, np.zeros(len(POSITION))
+    )
 
 
 @pure_kernel
@@ -100,7 +102,7 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
 
 
 @inline_kernel
-def mind_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> Mind:
+def mind_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleScratch:
     """The prices of a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 

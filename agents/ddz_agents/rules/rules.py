@@ -13,96 +13,361 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.evaluation import price_of_hand
-from ddz_agents.rules.follow import follow
-from ddz_agents.rules.kickers import choose_kickers
-from ddz_agents.rules.lead import lead
-from ddz_agents.rules.mind import A_HAND, Mind, look_around, may_play
-from ddz_agents.rules.prices import set_prices
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
-from ddz_env.core.engine.layout import (
-    CHOSEN,
-    LANDLORD,
-    PENDING,
-    SEAT,
-    STAGE,
-    STAGE_DOUBLE,
-    STAGE_KICKER,
-    STAGE_PLAY,
-    STAGE_SHOW,
-    TARGET,
+from ddz_agents.rules import weights as of
+from ddz_agents.rules.decomposition import LOSER, decompose, losers_and_controls, price_of_hand
+from ddz_agents.rules.prices import beatable, is_bomb, place_of, set_prices
+from ddz_agents.rules.scratch import (
+    A_FEWEST,
+    A_HAND,
+    A_NEXT_ENEMY,
+    A_PARTNER_CARDS,
+    A_SEAT,
+    EMIT,
+    KICKERS,
+    MAINS,
+    PAIR,
+    SOLO,
+    RuleScratch,
+    is_enemy,
+    look_around,
+    may_play,
+    size_of,
 )
-from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask
+from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import tables
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.kickers import body_of, kicker_options
+from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, nth_legal
 from ddz_env.core.engine.score import robs_of
-from ddz_env.core.engine.step import main_cards
-from ddz_env.core.engine.tables import BID_ID, DOUBLE_ID, KICKER_ID
-from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, lowest, remove_hand
+from ddz_env.core.engine.step import main_cards, next_seat
+from ddz_env.core.engine.words import (
+    PLANE,
+    U0,
+    U1,
+    U2,
+    U3,
+    U16,
+    add,
+    body_mask,
+    lowest,
+    popcount,
+    remove,
+    remove_hand,
+    spread,
+)
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.
 _BID_ONE, _BID_TWO, _BID_THREE = 330, 225, 150
 _DOUBLE_LANDLORD, _DOUBLE_PEASANT, _SHOW = 210, 200, 150
+_ZERO = np.int64(0)
+_NEVER = -(1 << 30)
+_LIKELY = 40
+_SAFER = 15
+_BLOCK = 3000
+_WIN = 100_000
+
+
+@pure_kernel
+def _may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, ranks: np.uint64, rules: np.ndarray) -> bool:
+    """Whether kickers of these different ranks are legal with the main group."""
+    body = body_of(row, hand, main, rules)
+    left = body.kickers
+    if popcount(ranks) != left:
+        return False
+    chosen, floor = U0, U0
+    while left > U0:
+        rank = lowest(ranks)
+        ranks &= ranks - U1
+        if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
+            return False
+        chosen = add(chosen, U1 << rank, body.size)
+        floor = rank
+        left -= U1
+    return True
+
+
+@pure_kernel
+def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> np.uint64:
+    """The lowest legal kickers, whatever they break."""
+    body = body_of(row, hand, main, rules)
+    left = body.kickers
+    chosen, floor = U0, U0
+    while left > U0:
+        floor = lowest(kicker_options(body, left, chosen, floor, rules))
+        chosen = add(chosen, U1 << floor, body.size)
+        left -= U1
+    return chosen
+
+
+@pure_kernel
+def choose_kickers(
+    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, mind: RuleScratch
+) -> np.uint64:
+    """The kickers whose loss costs the hand least, chosen one after the other.
+
+    Args:
+        row: The game, at the start of a decision.
+        hand: The acting seat's hand.
+        main: A legal main group.
+        rules: The rules array.
+        mind: Prices and memory.
+
+    Returns:
+        The kickers as a hand, 0 if the group takes none.
+    """
+    body = body_of(row, hand, main, rules)
+    count, size = body.kickers, body.size
+    if count == U0:
+        return U0
+    ranks_of_body = body_mask(body.start, body.length)
+    rest = remove_hand(hand, main_cards(main))
+    ranks = U0
+    while count > U0:
+        options = (rest >> (U16 * (size - U1))) & PLANE & ~ranks_of_body & ~ranks
+        best, chosen = np.int64(1 << 40), U0
+        while options != U0:
+            bit = options & (~options + U1)
+            options ^= bit
+            cost = price_of_hand(remove(rest, bit, size), rules, mind)
+            if cost < best:
+                best, chosen = cost, bit
+        ranks |= chosen
+        rest = remove(rest, chosen, size)
+        count -= U1
+    if _may_ride(row, hand, main, ranks, rules):
+        return spread(ranks, size)
+    return lowest_kickers(row, hand, main, rules)
+
+
+@pure_kernel
+def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint64, np.uint64]:
+    """The move to lead from a split in which all moves but one cannot be beaten: the unbeaten first, bombs last.
+
+    Returns:
+        Main group and kickers; 0, 0 if one of the moves is not legal.
+    """
+    best, found = np.int64(_NEVER), _ZERO
+    for index in range(count):
+        main = mind.sure.memory[MAINS + index]
+        if not may_play(mind, main):
+            return U0, U0
+        score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
+        if is_bomb(main, rules):
+            score -= 50
+        if beatable(mind, main) > 0:
+            score -= 100
+        if score > best:
+            best, found = score, np.int64(index)
+    return mind.sure.memory[MAINS + found], mind.sure.memory[KICKERS + found]
+
+
+@pure_kernel
+def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
+    """How good it is to lead a move of the hand's split."""
+    about, segment, beaten = mind.about, tables.MAIN_SEGMENT[main], beatable(mind, main)
+    cards, score = tables.SEGMENT_CARDS[segment], mind.value.price[place_of(main)]
+    score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
+    if segment == SOLO:
+        score += w[of.LEAD_SOLO]
+    elif segment == PAIR:
+        score += w[of.LEAD_PAIR]
+    elif tables.SEGMENT_COPIES[segment] == U3:
+        score += w[of.LEAD_TRIO]
+    if is_bomb(main, rules):
+        score -= 1000
+    if cards <= U2 and cards == about[A_FEWEST] and beaten > 0:
+        # The enemy could go out with it: lead something else, or else the highest.
+        score -= 10 * w[of.LEAD_DANGER] + 20 * beaten
+    if cards <= U2 and cards == about[A_PARTNER_CARDS] and cards < about[A_FEWEST]:
+        score += w[of.TEAM] + 3 * beaten
+    return score
 
 
 @inline_kernel
-def _speak(row: np.ndarray, rules: np.ndarray, mind: Mind, value: int) -> np.uint64:
+def _lead_to_partner(hand: np.uint64, mind: RuleScratch) -> np.uint64:
+    """The lowest solo if the partner acts next and holds one card that is likely to beat it, else 0."""
+    about = mind.about
+    if about[A_PARTNER_CARDS] != U1 or about[A_NEXT_ENEMY] != U0:
+        return U0
+    main = tables.SEGMENT_BASE[SOLO] + lowest(hand & PLANE)
+    return main if beatable(mind, main) >= _LIKELY else U0
+
+
+@pure_kernel
+def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
+    """The move to lead: main group and kickers."""
+    hand = mind.about[A_HAND]
+    price, count = decompose(hand, rules, mind.sure, EMIT)
+    if price < 2 * LOSER:
+        main, kickers = _sure_win(count, rules, mind)
+        if main != U0:
+            return main, kickers
+    main = _lead_to_partner(hand, mind)
+    if main != U0:
+        return main, U0
+    _, count = decompose(hand, rules, mind.value, EMIT)
+    kickers = U0
+    best = np.int64(_NEVER)
+    for index in range(count):
+        candidate = mind.value.memory[MAINS + index]
+        if not may_play(mind, candidate):
+            continue
+        score = _lead_score(mind, candidate, rules, w)
+        if score > best:
+            best, main, kickers = score, candidate, mind.value.memory[KICKERS + index]
+    if main == U0:
+        main = nth_legal(mind.mask, U0)
+        kickers = lowest_kickers(row, hand, main, rules)
+    elif main < tables.BOMB_ID and tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1 and mind.about[A_FEWEST] == U1:
+        main = tables.SEGMENT_BASE[SOLO] + _highest_rank(hand)
+    return main, kickers
+
+
+@inline_kernel
+def _highest_rank(hand: np.uint64) -> np.uint64:
+    rank = np.uint64(14)
+    while (hand >> rank) & U1 == U0:
+        rank -= U1
+    return rank
+
+
+@pure_kernel
+def _follow_need(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, bomb: bool) -> int:
+    """By how much a reply must improve the hand, in hundredths of a trick."""
+    about = mind.about
+    seat, owner = about[A_SEAT], row[at.OWNER]
+    if not is_enemy(row, seat, owner):
+        target = row[at.TARGET]
+        weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(mind, target)
+        need = w[of.PARTNER_NEED] - w[of.PARTNER_WEAK] * weak // 100
+        if about[A_NEXT_ENEMY] != U0:
+            need -= w[of.PARTNER_UP] * weak // 100
+        return need + (1000 if bomb else 0)
+    size = np.int64(size_of(row, owner))
+    need = w[of.BOMB_NEED] if bomb else w[of.FOLLOW_NEED]
+    urgent = w[of.BOMB_URGENT] if bomb else w[of.FOLLOW_URGENT]
+    if size == 1:
+        return -10000
+    if size < 10:
+        need -= urgent * (10 - size) // 4
+    following = next_seat(seat, rules)
+    if following != owner and not is_enemy(row, seat, following):
+        need += w[of.HELPER]
+    return need
+
+
+@inline_kernel
+def _must_block(row: np.ndarray, mind: RuleScratch, main: np.uint64) -> bool:
+    """Whether an enemy could go out over the target, and the reply (a solo or a pair) makes that harder."""
+    target, about = row[at.TARGET], mind.about
+    if target == at.BOMBS_ONLY or tables.MAIN_SEGMENT[main] != tables.MAIN_SEGMENT[target]:
+        return False
+    cards = tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]]
+    threat = beatable(mind, target)
+    if cards > U2 or threat == 0:
+        return False
+    if is_enemy(row, about[A_SEAT], row[at.OWNER]):
+        return about[A_FEWEST] == cards
+    # The partner's own card may do; spend a higher one only where it is much safer.
+    return about[A_NEXT_ENEMY] == cards and threat - beatable(mind, main) >= _SAFER
+
+
+@pure_kernel
+def _reply_score(
+    row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, main: np.uint64, gain: int
+) -> int:
+    """By how much a reply that makes the hand cheaper by ``gain`` exceeds what is needed; positive: play it."""
+    beaten = beatable(mind, main)
+    score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
+    score -= _follow_need(row, rules, mind, w, is_bomb(main, rules))
+    if _must_block(row, mind, main):
+        score += (_BLOCK if tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1 else w[of.LEAD_DANGER]) - 20 * beaten
+    return score
+
+
+@pure_kernel
+def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
+    """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
+    hand = mind.about[A_HAND]
+    before = price_of_hand(hand, rules, mind)
+    best, main, kickers = np.int64(0), U0, U0
+    for word in range(tables.MASK_WORDS):
+        bits = mind.mask[word]
+        while bits != U0:
+            candidate = np.uint64(word) * np.uint64(64) + lowest(bits)
+            bits &= bits - U1
+            if candidate == U0:
+                continue
+            riders = choose_kickers(row, hand, candidate, rules, mind)
+            rest = remove_hand(remove_hand(hand, main_cards(candidate)), riders)
+            score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, rules, mind))
+            if beatable(mind, candidate) == 0 and losers_and_controls(rest, rules, mind)[0] < 2:
+                score += _WIN
+            if score > best:
+                best, main, kickers = score, candidate, riders
+    return main, kickers
+
+
+@inline_kernel
+def _speak(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, value: int) -> np.uint64:
     """The bid or the answer to showing or doubling of a hand that costs ``value`` to play out.
 
     A hand that would bid 1 calls, one that would bid 2 robs once, and one that would bid 3 robs for any stake.
     """
-    if row[STAGE] == STAGE_SHOW:
-        return DOUBLE_ID + (U1 if value <= _SHOW else U0)
-    if row[STAGE] == STAGE_DOUBLE:
-        limit = _DOUBLE_LANDLORD if row[SEAT] == row[LANDLORD] else _DOUBLE_PEASANT
-        return DOUBLE_ID + (U1 if value <= limit else U0)
+    if row[at.STAGE] == at.STAGE_SHOW:
+        return tables.DOUBLE_ID + (U1 if value <= _SHOW else U0)
+    if row[at.STAGE] == at.STAGE_DOUBLE:
+        limit = _DOUBLE_LANDLORD if row[at.SEAT] == row[at.LANDLORD] else _DOUBLE_PEASANT
+        return tables.DOUBLE_ID + (U1 if value <= limit else U0)
     bid = U0
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
     if rules[R_BIDDING] == BIDDING_ROBBING:
-        wanted = U1 if may_play(mind, BID_ID + U1) else U2
+        wanted = U1 if may_play(mind, tables.BID_ID + U1) else U2
         enough = bid >= (U3 if robs_of(row) > U0 else wanted)
-        return BID_ID + (wanted if enough else U0)
-    return BID_ID + (bid if may_play(mind, BID_ID + bid) else U0)
+        return tables.BID_ID + (wanted if enough else U0)
+    return tables.BID_ID + (bid if may_play(mind, tables.BID_ID + bid) else U0)
 
 
 @pure_kernel
-def rules_move(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
+def rules_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The decision of the acting seat at any stage but in the middle of a move.
 
     Args:
         row: A view's row or a full row; both give the same decision.
         rules: The rules array.
-        mind: Memory (:func:`new_mind`).
+        mind: Memory (:func:`~ddz_agents.rules.scratch.new_rule_scratch`).
         w: The weights (``WEIGHTS``).
 
     Returns:
         Action id of the main group, bid or answer to doubling, and the kickers as a hand.
     """
     legal_mask(row, rules, mind.mask)
-    if row[STAGE] == STAGE_PLAY and mind.mask[0] & U1 and count_legal(mind.mask) == U1:
+    if row[at.STAGE] == at.STAGE_PLAY and mind.mask[0] & U1 and count_legal(mind.mask) == U1:
         return U0, U0  # nothing but pass
     look_around(row, rules, mind)
     set_prices(mind, w)
     hand = mind.about[A_HAND]
-    if row[STAGE] != STAGE_PLAY:
+    if row[at.STAGE] != at.STAGE_PLAY:
         return _speak(row, rules, mind, price_of_hand(hand, rules, mind)), U0
     main = finishing_action(hand, mind.mask)
     if main != U0:
         return main, remove_hand(hand, main_cards(main))
-    if row[TARGET] == U0:
-        return lead(row, rules, mind, w)
-    return follow(row, rules, mind, w)
+    if row[at.TARGET] == U0:
+        return _lead(row, rules, mind, w)
+    return _follow(row, rules, mind, w)
 
 
 @pure_kernel
-def next_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, plan: np.ndarray) -> np.uint64:
+def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plan: np.ndarray) -> np.uint64:
     """The decision of the acting seat at any stage, one action at a time.
 
     Args:
         row: A view's row or a full row, not over.
         rules: The rules array.
-        mind: Memory (:func:`new_mind`).
+        mind: Memory (:func:`~ddz_agents.rules.scratch.new_rule_scratch`).
         w: The weights (``WEIGHTS``).
         plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.  If the game
             took another main group, the kickers are those that the agent would give that group.
@@ -111,13 +376,13 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: Mind, w: np.ndarray, p
         Action id of the main group, bid, answer to doubling or next kicker of the plan; 0 if no kicker of it is left.
         It need not be legal where an earlier kicker was not of the plan.
     """
-    if row[STAGE] != STAGE_KICKER:
+    if row[at.STAGE] != at.STAGE_KICKER:
         plan[0], plan[1] = rules_move(row, rules, mind, w)
         return plan[0]
-    if plan[0] != row[PENDING]:
+    if plan[0] != row[at.PENDING]:
         look_around(row, rules, mind)
         set_prices(mind, w)
-        plan[0] = row[PENDING]
-        plan[1] = choose_kickers(row, mind.about[A_HAND], row[PENDING], rules, mind)
-    ranks = remove_hand(plan[1], row[CHOSEN]) & PLANE
-    return KICKER_ID + lowest(ranks) if ranks != U0 else U0
+        plan[0] = row[at.PENDING]
+        plan[1] = choose_kickers(row, mind.about[A_HAND], row[at.PENDING], rules, mind)
+    ranks = remove_hand(plan[1], row[at.CHOSEN]) & PLANE
+    return tables.KICKER_ID + lowest(ranks) if ranks != U0 else U0

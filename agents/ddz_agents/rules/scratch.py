@@ -1,4 +1,7 @@
-"""Memory of hand decomposition: the prices of main groups, and where the search keeps what."""
+"""Memory of the rule agent: prices of main groups, the split of a hand, and what a seat sees around the table.
+
+Only what the seat may know is read (its own hand, the cards played, the hand sizes, the landlord and the target).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_SEGMENTS, SEGMENTS, segments_of
-from ddz_env.core.engine.compiling import inline_kernel
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.layout import HANDS, LANDLORD, PLAYED, SEAT, SIZES
+from ddz_env.core.engine.step import next_seat
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import BYTE, U0, U1, U3, U6, U8, U63, popcount, remove_hand
+from ddz_env.core.rules import R_DECK, R_PLAYERS
 
 # Segments as typed integers: Numba compiles a function anew for every literal that it is given.
 SEGMENTS_END = np.int64(NUM_SEGMENTS)
@@ -16,9 +24,9 @@ SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
     np.int64(segments_of(name).start)
     for name in ("solo", "pair", "trio", "trio+solo", "trio+pair", "bomb", "quad+2 solos", "rocket")
 )
-SOLO_CHAIN, PAIR_CHAIN, PLANES = (np.int64(segments_of(name).start) for name in ("solo chain", "pair chain", "plane"))
-SOLO_CHAIN_END, PAIR_CHAIN_END, PLANES_END = (
-    np.int64(segments_of(name).stop) for name in ("solo chain", "pair chain", "plane")
+(SOLO_CHAIN, SOLO_CHAIN_END), (PAIR_CHAIN, PAIR_CHAIN_END), (PLANES, PLANES_END) = (
+    (np.int64(segments_of(name).start), np.int64(segments_of(name).stop))
+    for name in ("solo chain", "pair chain", "plane")
 )
 
 
@@ -51,21 +59,10 @@ MAX_CHAINS = 136
 MAX_GROUPS = 20
 
 # Where things lie in ``Scratch.memory``.
-PATH = 0
-"""Eight words: the index of the next chain to try at each depth."""
-HANDS_LEFT = 8
-"""Eight words: the hand left at each depth."""
-COSTS = 16
-"""Eight words: the price of the chains taken at each depth."""
-TAKEN = 24
-"""Eight words: the chains taken, as in ``CHAIN``."""
-BEST = 32
-"""Eight words: the chains of the best split so far."""
-BODY = 40
-"""Eight words: bodies that take several kickers: ``segment << 6 | lowest rank << 2 | mode``."""
-SLOTS = 48
-"""Eight words: how many kickers each of them takes."""
-MAINS = 56
+PATH, HANDS_LEFT, TAKEN, BEST, BODY = range(0, 40, 8)
+"""Eight words each.  At each depth of the search: the index of the next chain to try, the hand left, and the chain
+taken, as in ``CHAIN``; the chains of the best split so far; and planes and quads of a reading, in the same form."""
+MAINS = 40
 """Twenty words: the moves of the answer, action ids."""
 KICKERS = MAINS + MAX_GROUPS
 """Twenty words: their kickers, as hands."""
@@ -73,24 +70,57 @@ CHAIN = KICKERS + MAX_GROUPS
 """Chains that the hand holds: ``segment << 4 | lowest rank``."""
 MEMORY_WORDS = CHAIN + MAX_CHAINS
 
+# Words of ``RuleScratch.about``.
+A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS, A_PLAN = range(8)
+
 
 class Scratch(NamedTuple):
-    """Prices, and the memory of the search.
+    """Prices, and the memory of the search for the cheapest split of a hand.
 
     Attributes:
         price: Price of each main group without its kickers, shape ``[segments * 16]``, int64, by segment and lowest
-            rank; the caller fills it.  Groups with kickers cost what their bodies cost
-            alone, except quads with kickers, which are not bombs.
-        memory: Shape ``[232]``, uint64.  The answer's moves stand at ``MAINS`` and ``KICKERS``.
+            rank; the caller fills it.  Groups with kickers cost what their bodies cost alone, except quads with
+            kickers, which are not bombs.
+        memory: Shape ``[MEMORY_WORDS]``, uint64.  The answer's moves stand at ``MAINS`` and ``KICKERS``.
     """
 
     price: npt.NDArray[np.int64]
     memory: npt.NDArray[np.uint64]
 
 
+class RuleScratch(NamedTuple):
+    """The memory of one rule player.
+
+    Attributes:
+        value: The decomposition that values a hand.
+        sure: The decomposition that counts the moves that can be beaten: a beatable move costs 100, others 1.
+        beaten: How easily each main group is beaten, 0 (a control) to 100, by segment and lowest rank, int64.
+        mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
+        about: What the seat knows, uint64: see the ``A_`` indexes; the two words from ``A_PLAN`` on are a plan.
+    """
+
+    value: Scratch
+    sure: Scratch
+    beaten: npt.NDArray[np.int64]
+    mask: npt.NDArray[np.uint64]
+    about: npt.NDArray[np.uint64]
+
+
 def new_scratch() -> Scratch:
     """Prices of one a move and fresh memory, for one thread."""
     return Scratch(np.ones(int(SEGMENTS_END) * PRICES, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+
+
+def new_rule_scratch() -> RuleScratch:
+    """Memory for one thread."""
+    value = new_scratch()
+    return RuleScratch(
+        value=value,
+        sure=Scratch(value.price.copy(), value.memory),  # one search at a time: the memory is shared
+        beaten=np.zeros(SEGMENTS_END * PRICES, np.int64),
+        mask=np.zeros(MASK_WORDS, np.uint64),
+        about=np.zeros(A_PLAN + 2, np.uint64),
+    )
 
 
 @inline_kernel
@@ -103,3 +133,49 @@ def price_of(scratch: Scratch, segment: int, rank: np.uint64) -> int:
 def is_plane(segment: np.uint64) -> bool:
     """Whether a segment is that of a plane without kickers."""
     return np.uint64(PLANES) <= segment < np.uint64(PLANES_END)
+
+
+@inline_kernel
+def size_of(row: np.ndarray, seat: np.uint64) -> np.uint64:
+    """Cards in a seat's hand, from a view or a full row."""
+    if row[SIZES] != U0:
+        return (row[SIZES] >> (U8 * seat)) & BYTE
+    return popcount(row[HANDS + np.int64(seat)])
+
+
+@inline_kernel
+def is_enemy(row: np.ndarray, seat: np.uint64, other: np.uint64) -> bool:
+    """Whether two seats are on different sides (before there is a landlord everybody is an enemy)."""
+    landlord = row[LANDLORD]
+    return other != seat and (landlord >= U3 or seat == landlord or other == landlord)
+
+
+@pure_kernel
+def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
+    """Write what the acting seat knows into ``mind.about``; reads nothing that it does not know."""
+    seat = row[SEAT]
+    hand = row[HANDS + np.int64(seat)]
+    pool = remove_hand(rules[R_DECK], hand)
+    most, fewest, partner = U0, np.uint64(99), U0
+    other = U0
+    while other < rules[R_PLAYERS]:
+        pool = remove_hand(pool, row[PLAYED + np.int64(other)])
+        size = size_of(row, other)
+        if other == seat:
+            pass
+        elif is_enemy(row, seat, other):
+            most, fewest = max(most, size), min(fewest, size)
+        else:
+            partner = size
+        other += U1
+    about = mind.about
+    about[A_HAND], about[A_POOL], about[A_SEAT] = hand, pool, seat
+    about[A_ENEMY_CARDS], about[A_FEWEST], about[A_PARTNER_CARDS] = most, fewest, partner
+    following = next_seat(seat, rules)
+    about[A_NEXT_ENEMY] = size_of(row, following) if is_enemy(row, seat, following) else U0
+
+
+@inline_kernel
+def may_play(mind: RuleScratch, main: np.uint64) -> bool:
+    """Whether a main group is legal."""
+    return ((mind.mask[main >> U6] >> (main & U63)) & U1) == U1

@@ -21,12 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.solver.endgame import endgame_solver
-from ddz_agents.rules.evaluation import price_of_hand
-from ddz_agents.rules.kickers import choose_kickers
-from ddz_agents.rules.mind import A_HAND, Mind, look_around
+from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
-from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.weights import W_FOLLOW_HOLD, WEIGHTS
+from ddz_agents.rules.rules import choose_kickers, rules_move
+from ddz_agents.rules.scratch import A_HAND, RuleScratch, look_around
+from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.options import Milliseconds, Simulation, TreeOptions, TreeSettings
 from ddz_agents.tree_search.search import Position, simulate
@@ -78,7 +77,7 @@ def _insert(
 
 @pure_kernel
 def list_candidates(
-    row: np.ndarray, rules: np.ndarray, mind: Mind, mains: np.ndarray, kickers: np.ndarray, scores: np.ndarray
+    row: np.ndarray, rules: np.ndarray, mind: RuleScratch, mains: np.ndarray, kickers: np.ndarray, scores: np.ndarray
 ) -> int:
     """The best candidates for the acting seat in the play stage, the rule agent's move first, pass second if legal.
 
@@ -114,7 +113,7 @@ def list_candidates(
                 continue
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
             after = price_of_hand(rest, rules, mind)
-            score = before - after + WEIGHTS[W_FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
+            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
             found = _insert(mains, kickers, scores, found, candidate, chosen, score)
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.mind import A_PLAN, Mind
 from ddz_agents.rules.rules import next_action, rules_move
+from ddz_agents.rules.scratch import A_PLAN, RuleScratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.simulate import to_play_stage
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
@@ -24,7 +24,9 @@ def play_whole_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 
 
 @pure_kernel
-def simulate_rules(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, mind: Mind) -> np.uint64:
+def simulate_rules(
+    row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, mind: RuleScratch
+) -> np.uint64:
     """Play to the end by the rule agent, which looks at no hand but its own.
 
     Args:
@@ -45,7 +47,7 @@ def simulate_rules(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: 
 
 
 @pure_kernel
-def guided_action(row: np.ndarray, rules: np.ndarray, mind: Mind) -> np.uint64:
+def guided_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> np.uint64:
     """The rule agent's main group, bid, answer to doubling, or next kicker.
 
     Args:

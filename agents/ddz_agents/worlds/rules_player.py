@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.mind import Mind, new_mind
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.likelihood import (
     FACTS,
@@ -83,7 +83,7 @@ class Response:
 
 @pure_kernel
 def describe_decision(
-    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: Mind, facts: np.ndarray
+    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: RuleScratch, facts: np.ndarray
 ) -> None:
     """Ask the rule agent, and write what the likelihood of an observed move depends on.
 
@@ -99,7 +99,7 @@ def describe_decision(
 
 @kernel
 def _one_decision(
-    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: Mind
+    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: RuleScratch
 ) -> np.ndarray:
     """The log-likelihood of one move in every row, shape ``[n]``."""
     logs, facts = np.empty(rows.shape[0]), np.empty(FACTS)
@@ -111,7 +111,7 @@ def _one_decision(
 
 @kernel
 def _whole_story(
-    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, tables: np.ndarray, mind: Mind
+    story: Story, hands: np.ndarray, weighed: np.ndarray, rules: np.ndarray, tables: np.ndarray, mind: RuleScratch
 ) -> np.ndarray:
     """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, tables, 3]``."""
     logs = np.zeros((hands.shape[0], tables.shape[0], 3))
@@ -141,7 +141,7 @@ def describe_move(row: npt.NDArray[np.uint64], rules: Rules, move: Move) -> npt.
         move: What was played.
     """
     facts = np.empty(FACTS)
-    describe_decision(row, rules.words(), _words_of(move), new_mind(), facts)
+    describe_decision(row, rules.words(), _words_of(move), new_rule_scratch(), facts)
     return facts
 
 
@@ -166,7 +166,7 @@ class RulesPlayer(OwnsArrays):
     def __init__(self, response: Response) -> None:
         self.response = response
         self._table = response.table()
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
 
     def __repr__(self) -> str:
         return f"RulesPlayer({self.response!r})"
@@ -200,7 +200,7 @@ def rules_story_log_likelihoods(
         Shape ``[n, models, 3]``, float64.
     """
     tables = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_mind()))
+    return np.asarray(_whole_story(story, hands, weighed, rules.words(), tables, new_rule_scratch()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

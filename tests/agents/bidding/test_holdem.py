@@ -10,8 +10,8 @@ import pytest
 
 from ddz_agents.bidding.holdem.agents import (
     HoldemError,
+    HoldemSeat,
     PayoffHoldem,
-    Table,
     UctHoldem,
     legal_actions,
     make_holdem_agent,
@@ -85,7 +85,7 @@ def test_the_betting_is_pettingzoos(env: Any) -> None:
     rng, streets = np.random.default_rng(0), set()
     for seed in range(40):
         env.reset(seed=seed)
-        tables = {name: Table() for name in env.possible_agents}
+        tables = {name: HoldemSeat() for name in env.possible_agents}
         while not env.terminations[name := env.agent_selection]:
             seen = env.observe(name)
             _, _, bets = tables[name].look(seen)
@@ -107,7 +107,7 @@ def test_the_betting_is_pettingzoos(env: Any) -> None:
 
 
 def test_the_policy_bets_more_with_better_hands() -> None:
-    _, _, bets = Table().look(observation("SA HA", 1, 2))
+    _, _, bets = HoldemSeat().look(observation("SA HA", 1, 2))
     chosen = [best_action(bets, rate) for rate in (0.0, 0.5, 0.99)]
     assert chosen[0] == FOLD
     assert chosen[1] == CALL
@@ -134,14 +134,14 @@ def test_the_stake_of_the_opponent_makes_the_search_careful() -> None:
     assert 0.5 < showdowns(cards("SA H8"), np.empty(0, np.int64), 5000, rng).mean() < 2 / 3
     assert UctHoldem("dealt").act(facing, rng) == CALL
     assert UctHoldem("stake").act(facing, rng) == FOLD
-    assert ALL_IN not in legal_actions(Table().look(facing)[2])
+    assert ALL_IN not in legal_actions(HoldemSeat().look(facing)[2])
 
 
 def test_wrong_observations_have_named_errors() -> None:
     with pytest.raises(HoldemError, match=r"shape \[54\]"):
-        Table().look({"observation": np.zeros(72)})
+        HoldemSeat().look({"observation": np.zeros(72)})
     with pytest.raises(HoldemError, match="reset"):
-        Table().look(observation("SA HA DA CA H2", 2, 2))
+        HoldemSeat().look(observation("SA HA DA CA H2", 2, 2))
     with pytest.raises(HoldemError, match="unknown hold'em agent"):
         make_holdem_agent("bluffer")
     with pytest.raises(HoldemError, match="unknown simulation"):

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ddz_agents.bidding.convergence import settling
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
-from ddz_agents.bidding.policy import PayoffAgent, PayoffOptions, appraise, best, both_ways
-from ddz_agents.bidding.search import PayoffSearchAgent
-from ddz_agents.bidding.worlds import Outcomes, outcomes
+from ddz_agents.bidding.policy import PayoffAgent, PayoffOptions, PayoffSearchAgent, appraise, best, both_ways
+from ddz_agents.bidding.worlds import Outcomes, outcomes, settling
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.core.engine.words import add_hand
@@ -336,7 +334,7 @@ def test_the_table_of_a_deal_ends_games_as_playing_them_does(preset: str) -> Non
 
 @pytest.mark.long
 def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
-    from ddz_agents.bidding.search import RATE_AT_ZERO, RATE_SLOPE
+    from ddz_agents.bidding.policy import RATE_AT_ZERO, RATE_SLOPE
 
     at_zero, slope = fit_rate(2000)
     assert (round(at_zero, 2), round(slope, 4)) == (round(RATE_AT_ZERO, 2), round(RATE_SLOPE, 4))

@@ -372,6 +372,6 @@ def test_a_folder_may_have_a_number_for_a_name(folder: Path, tmp_path: Path, mon
 
 
 def test_without_torch_the_error_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ddz_agents.external.douzero.checkpoints", None)
+    monkeypatch.setitem(sys.modules, "ddz_agents.external.douzero.network", None)
     with pytest.raises(MissingTorchError, match=r"\.\[train\]"):
         make_agent(f"douzero:path={folder}")

@@ -35,7 +35,7 @@ from ddz_agents.neural.network import (  # noqa: E402
 )
 from ddz_agents.neural.onnx_export import ExportedPolicy  # noqa: E402
 from ddz_agents.neural.tensor_columns import thresholds  # noqa: E402
-from ddz_agents.rules.mind import new_mind  # noqa: E402
+from ddz_agents.rules.scratch import new_rule_scratch  # noqa: E402
 from ddz_env import Rules, State  # noqa: E402
 from ddz_env.core.observation import CONCEALED_WORDS, action_mask, observe, write_concealed  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
@@ -188,16 +188,16 @@ def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write() -> None:
     for history in (0, 3, 15):
         size = observation_columns(history)
         out = np.full((4, size + 9), np.nan, np.float32)
-        inputs._describe_observations(batch.observation, history, rules, new_mind(), out)
+        inputs._describe_observations(batch.observation, history, rules, new_rule_scratch(), out)
         assert np.isfinite(out[:, :size]).all()
         assert np.isnan(out[:, size:]).all()
     out = np.full((4, GAME_COLUMNS + 9), np.nan, np.float32)
-    inputs._describe_games(batch.observation, batch.concealed, known, rules, new_mind(), out)
+    inputs._describe_games(batch.observation, batch.concealed, known, rules, new_rule_scratch(), out)
     assert np.isfinite(out[:, :GAME_COLUMNS]).all()
     assert np.isnan(out[:, GAME_COLUMNS:]).all()
     found = describe_leavings(batch.observation, batch.mask)
     wide = found._replace(columns=np.full((len(found.rows), REST_COLUMNS + 9), np.nan, np.float32))
-    _describe_leavings(batch.observation, batch.mask, True, rules, new_mind(), wide)
+    _describe_leavings(batch.observation, batch.mask, True, rules, new_rule_scratch(), wide)
     assert np.isfinite(wide.columns[:, :REST_COLUMNS]).all()
     assert np.isnan(wide.columns[:, REST_COLUMNS:]).all()
 

@@ -8,7 +8,7 @@ import pytest
 from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
 from ddz_agents.neural.leavings import describe_prospects
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.notation import Hand, counts_to_word
 from ddz_env.core.observation import observe
@@ -17,7 +17,7 @@ from ddz_env.envs.batch import SelfPlayBatch
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, float]:
     """Moves that can be beaten, all moves, and the price column of a hand."""
-    mind, out = new_mind(), np.zeros(PROSPECTS, np.float32)
+    mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), mind)
     assert put_prospects(np.uint64(counts_to_word(Hand.parse(hand).counts)), Rules().words(), mind, out, 0) == PROSPECTS
     losers, moves = out[:MOST_LOSERS], out[MOST_LOSERS : MOST_LOSERS + MOST_MOVES]

@@ -9,7 +9,7 @@ import pytest
 
 from ddz_agents.neural.columns import GAME_COLUMNS, describe_games
 from ddz_agents.neural.features import PLANES, PROSPECTS, put_prospects, weigh_pool
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
 from ddz_env.core.engine.step import main_cards
@@ -129,7 +129,7 @@ def test_whether_the_rule_agent_plays_is_the_last_column_and_nowhere_unless_said
 
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
     """What a hand can expect if the two others may beat it."""
-    mind, out = new_mind(), np.zeros(PROSPECTS, np.float32)
+    mind, out = new_rule_scratch(), np.zeros(PROSPECTS, np.float32)
     most = max(int(one).bit_count(), int(other).bit_count())
     weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), mind)
     put_prospects(hand, Rules().words(), mind, out, 0)

@@ -12,10 +12,9 @@ from typer.testing import CliRunner, Result
 from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from ddz_agents.open_cards.solver.endgame import EndgameSolver
-from ddz_agents.open_cards.solver.options import TECHNIQUES
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
 from ddz_agents.open_cards.solver.puzzles import Puzzle, brute_force_agrees, make_puzzles, shipped_puzzles
-from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
+from ddz_agents.open_cards.solver.solver import TECHNIQUES, OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError, InvalidHandError

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from ddz_agents.open_cards.textbook.space import SURE, log_odds, probabilities
+from ddz_agents.open_cards.textbook.search import SURE, log_odds, probabilities
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.evaluation import price_of_hand
-from ddz_agents.rules.mind import look_around, new_mind
+from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
+from ddz_agents.rules.scratch import look_around, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KEY, OWNER, PASSES, PLAYED, SEAT, TARGET
@@ -154,7 +154,7 @@ def test_a_position_that_is_searched_to_its_end_stops_the_clock() -> None:
 
 
 def test_the_rule_agent_weighs_hands_with_the_same_evaluation() -> None:
-    state, mind, appraiser = State.new(3), new_mind(), new_appraiser()
+    state, mind, appraiser = State.new(3), new_rule_scratch(), new_appraiser()
     look_around(state.row, state.rule_words, mind)
     set_prices(mind, WEIGHTS)
     set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold

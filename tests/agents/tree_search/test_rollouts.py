@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.tree_search import rollout, simulate_planned
 from ddz_agents.tree_search.options import SIMULATIONS, TreeSettings, plain
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
@@ -69,7 +69,7 @@ def scratch() -> np.ndarray:
 def test_the_rules_simulation_ends_as_the_rule_agent_plays(preset: str) -> None:
     for state in positions(preset, 10):
         row, chance = state.row.copy(), SEED
-        assert simulate_rules(row, state.rule_words, scratch(), chance, new_mind()) == SEED, "no chance in it"
+        assert simulate_rules(row, state.rule_words, scratch(), chance, new_rule_scratch()) == SEED, "no chance in it"
         while not state.is_over:
             state.step(RulesAgent().act(state.view(), generator()))
         assert int(row[WINNER]) - 1 == state.winner
@@ -83,7 +83,7 @@ def test_a_simulation_finishes_auctions_and_half_built_moves_first() -> None:
     half_built.step_action(Move.parse("333+4").main)
     for state in (auction, half_built):
         rules, row = state.rule_words, state.row.copy()
-        simulate_rules(row, rules, scratch(), SEED, new_mind())
+        simulate_rules(row, rules, scratch(), SEED, new_rule_scratch())
         assert row[STAGE] == STAGE_OVER
         row, plan = state.row.copy(), new_plan()
         set_plan_prices(row, rules, plan)
@@ -180,7 +180,7 @@ def test_planned_games_end_with_one_empty_hand(preset: str) -> None:
 def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
     mains, kickers, scores = np.zeros(most, np.uint64), np.zeros(most, np.uint64), np.zeros(most, np.int64)
     view = state.view()
-    count = list_candidates(view.row, view.rule_words, new_mind(), mains, kickers, scores)
+    count = list_candidates(view.row, view.rule_words, new_rule_scratch(), mains, kickers, scores)
     moves = [Move.from_words(int(main), int(riders)) for main, riders in zip(mains, kickers, strict=True)][:count]
     return moves, scores[:count].tolist()
 

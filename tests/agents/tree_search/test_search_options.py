@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent
 from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
@@ -233,7 +233,7 @@ def rule_agents_action(row: np.ndarray, state: State) -> int:
     """Main group, bid or pass by the rule agent as people call it; kickers by the guide."""
     game = State(row.copy(), state.rules)
     if game.stage == "kicker":
-        return int(guided_action(row, state.rule_words, new_mind()))
+        return int(guided_action(row, state.rule_words, new_rule_scratch()))
     return RulesAgent().act(game.view(), generator()).main
 
 

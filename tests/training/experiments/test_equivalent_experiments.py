@@ -14,8 +14,7 @@ from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
 from ddz_agents.neural.columns import POLICY_INPUTS, REST_INPUTS, describe_observations
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.stored_policy import read_policy
-from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.knowledge import Rule, RulesWithoutAgent, hide_few_cards
+from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation

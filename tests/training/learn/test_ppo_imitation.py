@@ -19,8 +19,11 @@ from ddz_agents.neural.network import (  # noqa: E402
     PolicyNetwork,
 )
 from ddz_agents.neural.weights import load_weights  # noqa: E402
-from ddz_agents.rules.agent import RulesAgent  # noqa: E402
-from ddz_agents.rules.stages import NO_LABEL, RulesTeacher  # noqa: E402
+from ddz_agents.rules.agent import (  # noqa: E402
+    NO_LABEL,
+    RulesAgent,
+    RulesTeacher,
+)
 from ddz_env import Move, Rules, State  # noqa: E402
 from ddz_env.core.errors import InvalidOptionError  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402

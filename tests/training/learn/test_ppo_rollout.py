@@ -14,7 +14,7 @@ from ddz_agents.neural.features import APPRAISAL  # noqa: E402
 from ddz_agents.neural.leavings import Appraisals  # noqa: E402
 from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
 from ddz_agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
-from ddz_agents.rules.stages import RulesTeacher  # noqa: E402
+from ddz_agents.rules.agent import RulesTeacher  # noqa: E402
 from ddz_env import State  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402

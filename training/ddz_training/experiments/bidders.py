@@ -283,13 +283,13 @@ def fit_rate(deals: int, worlds: int = 6, seed: int = 77) -> tuple[float, float]
         seed: Seed of the deals.
     """
     from ddz_agents.bidding.auction import hand_prices
-    from ddz_agents.rules.mind import new_mind
+    from ddz_agents.rules.scratch import new_rule_scratch
 
     prices, won, agent = np.empty((deals, worlds, 3)), np.empty((deals, worlds, 3)), make_agent(PLAYER)
     for deal in range(deals):
         view = State.new(seed, "bidding", deal).view(0)
         found = outcomes(view, np.random.default_rng(deal), worlds, agent)
-        hand_prices(found.rows, view.rule_words, new_mind(), prices[deal])
+        hand_prices(found.rows, view.rule_words, new_rule_scratch(), prices[deal])
         won[deal] = found.landlord_won
     inputs = np.stack([np.ones(prices.size), -prices.ravel() / 100], axis=1)
     weights = np.zeros(2)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from ddz_agents.neural.blind import Input
-from ddz_agents.rules.knowledge import Rule
+from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator

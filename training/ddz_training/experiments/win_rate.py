@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
-from ddz_agents.bidding.convergence import settling
-from ddz_agents.bidding.worlds import outcomes
+from ddz_agents.bidding.worlds import outcomes, settling
 from ddz_env import State
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator

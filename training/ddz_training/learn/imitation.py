@@ -22,7 +22,7 @@ from ddz_agents.neural.architecture import Architecture
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import PolicyNetwork
 from ddz_agents.neural.standalone import StandalonePolicy
-from ddz_agents.rules.stages import NO_LABEL, RulesTeacher
+from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError

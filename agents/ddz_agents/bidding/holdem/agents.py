@@ -9,22 +9,7 @@ from typing import Annotated, Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.bidding.holdem.betting import (
-    ACTIONS,
-    DEALT,
-    FIRST,
-    FOLD,
-    IN,
-    PLACES,
-    RAISED,
-    STAKE,
-    STILL,
-    STREET,
-    TURN,
-    best_action,
-    is_legal,
-    search_bets,
-)
+from ddz_agents.bidding.holdem import betting as at
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.core.errors import DouDizhuError, unknown
 from ddz_env.core.options import Options, Range
@@ -68,7 +53,7 @@ class HoldemOptions(Options):
     exploration: Annotated[float, Range(0)] = 0.7
 
 
-class Table:
+class HoldemSeat:
     """What a player knows of a hand.
 
     An observation does not say which cards are the player's own; the first one, of two cards, does.
@@ -100,11 +85,11 @@ class Table:
         return self._hole, board, self._bets(len(cards), mine, most)
 
     def _bets(self, cards: int, mine: int, most: int) -> npt.NDArray[np.int64]:
-        bets = np.zeros(PLACES, np.int64)
-        bets[IN], bets[IN + 1] = bets[RAISED], bets[RAISED + 1] = mine, most
-        bets[STREET], bets[FIRST], bets[TURN] = _STREETS[cards], self._first, 0
+        bets = np.zeros(at.PLACES, np.int64)
+        bets[at.IN], bets[at.IN + 1] = bets[at.RAISED], bets[at.RAISED + 1] = mine, most
+        bets[at.STREET], bets[at.FIRST], bets[at.TURN] = _STREETS[cards], self._first, 0
         blinds = cards == 2 and (mine, most) == (1, 2)
-        bets[STILL] = 0 if blinds else int(most > mine or self._first == 1)
+        bets[at.STILL] = 0 if blinds else int(most > mine or self._first == 1)
         return bets
 
 
@@ -113,11 +98,11 @@ class PayoffHoldem:
 
     def __init__(self, **options: Any) -> None:
         self.options = HoldemOptions.of(**options)
-        self._table = Table()
+        self._seat = HoldemSeat()
 
     def reset(self) -> None:
         """Forget the last hand."""
-        self._table = Table()
+        self._seat = HoldemSeat()
 
     def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
         """Choose an action.
@@ -125,8 +110,8 @@ class PayoffHoldem:
         Raises:
             HoldemError: If the observation cannot be read.
         """
-        hole, board, bets = self._table.look(observation)
-        return int(best_action(bets, float(showdowns(hole, board, self.options.hands, rng).mean())))
+        hole, board, bets = self._seat.look(observation)
+        return int(at.best_action(bets, float(showdowns(hole, board, self.options.hands, rng).mean())))
 
 
 class UctHoldem(PayoffHoldem):
@@ -142,7 +127,7 @@ class UctHoldem(PayoffHoldem):
         super().__init__(**options)
         if simulation not in ("dealt", "stake"):
             raise HoldemError(unknown("simulation", simulation, ("dealt", "stake")))
-        self._how = STAKE if simulation == "stake" else DEALT
+        self._how = at.STAKE if simulation == "stake" else at.DEALT
 
     def act(self, observation: Mapping[str, Any], rng: np.random.Generator) -> int:
         """Search and choose the action with the most visits.
@@ -150,10 +135,12 @@ class UctHoldem(PayoffHoldem):
         Raises:
             HoldemError: If the observation cannot be read.
         """
-        hole, board, bets = self._table.look(observation)
+        hole, board, bets = self._seat.look(observation)
         chosen = self.options
         rates = showdowns(hole, board, chosen.iterations * chosen.hands_each, rng)
-        visits, _ = search_bets(bets, rates.reshape(chosen.iterations, -1).mean(axis=1), self._how, chosen.exploration)
+        visits, _ = at.search_bets(
+            bets, rates.reshape(chosen.iterations, -1).mean(axis=1), self._how, chosen.exploration
+        )
         return int(visits.argmax())
 
 
@@ -190,4 +177,4 @@ def make_holdem_agent(name: str) -> HoldemAgent:
 
 def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
     """The legal actions of the player to act, ascending."""
-    return [action for action in range(FOLD, ACTIONS) if is_legal(bets, action)]
+    return [action for action in range(at.FOLD, at.ACTIONS) if at.is_legal(bets, action)]

@@ -15,7 +15,6 @@ from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
 from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError, shown
-from ddz_env.core.notation import Hand
 from ddz_env.peers.botzone.bidding_judge import MOST_BID
 from ddz_env.peers.botzone.deals import last_two
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of
@@ -34,6 +33,9 @@ class BotSession:
     Args:
         view: What the seat sees when it is asked for the first time.
 
+    Attributes:
+        seen: How many moves of the game have been told, bids included.
+
     Raises:
         InvalidRulesError: If the platform has no game with the rules.
     """
@@ -42,24 +44,15 @@ class BotSession:
         self.game: BotzoneGame = game_of(view.rules)
         self.seat = view.seat
         self._first = (int(view.row[at.BIDS]) >> 16) & 15 if self.game.has_auction else 0
-        dealt = _minus(_plus(view.hand, view.played(view.seat)), self._public(view, view.seat))
-        self._own = [card for rank, count in enumerate(dealt.counts) for card in _IDS[rank][:count]]
-        self._dealt = dealt
+        public = view.landlord_cards.counts if view.landlord == view.seat else (0,) * NUM_RANKS
+        held = zip(view.hand.counts, view.played(view.seat).counts, public, strict=True)
+        self._dealt = [hand + played - shown for hand, played, shown in held]
+        self._own = [card for rank, count in enumerate(self._dealt) for card in _IDS[rank][:count]]
         self._played: list[list[int]] = []
-        self._seen = 0
+        self.seen = 0
         self._requests: list[dict[str, Any]] = []
         self._responses: list[Any] = []
         self._data: dict[str, Any] = {}
-
-    @staticmethod
-    def _public(view: View, seat: int) -> Hand:
-        """The landlord cards if they are face up and the seat's."""
-        return view.landlord_cards if view.landlord == seat else Hand((0,) * NUM_RANKS)
-
-    @property
-    def seen(self) -> int:
-        """How many moves of the game have been told, bids included."""
-        return self._seen
 
     def message(self, view: View, bare: bool, globaldata: Any) -> str:
         """The next request: by itself, or with all that was said before.
@@ -79,14 +72,14 @@ class BotSession:
     def _next(self, view: View) -> dict[str, Any]:
         bids = [move.main - BID_BASE for _, move in view.history if move.category == "bid"]
         if view.stage == "bid":
-            self._seen = len(view.history)
+            self.seen = len(view.history)
             return {"own": self._own, "bid": bids}
         landlord = view.landlord or 0
         public = self._public_ids(view)
-        for seat, move in view.history[max(self._seen, len(bids)) :]:
+        for seat, move in view.history[max(self.seen, len(bids)) :]:
             if seat != self.seat:
                 self._played.append(self._ids_of(move, public, seat == landlord))
-        self._seen = len(view.history)
+        self.seen = len(view.history)
         request: dict[str, Any] = {"history": last_two(self._played)}
         if any("history" in earlier for earlier in self._requests):
             return request
@@ -97,9 +90,8 @@ class BotSession:
         return {**request, "own": self._own, "publiccard": public, **places, "finalbid": max(1, view.highest_bid)}
 
     def _public_ids(self, view: View) -> list[int]:
-        mine = self._dealt.counts
-        counts = view.landlord_cards.counts
-        return [card for rank in range(NUM_RANKS) for card in _IDS[rank][mine[rank] : mine[rank] + counts[rank]]]
+        counts = enumerate(zip(self._dealt, view.landlord_cards.counts, strict=True))
+        return [card for rank, (mine, count) in counts for card in _IDS[rank][mine : mine + count]]
 
     def _ids_of(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
         """Ids for what another seat played: the landlord plays the landlord cards first, nobody else plays them."""
@@ -153,11 +145,3 @@ class BotSession:
             raise BotAnswerError(f"INVALID_CARDTYPE: {error}") from error
         self._played.append(sorted(response))
         return move
-
-
-def _plus(one: Hand, other: Hand) -> Hand:
-    return Hand(tuple(a + b for a, b in zip(one.counts, other.counts, strict=True)))
-
-
-def _minus(one: Hand, other: Hand) -> Hand:
-    return Hand(tuple(a - b for a, b in zip(one.counts, other.counts, strict=True)))

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.external.douzero.features import (
-    POSITIONS,
-    Bytes,
-    Floats,
-    history_columns,
-    move_columns,
-    roles_of,
-    state_columns,
-)
+from ddz_agents.external.douzero import features
+from ddz_agents.external.douzero.features import POSITIONS, Bytes, Floats
 from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, View
@@ -71,7 +64,7 @@ def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
     try:
         import torch
 
-        from ddz_agents.external.douzero.checkpoints import load_networks
+        from ddz_agents.external.douzero.network import load_networks
     except ImportError as error:
         raise MissingTorchError(f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}") from error
     networks = load_networks(options.checkpoints())
@@ -160,7 +153,7 @@ class DouZeroAgent:
             For each decision the values of its moves, float32.
         """
         values: list[Floats] = [np.empty(0, np.float32)] * len(candidates)
-        roles = roles_of(observations)
+        roles = features.roles_of(observations)
         for role in np.unique(roles).tolist():
             for rows in _portions(np.flatnonzero(roles == role).tolist(), [len(found.mains) for found in candidates]):
                 found = self._role_values(role, observations[rows], [candidates[row] for row in rows])
@@ -173,8 +166,8 @@ class DouZeroAgent:
         import torch
 
         sizes = [len(found.mains) for found in candidates]
-        moves = move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
-        columns = history_columns(observations), state_columns(observations, POSITIONS[role]), moves
+        moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
+        columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
         owners = np.repeat(np.arange(len(sizes)), sizes)
         with torch.inference_mode():
             values = self._networks[role](*map(torch.from_numpy, (*columns, owners))).numpy()

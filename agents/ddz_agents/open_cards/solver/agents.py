@@ -74,12 +74,9 @@ class CheatingSolverAgent:
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
         if solver.solve(view).landlord_wins != landlord:
             return usual
-        for move in (usual, *view.legal_moves()):
-            after = view.copy()
-            after.step(move)
-            if solver.solve_row(after.row).landlord_wins == landlord:
-                return move
-        return usual
+        moves = (usual, *view.legal_moves())
+        winning = (move for move in moves if solver.after(view.row, move).landlord_wins == landlord)
+        return next(winning, usual)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ all worlds that fit were solved, not a sample of them, and a move wins them all,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,6 @@ from ddz_agents.worlds.inference import inferred_pool
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
-from ddz_env.core.engine.step import play_move
-from ddz_env.core.notation import Hand
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
@@ -32,41 +30,29 @@ _CARDS, _WORLDS, _NODES = 20, 30, 5000
 """Of the option ``endgame=solver``: most cards in all hands, worlds, and positions of one search."""
 
 
-@dataclass(frozen=True)
-class Endgame:
+class Endgame(NamedTuple):
     """What solving the worlds of a view has shown.
 
     Attributes:
         moves: The legal moves.
         wins: The weight of the worlds that each wins, shape ``[moves]``, float64.
         weight: The weight of all worlds solved.
-        unknown: Worlds that a limit left unsolved.
         complete: Whether the worlds are all that fit the view, and all were solved.
     """
 
     moves: list[Move]
     wins: npt.NDArray[np.float64]
     weight: float
-    unknown: int
     complete: bool
-
-    @property
-    def best(self) -> int:
-        """The move that wins most."""
-        return int(np.argmax(self.wins))
 
     @property
     def proven(self) -> bool:
         """Whether the best move wins every world that fits."""
-        return self.complete and self.wins[self.best] == self.weight
+        return bool(self.complete and self.wins.max() == self.weight)
 
     def decision(self) -> Decision:
-        """The best move, with the share of wins of the best move of each main group."""
-        values: dict[int, float] = {}
-        for move, wins in zip(self.moves, self.wins.tolist(), strict=True):
-            values[move.main] = max(values.get(move.main, 0.0), wins / self.weight)
-        move = self.moves[self.best]
-        return Decision(move, {}, values, move.actions)
+        """The move that wins most, with the share of wins of the best move of each main group."""
+        return Decision.of_moves(self.moves, self.wins / self.weight, int(np.argmax(self.wins)), "chance")
 
 
 class EndgameSolver(OwnsArrays):
@@ -138,9 +124,7 @@ class EndgameSolver(OwnsArrays):
             else:
                 wins += share * won
                 weight += share
-        if not weight:
-            return None
-        return Endgame(moves, wins, weight, unknown, every and not unknown)
+        return Endgame(moves, wins, weight, every and not unknown) if weight else None
 
     def _worlds_of(
         self, view: View, rng: np.random.Generator
@@ -165,17 +149,15 @@ class EndgameSolver(OwnsArrays):
         whole = solver.solve_row(row).landlord_wins
         if whole is None:
             return None
-        won = np.zeros(len(moves), np.bool_)
         if whole != landlord:
-            return won
-        for index, move in enumerate(moves):
-            after = row.copy()
-            play_move(after, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), rules.words())
-            value = solver.solve_row(after).landlord_wins
+            return np.zeros(len(moves), np.bool_)
+        won = []
+        for move in moves:
+            value = solver.after(row, move).landlord_wins
             if value is None:
                 return None
-            won[index] = value == landlord
-        return won
+            won.append(value == landlord)
+        return np.array(won)
 
 
 def most_states(row: npt.NDArray[np.uint64], seat: int) -> int:

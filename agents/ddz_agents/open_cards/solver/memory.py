@@ -1,34 +1,59 @@
-"""What a search is told and what it remembers: its techniques, its stacks and its tables."""
+"""What the solver's search is told and what it remembers: techniques, stacks, and the table of proven positions.
+
+The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
+holds 57 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size of the tree that
+proved it (6 bits), and who wins (1 bit).  Two positions with the same bits would be taken for one; at a billion
+look-ups in buckets of eight that happens with a chance below one in ten million.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.moves import Moves
+from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
+from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
+from ddz_env.core.engine.words import run as in_a_row
 
 MAX_PLIES = 192
 """Nodes on one line of play: at most 54 plays, each with at most two passes, forced ones not counted."""
 ANY_WIN = np.int64(64)
 
-# Words of the control array.
-NODES, PLY, STATUS, VALUE, HITS, LIMIT, BEST = range(7)
-CONTROL_WORDS = 16
+MOVE_CAPACITY = 1 << 16
+"""Moves on one line of play, all its positions together."""
 FRESH, RUNNING, DONE, NO_ROOM = 0, 1, 2, 3
 
-# Words of a frame.
-F_SEAT, F_PASSES, F_FIRST, F_NEXT, F_END, F_START, F_BOMBS, F_PLAYS = range(8)
-FRAME_WORDS = 8
-C_CODE, C_BUCKET, C_NAME = range(3)
+_CONTROL = np.dtype([(name, "i8") for name in ("nodes", "ply", "status", "value", "hits")])
+_FRAME = np.dtype(
+    [(name, "i8") for name in ("seat", "passes", "first", "next", "end", "start", "bombs", "plays")]
+    + [(name, "u8") for name in ("code", "bucket", "name")]
+)
 
 TRUMPS = 64
 """The line of the threats that belongs to bombs and the rocket."""
 
+_A = np.uint64(0x9E3779B97F4A7C15)
+_B = np.uint64(0xC2B2AE3D27D4EB4F)
+_C = np.uint64(0x165667B19E3779F9)
+_D = np.uint64(0xD6E8FEB86659FD93)
+_32 = np.uint64(32)
+_29 = np.uint64(29)
+_SIZE_BITS = np.uint64(0x7E)
+_NAME = ~np.uint64(0x7F)
+
+ABSENT = np.int64(-1)
+_WAYS = np.uint64(4)
+"""Entries a bucket."""
+_CHAIN_RANKS = np.uint64(0xFFF)
+_FIVE = np.uint64(5)
+_OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
+
 
 class Technique(NamedTuple):
-    """What the search does; :class:`ddz_agents.open_cards.solver.options.SolverOptions` says what each switch means.
+    """What the search does; :class:`ddz_agents.open_cards.solver.solver.SolverOptions` says what each switch means.
 
     Attributes:
         table: Look positions up in the transposition table.
@@ -37,13 +62,9 @@ class Technique(NamedTuple):
         threats: Drop moves that an opponent answers by a quick win.
         ranks: Look positions up with the ranks taken out that nobody holds.
         order: Try moves in the order of the fewest moves that their rest needs.
-        goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
         spring: Whether spring doubles the stake.
+        goal: What the landlord shall reach: ``ANY_WIN`` just to win; else a stake, see :func:`reached`.
         landlord: The landlord's seat.
-        move_points: Order: points that a move fewer to play is worth.
-        card_points: Points that each card played is worth.
-        rank_points: Points that each rank higher costs.
-        pass_points: Points for a pass.
     """
 
     table: np.bool_
@@ -52,35 +73,182 @@ class Technique(NamedTuple):
     threats: np.bool_
     ranks: np.bool_
     order: np.bool_
-    goal: np.int64
     spring: np.bool_
+    goal: np.int64
     landlord: np.int64
-    move_points: np.int64
-    card_points: np.int64
-    rank_points: np.int64
-    pass_points: np.int64
 
 
 class Search(NamedTuple):
-    """The memory of a search.
+    """A search: how and by which rules, and its memory.
 
     Attributes:
-        control: Counters and state, shape ``[CONTROL_WORDS]``, int64.
+        technique: Settings.
+        rules: The rules array.
+        control: Counters and state: nodes opened and found in the table, the ply, status and value; shape ``[1]``.
         hands: Hands of the three seats, a line a node, shape ``[MAX_PLIES, 3]``, uint64.
-        frames: Shape ``[MAX_PLIES, FRAME_WORDS]``, int64.
-        codes: Target code and hashes, shape ``[MAX_PLIES, 3]``, uint64.
+        frames: Of each node: the seat to act, the passes before it, where its moves begin and end on the stack and
+            which is next, the count of nodes when it was opened, bombs and plays so far, its target code and its two
+            hashes; shape ``[MAX_PLIES]``.
         moves: The stack of moves.
-        table: The transposition table.
-        turns: The table of :mod:`ddz_agents.open_cards.solver.turns`.
+        table: The transposition table, shape ``[words]``, uint64.
+        turns: The table of :func:`ddz_agents.open_cards.solver.moves.turns`.
         threats: Of the node that is scored, a line a segment and one for bombs: the node that the line was worked out
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
 
-    control: npt.NDArray[np.int64]
+    technique: Technique
+    rules: npt.NDArray[np.uint64]
+    control: npt.NDArray[Any]
     hands: npt.NDArray[np.uint64]
-    frames: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.uint64]
+    frames: npt.NDArray[Any]
     moves: Moves
     table: npt.NDArray[np.uint64]
     turns: npt.NDArray[np.uint64]
     threats: npt.NDArray[np.int64]
+
+
+def new_search(technique: Technique, rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
+    """Memory with an empty transposition table of at most that size: a power of two of words, at least 1,024."""
+    words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
+    return Search(
+        technique=technique,
+        rules=rules,
+        control=np.zeros(1, _CONTROL),
+        hands=np.zeros((MAX_PLIES, 3), np.uint64),
+        frames=np.zeros(MAX_PLIES, _FRAME),
+        moves=new_moves(MOVE_CAPACITY),
+        table=np.zeros(words, np.uint64),
+        turns=new_turns(),
+        threats=np.zeros((TRUMPS + 1, 2), np.int64),
+    )
+
+
+@inline_kernel
+def _stir(word: np.uint64) -> np.uint64:
+    word ^= word >> _32
+    word *= _D
+    word ^= word >> _29
+    word *= _D
+    return word ^ (word >> _32)
+
+
+@inline_kernel
+def _hashes(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """A position's two hashes: the one that chooses the bucket, and the one that names it there."""
+    mixed = _stir((a * _A) ^ _stir((b * _B) ^ _stir((c * _C) ^ state)))
+    return mixed, _stir(mixed ^ a ^ (b * _C) ^ (c * _A) ^ (state * _B)) & _NAME
+
+
+@inline_kernel
+def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64) -> int:
+    """1 if the landlord wins the position, 0 if not, ``ABSENT`` if it is not there.
+
+    Args:
+        table: The table, shape ``[words]``, uint64.
+        bucket: The first hash.
+        name: The second hash.
+    """
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    for way in range(np.int64(_WAYS)):
+        entry = table[first + np.uint64(way)]
+        if (entry & _NAME) == name and entry != U0:
+            return np.int64(entry & U1)
+    return ABSENT
+
+
+@inline_kernel
+def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, value: int, nodes: int) -> None:
+    """Write a proven position in place of the entry with the smallest tree in its bucket.
+
+    Args:
+        table: The table, changed in place.
+        bucket: The first hash.
+        name: The second hash.
+        value: 1 if the landlord wins.
+        nodes: How many nodes the proof took.
+    """
+    first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
+    size = U1
+    while nodes > 1:
+        nodes >>= 1
+        size += U1
+    worst, smallest = first, ~U0
+    for way in range(np.int64(_WAYS)):
+        entry = table[first + np.uint64(way)]
+        if (entry & _SIZE_BITS) < smallest:
+            worst, smallest = first + np.uint64(way), entry & _SIZE_BITS
+    table[worst] = name | (size << U1) | np.uint64(value)
+
+
+@inline_kernel
+def _without_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
+    """A hand with an empty chain rank taken out, those above it moved down.
+
+    Args:
+        hand: The hand.
+        below: Mask of the ranks below the empty one.
+    """
+    low = below * FOUR_PLANES
+    return (hand & (low | _OTHER_RANKS)) | (((hand & ~(low | _OTHER_RANKS)) >> U1) & (_CHAIN_RANKS * FOUR_PLANES))
+
+
+@inline_kernel
+def _has_chain(hand: np.uint64) -> bool:
+    """Whether a hand has ranks for any chain: five solos, three pairs or two trios in a row."""
+    solos, pairs = hand & _CHAIN_RANKS, (hand >> U16) & _CHAIN_RANKS
+    trios = (hand >> U32) & _CHAIN_RANKS
+    return in_a_row(solos, _FIVE) != U0 or in_a_row(pairs, U3) != U0 or (trios & (trios >> U1)) != U0
+
+
+@pure_kernel
+def _close_up(
+    a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Take empty chain ranks out of three hands; also where the rank ``start`` lies then."""
+    while empty != U0:
+        top = empty
+        top |= top >> U1
+        top |= top >> U2
+        top |= top >> U4
+        top |= top >> U8
+        top ^= top >> U1
+        empty ^= top
+        below = top - U1
+        a, b, c = _without_rank(a, below), _without_rank(b, below), _without_rank(c, below)
+        if start < U12 and top < (U1 << start):
+            start -= U1
+    return a, b, c, start
+
+
+@inline_kernel
+def place(search: Search, ply: int) -> None:
+    """Write a node's two hashes.  Positions that differ only in ranks that nothing separates have the same.
+
+    Ranks that nobody holds any more are taken out: all of them where no hand has a chain even then, else all but one
+    between two that are held, so that no chain arises.  2 and the jokers stay where they are.
+
+    Args:
+        search: Memory.
+        ply: The node.
+    """
+    technique = search.technique
+    frame = search.frames[ply]
+    code, a, b, c = frame.code, search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
+    if technique.ranks:
+        held = (a | b | c) & _CHAIN_RANKS
+        empty = ~held & _CHAIN_RANKS
+        start = (code & U15) + U1
+        ordinary = code != LEAD and code != BOMBS and code != NOTHING
+        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
+        if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
+            gaps = empty & (held << U1)  # the first empty rank above one that is held stays
+            closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
+        a, b, c = closed_a, closed_b, closed_c
+        if ordinary:
+            code = ((code >> U4) << U4) | ((moved - U1) & U15)
+    state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
+    state |= np.uint64(technique.goal + 64) << np.uint64(32)
+    if technique.goal != ANY_WIN:
+        state |= np.uint64((frame.bombs << 4) | frame.plays) << np.uint64(40)
+    state ^= np.uint64(technique.landlord) << np.uint64(60)
+    frame.bucket, frame.name = _hashes(a, b, c, state)

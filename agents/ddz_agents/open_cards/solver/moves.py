@@ -7,61 +7,51 @@ group on the table and the rank (or DouZero's highest trio) that a reply must ex
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine import tables
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
 from ddz_env.core.engine.step import play_lightly
-from ddz_env.core.engine.tables import (
-    BOMB_ID,
-    CATEGORY_FIRST,
-    CATEGORY_STOP,
-    COPIES_STOP,
-    MAIN_SEGMENT,
-    ROCKET_ID,
-    SEG_BOMB,
-    SEG_ROCKET,
-    SEGMENT_BASE,
-    SEGMENT_COPIES,
-    SEGMENT_KICKER_COUNT,
-    SEGMENT_KICKER_SIZE,
-    SEGMENT_LENGTH,
-)
 from ddz_env.core.engine.words import (
     CHAIN_PLANE,
+    FOUR_PLANES,
     JOKERS,
     PLANE,
     U0,
     U1,
+    U3,
     U4,
     U15,
     U16,
     add,
     body_mask,
     lowest,
+    popcount,
     remove,
     remove_hand,
     run,
 )
-from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_TRIO_KICKERS
+from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
 
 LEAD = np.uint64(0)
 BOMBS = np.uint64(0x3F0)
 NOTHING = np.uint64(0x3F1)
-_BOMB_TOP = np.uint64(((int(SEG_BOMB) + 1) << 4) | 12)
+_BOMB_TOP = np.uint64(((int(tables.SEG_BOMB) + 1) << 4) | 12)
 
 _LEADING = np.bool_(True)
 FOLLOWING = np.bool_(False)
 
 
-# Words of a frame of ``Moves.work``.
-W_HAND, W_NEXT, W_END, W_BEST = range(4)
-W_SEGMENT, W_DELTA, W_WEAK, W_SHORT = range(3, 7)
+_WORK = np.dtype(
+    [("hand", "u8"), *((name, "i8") for name in ["next", "end", "best", "segment", "delta", "weak", "short"])]
+)
+"""A hand of a walk over one hand's moves: where its moves are on the stack, and what the walk remembers of it."""
 RUN_FRAMES = 32
 """Frames from here on belong to the check for quick wins, those below to the fewest moves."""
 
@@ -77,7 +67,7 @@ class Moves(NamedTuple):
         options: Scratch of the walk through kicker sets, shape ``[16]``, uint64.
         chosen: The same.
         row: A row of the engine, for DouZero's readings.
-        work: Frames of the walks over one hand's moves, shape ``[64, 8]``, int64.
+        work: Frames of the walks over one hand's moves, shape ``[64]`` (``_WORK``).
         tally: Scratch of the check for quick wins, one number a segment.
     """
 
@@ -88,7 +78,7 @@ class Moves(NamedTuple):
     options: npt.NDArray[np.uint64]
     chosen: npt.NDArray[np.uint64]
     row: npt.NDArray[np.uint64]
-    work: npt.NDArray[np.int64]
+    work: npt.NDArray[Any]
     tally: npt.NDArray[np.int64]
 
 
@@ -96,7 +86,7 @@ def new_moves(capacity: int) -> Moves:
     """An empty stack of moves; what does not fit is not written, and the count says so."""
     words = [np.zeros(capacity, np.uint64) for _ in range(3)]
     scratch = [np.zeros(16, np.uint64) for _ in range(2)]
-    row, work = np.zeros(at.ROW_WORDS, np.uint64), np.zeros((64, 8), np.int64)
+    row, work = np.zeros(at.ROW_WORDS, np.uint64), np.zeros(64, _WORK)
     return Moves(*words, np.zeros(capacity, np.int64), *scratch, row, work, np.zeros(64, np.int64))
 
 
@@ -138,12 +128,12 @@ def put_group(
     rules: np.ndarray,
 ) -> int:
     """Append every move of a segment that starts at one of the ranks, with all its kicker sets."""
-    length, copies = SEGMENT_LENGTH[segment], SEGMENT_COPIES[segment]
-    count, size = SEGMENT_KICKER_COUNT[segment], SEGMENT_KICKER_SIZE[segment]
+    length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
+    count, size = tables.SEGMENT_KICKER_COUNT[segment], tables.SEGMENT_KICKER_SIZE[segment]
     while starts != U0:
         start = lowest(starts)
         starts &= starts - U1
-        main = SEGMENT_BASE[segment] + start
+        main = tables.SEGMENT_BASE[segment] + start
         rest = remove(hand, body_mask(start, length), copies)
         if count == U0:
             found = _put(moves, found, main, U0, rest)
@@ -179,15 +169,19 @@ def put_group(
 @pure_kernel
 def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
     """Append what a hand can lead of a category, all chain lengths."""
-    segment = CATEGORY_FIRST[category]
-    length = SEGMENT_LENGTH[segment]
+    segment = tables.CATEGORY_FIRST[category]
+    length = tables.SEGMENT_LENGTH[segment]
     blocked = U0
     if length > U1:
         plane &= CHAIN_PLANE
-        if rules[R_CHAIN_FROM_QUAD] == U0 and SEGMENT_KICKER_COUNT[segment] == U0 and SEGMENT_COPIES[segment] < U4:
+        if (
+            rules[R_CHAIN_FROM_QUAD] == U0
+            and tables.SEGMENT_KICKER_COUNT[segment] == U0
+            and tables.SEGMENT_COPIES[segment] < U4
+        ):
             blocked = hand >> np.uint64(48)
     starts = run(plane, length)
-    while starts != U0 and segment < CATEGORY_STOP[category]:
+    while starts != U0 and segment < tables.CATEGORY_STOP[category]:
         if allowed(segment, rules):
             found = put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
         starts &= plane >> length
@@ -200,12 +194,12 @@ def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, c
 def lead_moves(moves: Moves, found: int, hand: np.uint64, rules: np.ndarray) -> int:
     """Append every move that a hand can lead; how many moves there are then (more than the capacity: not all)."""
     if holds_rocket(hand, rules):
-        found = _put(moves, found, ROCKET_ID, U0, hand & ~JOKERS)
+        found = _put(moves, found, tables.ROCKET_ID, U0, hand & ~JOKERS)
     for copies in range(4):
         plane = (hand >> (U16 * np.uint64(copies))) & PLANE
         if plane == U0:
             return found
-        for category in range(COPIES_STOP[copies], COPIES_STOP[copies + 1]):
+        for category in range(tables.COPIES_STOP[copies], tables.COPIES_STOP[copies + 1]):
             found = _put_category(moves, found, hand, plane, category, rules)
     return found
 
@@ -229,7 +223,7 @@ def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
     """Whether a hand beats a target by a bomb of another category, or by the rocket."""
     if code == NOTHING:
         return False
-    if code != BOMBS and segment_of(code) == np.uint64(SEG_BOMB):
+    if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
         return holds_rocket(hand, rules)
     return bombs_in(hand, rules) != U0 or holds_rocket(hand, rules)
 
@@ -252,14 +246,14 @@ def follow_moves(moves: Moves, found: int, hand: np.uint64, code: np.uint64, rul
         starts = reply_starts(hand, code, rules)
         if starts != U0:
             found = put_group(moves, found, hand, segment, starts, FOLLOWING, code & U15, rules)
-        if segment == np.uint64(SEG_BOMB):
+        if segment == np.uint64(tables.SEG_BOMB):
             trumps = U0
     while trumps != U0:
         rank = lowest(trumps)
         trumps &= trumps - U1
-        found = _put(moves, found, BOMB_ID + rank, U0, remove(hand, U1 << rank, U4))
+        found = _put(moves, found, tables.BOMB_ID + rank, U0, remove(hand, U1 << rank, U4))
     if holds_rocket(hand, rules):
-        found = _put(moves, found, ROCKET_ID, U0, hand & ~JOKERS)
+        found = _put(moves, found, tables.ROCKET_ID, U0, hand & ~JOKERS)
     return found
 
 
@@ -270,8 +264,8 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
         return LEAD
     if target == at.BOMBS_ONLY:
         return BOMBS
-    segment = MAIN_SEGMENT[target]
-    if segment == np.uint64(SEG_ROCKET):
+    segment = tables.MAIN_SEGMENT[target]
+    if segment == np.uint64(tables.SEG_ROCKET):
         return BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else NOTHING
     return ((segment + U1) << U4) | key
 
@@ -288,10 +282,10 @@ def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 @inline_kernel
 def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
     """The target code once a move, not a pass, lies on the table."""
-    segment = MAIN_SEGMENT[main]
+    segment = tables.MAIN_SEGMENT[main]
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return _read_by_engine(moves.row, main, kickers, rules)
-    return code_of_target(main, main - SEGMENT_BASE[segment], rules)
+    return code_of_target(main, main - tables.SEGMENT_BASE[segment], rules)
 
 
 @inline_kernel
@@ -309,7 +303,7 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return code
     if starts == U0:
-        return _BOMB_TOP if segment == np.uint64(SEG_BOMB) else BOMBS
+        return _BOMB_TOP if segment == np.uint64(tables.SEG_BOMB) else BOMBS
     return ((segment + U1) << U4) | (lowest(starts) - U1)
 
 
@@ -317,3 +311,98 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
 def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
     """Whether a target is of the category that DouZero compares by the highest trio of any kind."""
     return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
+
+
+@pure_kernel
+def stands(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
+    """Whether no opponent of the owner beats a target (the owner's partner can always pass)."""
+    players = np.int64(rules[R_PLAYERS])
+    for seat in range(players):
+        if (seat == landlord) != (owner == landlord) and can_beat(hands[seat], code, rules):
+            return False
+    return True
+
+
+# --- the fewest moves that play a hand out: a lower bound on the moves that it needs ---------------------------------
+
+TURN_BITS = 18
+"""The table has two to this many words."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(64 - TURN_BITS)
+_HIGH = np.uint64(61)
+_LOW = np.uint64(45)
+_U7 = np.uint64(7)
+_VALUE = np.uint64((7 << 61) | (7 << 45))
+"""Bits that no hand sets (there are no two jokers of a colour): the number of moves stands there."""
+
+
+def new_turns() -> npt.NDArray[np.uint64]:
+    """An empty table, shape ``[2 ** TURN_BITS]``, uint64."""
+    return np.zeros(1 << TURN_BITS, np.uint64)
+
+
+@inline_kernel
+def _slot(hand: np.uint64) -> np.uint64:
+    return ((hand ^ (hand >> np.uint64(29))) * _MULTIPLIER) >> _SHIFT
+
+
+@inline_kernel
+def _known(table: np.ndarray, hand: np.uint64) -> int:
+    """What the table says about a hand that is not empty, 0 for nothing."""
+    word = table[_slot(hand)]
+    return np.int64(((word >> _HIGH) << U3) | ((word >> _LOW) & _U7)) if (word & ~_VALUE) == hand else np.int64(0)
+
+
+@inline_kernel
+def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """The fewest moves that play a hand out if nobody interferes.
+
+    Args:
+        table: The table, changed in place.
+        moves: A stack of moves; what lies above ``top`` is overwritten.
+        top: Where its free part begins.
+        hand: The hand; the empty one needs no move.
+        rules: The rules array.
+    """
+    known = _known(table, hand)
+    return known if known > 0 else _work_out(table, moves, top, hand, rules)
+
+
+@pure_kernel
+def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """The same, by trying every move with the lowest card: a walk with its own stack (``moves.work``)."""
+    if hand == U0:
+        return 0
+    depth, frame = np.int64(0), moves.work[0]
+    frame.hand, frame.next, frame.best = hand, top, np.int64(popcount(hand))
+    frame.end = lead_moves(moves, top, hand, rules)
+    while True:
+        frame = moves.work[depth]
+        index, end, here = frame.next, frame.end, frame.hand
+        if end > moves.mains.size:
+            return np.int64(popcount(hand))  # no room: solos are always possible
+        if index == end:
+            best = frame.best
+            table[_slot(here)] = here | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
+            if depth == 0:
+                return best
+            depth -= 1
+            moves.work[depth].best = min(moves.work[depth].best, 1 + best)
+            continue
+        frame.next = index + 1
+        rest = moves.rests[index]
+        held = here & PLANE
+        column = (held & (~held + U1)) * FOUR_PLANES  # of the lowest rank
+        if ((rest ^ here) & column) == U0:
+            continue
+        if rest == U0:
+            frame.best, frame.next = 1, end
+        elif frame.best > 2:
+            known = _known(table, rest)
+            if known > 0:
+                frame.best = min(frame.best, 1 + known)
+            else:
+                depth += 1
+                frame = moves.work[depth]
+                frame.hand, frame.next, frame.best = rest, end, np.int64(popcount(rest))
+                frame.end = lead_moves(moves, end, rest, rules)

@@ -8,30 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.open_cards.solver.memory import F_SEAT, F_START, TRUMPS, Search, Technique
-from ddz_agents.open_cards.solver.moves import (
-    BOMBS,
-    FOLLOWING,
-    NOTHING,
-    RUN_FRAMES,
-    W_DELTA,
-    W_END,
-    W_HAND,
-    W_NEXT,
-    W_SEGMENT,
-    W_SHORT,
-    W_WEAK,
-    can_beat,
-    can_trump,
-    code_after,
-    is_read_again,
-    lead_moves,
-    put_group,
-    reply_starts,
-    segment_of,
-)
-from ddz_agents.open_cards.solver.tricks import stands
-from ddz_agents.open_cards.solver.turns import turns
+from ddz_agents.open_cards.solver import moves as game
+from ddz_agents.open_cards.solver.memory import TRUMPS, Search
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
@@ -45,17 +23,15 @@ RUN_LIMIT = 200
 @inline_kernel
 def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
     """1 for a move that an opponent can beat, 0 for one that stands, -1 for one that beats all that they have."""
-    if not stands(hands, owner, code, landlord, rules):
+    if not game.stands(hands, owner, code, landlord, rules):
         return np.int64(1)
-    if code in (NOTHING, BOMBS) or (code & U15) == U0 or is_read_again(code, rules):
+    if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_read_again(code, rules):
         return np.int64(0)
-    return np.int64(-1) if stands(hands, owner, code - U1, landlord, rules) else np.int64(0)
+    return np.int64(-1) if game.stands(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
 @part_kernel
-def runs_out(
-    search: Search, top: int, hands: np.ndarray, owner: int, spent: int, technique: Technique, rules: np.ndarray
-) -> bool:
+def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
     """Whether a leader wins whatever the opponents do, by keeping the lead or taking it back at once.
 
     The hand is split into moves.  One that no opponent beats keeps the lead.  A beatable one is led while a master of
@@ -69,39 +45,39 @@ def runs_out(
         hands: All hands, shape ``[3]``.
         owner: The leader.
         spent: Moves that an opponent may have made since.
-        technique: Settings.
-        rules: The rules array.
     """
+    technique, rules = search.technique, search.rules
     moves, work, tally = search.moves, search.moves.work, search.moves.tally
     least = np.int64(99)
     for seat in range(np.int64(rules[R_PLAYERS])):
         if (seat == technique.landlord) != (owner == technique.landlord):
-            least = min(least, turns(search.turns, moves, top, hands[seat], rules) - spent)
+            least = min(least, game.turns(search.turns, moves, top, hands[seat], rules) - spent)
     tally[:] = 0
-    depth = np.int64(RUN_FRAMES)
-    work[depth, W_HAND], work[depth, W_NEXT], work[depth, W_SEGMENT] = np.int64(hands[owner]), top, 0
-    work[depth, W_DELTA], work[depth, W_WEAK], work[depth, W_SHORT] = 0, 0, 0
-    work[depth, W_END] = lead_moves(moves, top, hands[owner], rules)
+    depth = np.int64(game.RUN_FRAMES)
+    frame = work[depth]
+    frame.hand, frame.next, frame.segment, frame.delta, frame.weak, frame.short = hands[owner], top, 0, 0, 0, 0
+    frame.end = game.lead_moves(moves, top, hands[owner], rules)
     looked = 0
     while True:
-        index, end = work[depth, W_NEXT], work[depth, W_END]
+        frame = work[depth]
+        index, end = frame.next, frame.end
         if end > moves.mains.size or looked > RUN_LIMIT:
             return False
         if index == end:
-            if depth == RUN_FRAMES:
+            if depth == game.RUN_FRAMES:
                 return False
-            tally[work[depth, W_SEGMENT]] -= work[depth, W_DELTA]
+            tally[frame.segment] -= frame.delta
             depth -= 1
             continue
-        work[depth, W_NEXT] = index + 1
-        hand, rest = np.uint64(work[depth, W_HAND]), moves.rests[index]
+        frame.next = index + 1
+        hand, rest = frame.hand, moves.rests[index]
         held = hand & PLANE
         if ((rest ^ hand) & ((held & (~held + U1)) * FOUR_PLANES)) == U0:
             continue
         looked += 1
-        code = code_after(moves, moves.mains[index], moves.kickers[index], rules)
+        code = game.code_after(moves, moves.mains[index], moves.kickers[index], rules)
         delta = _weight(hands, owner, code, technique.landlord, rules)
-        weak, short = work[depth, W_WEAK], work[depth, W_SHORT]
+        weak, short = frame.weak, frame.short
         segment = np.int64(MAIN_SEGMENT[moves.mains[index]])
         if delta > 0:
             weak += 1
@@ -116,15 +92,13 @@ def runs_out(
             continue
         tally[segment] += delta
         depth += 1
-        work[depth, W_HAND], work[depth, W_NEXT], work[depth, W_SEGMENT] = np.int64(rest), end, segment
-        work[depth, W_DELTA], work[depth, W_WEAK], work[depth, W_SHORT] = delta, weak, short
-        work[depth, W_END] = lead_moves(moves, end, rest, rules)
+        frame = work[depth]
+        frame.hand, frame.next, frame.segment, frame.delta = rest, end, segment, delta
+        frame.weak, frame.short, frame.end = weak, short, game.lead_moves(moves, end, rest, rules)
 
 
 @pure_kernel
-def quick_win(
-    search: Search, top: int, hands: np.ndarray, owner: int, spent: int, technique: Technique, rules: np.ndarray
-) -> bool:
+def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
     """Whether a leader provably runs out.
 
     Args:
@@ -133,33 +107,24 @@ def quick_win(
         hands: All hands, shape ``[3]``.
         owner: The leader.
         spent: Moves that each opponent may have made since, from these hands.
-        technique: Settings.
-        rules: The rules array.
     """
-    needed = turns(search.turns, search.moves, top, hands[owner], rules)
+    technique, rules = search.technique, search.rules
+    needed = game.turns(search.turns, search.moves, top, hands[owner], rules)
     if needed == 1:
         return True
     trumps = np.int64(popcount(bombs_in(hands[owner], rules)) + (U1 if holds_rocket(hands[owner], rules) else U0))
     if needed > 1 + trumps:
         for seat in range(np.int64(rules[R_PLAYERS])):
-            if (seat == technique.landlord) != (owner == technique.landlord) and can_trump(hands[seat], BOMBS, rules):
+            other_side = (seat == technique.landlord) != (owner == technique.landlord)
+            if other_side and game.can_trump(hands[seat], game.BOMBS, rules):
                 return False  # it beats every move but bombs
     if rules[R_CHAIN_FROM_QUAD] == U0:
         return False  # there a chain's legality depends on the rest of the hand, so the order would matter
-    return runs_out(search, top, hands, owner, spent, technique, rules)
+    return runs_out(search, top, hands, owner, spent)
 
 
 @pure_kernel
-def _answers(
-    search: Search,
-    ply: int,
-    top: int,
-    owner: int,
-    code: np.uint64,
-    rest: np.uint64,
-    technique: Technique,
-    rules: np.ndarray,
-) -> bool:
+def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
     """Whether a reply to the node's mover wins at once: nobody beats it, and its owner runs out after it.
 
     The mover's hand only gets less before the reply, so its whole hand stands for what is left of it.  A partner of
@@ -173,40 +138,39 @@ def _answers(
         owner: Who replies.
         code: What the reply leaves on the table.
         rest: The owner's hand after it.
-        technique: Settings.
-        rules: The rules array.
     """
-    seat, hands = search.frames[ply, F_SEAT], search.hands[ply]
+    technique, rules = search.technique, search.rules
+    seat, hands = search.frames[ply].seat, search.hands[ply]
     players = np.int64(rules[R_PLAYERS])
     partner = seat + 1 if seat + 1 < players else np.int64(0)
     if partner != owner and seat != technique.landlord:
-        if turns(search.turns, search.moves, top, hands[partner], rules) == 1:
+        if game.turns(search.turns, search.moves, top, hands[partner], rules) == 1:
             return False  # it may go out first
-        if code not in (BOMBS, NOTHING) and (code & U15) != U0 and can_beat(hands[partner], code - U1, rules):
+        lower = code not in (game.BOMBS, game.NOTHING) and (code & U15) != U0
+        if lower and game.can_beat(hands[partner], code - U1, rules):
             return False
     if rest == U0:
         return True
-    if not stands(hands, owner, code, technique.landlord, rules):
+    if not game.stands(hands, owner, code, technique.landlord, rules):
         return False
     after = search.hands[ply + 1]
     after[0], after[1], after[2] = hands[0], hands[1], hands[2]
     after[owner] = rest
-    return quick_win(search, top, after, owner, np.int64(1), technique, rules)
+    return quick_win(search, top, after, owner, np.int64(1))
 
 
 @part_kernel
-def _highest_answer(
-    search: Search, ply: int, top: int, code: np.uint64, technique: Technique, rules: np.ndarray
-) -> int:
+def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
     """The highest rank at which an opponent's reply of a target's own category wins at once; -1 if there is none."""
-    moves, hands, seat = search.moves, search.hands[ply], search.frames[ply, F_SEAT]
-    segment = segment_of(code)
+    technique, rules = search.technique, search.rules
+    moves, hands, seat = search.moves, search.hands[ply], search.frames[ply].seat
+    segment = game.segment_of(code)
     best = np.int64(-1)
     for owner in range(np.int64(rules[R_PLAYERS])):
         if (owner == technique.landlord) == (seat == technique.landlord):
             continue
-        starts = reply_starts(hands[owner], code, rules)
-        end = put_group(moves, top, hands[owner], segment, starts, FOLLOWING, code & U15, rules)
+        starts = game.reply_starts(hands[owner], code, rules)
+        end = game.put_group(moves, top, hands[owner], segment, starts, game.FOLLOWING, code & U15, rules)
         if end > moves.mains.size:
             return best
         for index in range(end - 1, top - 1, -1):
@@ -214,44 +178,37 @@ def _highest_answer(
             if rank <= best:
                 break
             target = ((segment + U1) << U4) | np.uint64(rank)
-            if _answers(search, ply, end, owner, target, moves.rests[index], technique, rules):
+            if _answers(search, ply, end, owner, target, moves.rests[index]):
                 best = rank
                 break
     return best
 
 
 @part_kernel
-def _trump_answers(search: Search, ply: int, top: int, technique: Technique, rules: np.ndarray) -> bool:
+def _trump_answers(search: Search, ply: int, top: int) -> bool:
     """Whether a bomb or the rocket of an opponent wins at once."""
-    hands, seat = search.hands[ply], search.frames[ply, F_SEAT]
+    technique, rules = search.technique, search.rules
+    hands, seat = search.hands[ply], search.frames[ply].seat
     for owner in range(np.int64(rules[R_PLAYERS])):
         if (owner == technique.landlord) == (seat == technique.landlord):
             continue
         hand = hands[owner]
         if holds_rocket(hand, rules):
-            code = BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else NOTHING
-            if _answers(search, ply, top, owner, code, hand & ~JOKERS, technique, rules):
+            code = game.BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else game.NOTHING
+            if _answers(search, ply, top, owner, code, hand & ~JOKERS):
                 return True
         bombs = bombs_in(hand, rules)
         while bombs != U0:
             rank = lowest(bombs)
             bombs &= bombs - U1
             code = ((np.uint64(SEG_BOMB) + U1) << U4) | rank
-            if _answers(search, ply, top, owner, code, remove(hand, U1 << rank, U4), technique, rules):
+            if _answers(search, ply, top, owner, code, remove(hand, U1 << rank, U4)):
                 return True
     return False
 
 
 @part_kernel
-def threatened(
-    search: Search,
-    ply: int,
-    top: int,
-    main: np.uint64,
-    kickers: np.uint64,
-    technique: Technique,
-    rules: np.ndarray,
-) -> bool:
+def threatened(search: Search, ply: int, top: int, main: np.uint64, kickers: np.uint64) -> bool:
     """Whether a move of a node, not a pass, loses to a quick win.
 
     What refutes a move refutes every lower one of its segment, so each segment is worked out once a node; moves must
@@ -263,23 +220,22 @@ def threatened(
         top: The free part of the stack of moves.
         main: The move's main group.
         kickers: Its kickers.
-        technique: Settings.
-        rules: The rules array.
     """
+    rules = search.rules
     if rules[R_CHAIN_FROM_QUAD] == U0:
         return False  # there a hand that gets less may gain replies
-    code = code_after(search.moves, main, kickers, rules)
-    if code in (BOMBS, NOTHING) or is_read_again(code, rules):
+    code = game.code_after(search.moves, main, kickers, rules)
+    if code in (game.BOMBS, game.NOTHING) or game.is_read_again(code, rules):
         return False
-    threats, node = search.threats, search.frames[ply, F_START]
-    segment = np.int64(segment_of(code))
+    threats, node = search.threats, search.frames[ply].start
+    segment = np.int64(game.segment_of(code))
     if threats[segment, 0] != node:
-        threats[segment, 0], threats[segment, 1] = node, _highest_answer(search, ply, top, code, technique, rules)
+        threats[segment, 0], threats[segment, 1] = node, _highest_answer(search, ply, top, code)
     if threats[segment, 1] > np.int64(code & U15):
         return True
     if segment == SEG_BOMB:
         return False
     if threats[TRUMPS, 0] != node:
         threats[TRUMPS, 0] = node
-        threats[TRUMPS, 1] = 1 if _trump_answers(search, ply, top, technique, rules) else 0
+        threats[TRUMPS, 1] = 1 if _trump_answers(search, ply, top) else 0
     return threats[TRUMPS, 1] == 1

@@ -8,49 +8,118 @@ from __future__ import annotations
 
 import numpy as np
 
+from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.memory import (
+    ABSENT,
     ANY_WIN,
-    C_BUCKET,
-    C_CODE,
-    C_NAME,
     DONE,
-    F_BOMBS,
-    F_END,
-    F_FIRST,
-    F_NEXT,
-    F_PASSES,
-    F_PLAYS,
-    F_SEAT,
-    F_START,
     FRESH,
-    HITS,
     NO_ROOM,
-    NODES,
-    PLY,
     RUNNING,
-    STATUS,
-    VALUE,
     Search,
     Technique,
+    look_up,
+    place,
+    store,
 )
-from ddz_agents.open_cards.solver.moves import LEAD, Moves, code_after, code_of_target, follow_moves, lead_moves
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
-from ddz_agents.open_cards.solver.ranks import place
-from ddz_agents.open_cards.solver.table import ABSENT, look_up, store
-from ddz_agents.open_cards.solver.tricks import ends, explodes, plays_after, settle
-from ddz_agents.open_cards.solver.turns import turns
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
-from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
-from ddz_env.core.engine.words import BYTE, U0, popcount
-from ddz_env.core.rules import R_PLAYERS
+from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_BASE
+from ddz_env.core.engine.words import BYTE, U0, U1, popcount
+from ddz_env.core.rules import R_BOMBS, R_PLAYERS
 
+# How the first move to try is found: points for each move fewer to play, card, rank lower and pass.
+MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
 KNOWN = 4
 """Marks a value that stood in the table."""
 
 
+@inline_kernel
+def reached(goal: int, won: bool, bombs: int, spring: bool) -> bool:
+    """Whether a finished game gives the landlord its goal.
+
+    A goal of ``k`` >= 1 asks for a win of at least 2 ** (k - 1) stakes, one of ``k`` <= 0 for a loss of at most
+    2 ** -k stakes or a win; ``ANY_WIN`` is any win.
+
+    Args:
+        goal: The goal.
+        won: Whether the landlord won.
+        bombs: Bombs and rockets played.
+        spring: Whether the game was a spring or an anti-spring.
+    """
+    if goal == ANY_WIN:
+        return won
+    doublings = bombs + (1 if spring else 0)
+    if goal >= 1:
+        return won and doublings >= goal - 1
+    return won or doublings <= -goal
+
+
+# Plays of a game so far, as much as spring needs: 0, 1 or 2 by the landlord (2 bits), any by the peasants (1 bit).
+PEASANTS_PLAYED = 4
+
+
+@inline_kernel
+def plays_after(plays: int, by_landlord: bool) -> int:
+    """The plays so far, with one more by a side."""
+    if not by_landlord:
+        return plays | PEASANTS_PLAYED
+    return plays + 1 if (plays & 3) < 2 else plays
+
+
+@inline_kernel
+def ends(technique: Technique, by_landlord: bool, bombs: int, plays: int) -> int:
+    """The value of a game that a side has just finished."""
+    spring = technique.spring and ((plays & PEASANTS_PLAYED) == 0 if by_landlord else (plays & 3) == 1)
+    return 1 if reached(technique.goal, by_landlord, bombs, spring) else 0
+
+
+@inline_kernel
+def explodes(main: np.uint64, rules: np.ndarray) -> bool:
+    """Whether a move doubles the stake."""
+    segment = MAIN_SEGMENT[main]
+    return bool(segment == np.uint64(SEG_ROCKET) or (segment == np.uint64(SEG_BOMB) and rules[R_BOMBS] == U1))
+
+
+@pure_kernel
+def settle(
+    hands: np.ndarray, owner: int, code: np.uint64, first: int, tighten: bool, rules: np.ndarray
+) -> tuple[int, int, np.uint64]:
+    """Who acts on a target: the first seat, from the ``first``-th after its owner on, that beats it, else the owner.
+
+    Args:
+        hands: The hands, shape ``[3]``.
+        owner: Who played the target.
+        code: The target.
+        first: How many seats after the owner have passed.
+        tighten: Whether to raise the target as far as the replies allow.
+        rules: The rules array.
+
+    Returns:
+        The seat, how many passed before it, and the target code.
+    """
+    players = np.int64(rules[R_PLAYERS])
+    acting = np.int64(-1)
+    starts = U0
+    for passes in range(first, players - 1):
+        seat = owner + 1 + passes
+        if seat >= players:
+            seat -= players
+        own = game.reply_starts(hands[seat], code, rules)
+        starts |= own
+        if acting < 0 and (own != U0 or game.can_trump(hands[seat], code, rules)):
+            acting = passes
+    if acting < 0:
+        return np.int64(owner), np.int64(0), game.LEAD
+    seat = owner + 1 + acting
+    if seat >= players:
+        seat -= players
+    return np.int64(seat), acting, (game.tightened(code, starts, rules) if tighten else code)
+
+
 @part_kernel
-def _sort_in(moves: Moves, place: int, end: int) -> None:
+def _sort_in(moves: game.Moves, place: int, end: int) -> None:
     """Bring the best of the remaining moves to a place."""
     best = place
     for index in range(place + 1, end):
@@ -64,142 +133,134 @@ def _sort_in(moves: Moves, place: int, end: int) -> None:
 
 
 @inline_kernel
-def child_of(search: Search, ply: int, index: int, technique: Technique, rules: np.ndarray) -> int:
+def child_of(search: Search, ply: int, index: int) -> int:
     """Make a move: its value if the game is over, else -1 with the child on the stack."""
+    technique, rules = search.technique, search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
-    seat, main = frame[F_SEAT], moves.mains[index]
+    seat, main = frame.seat, moves.mains[index]
     hands = search.hands[ply + 1]
     hands[0], hands[1], hands[2] = search.hands[ply, 0], search.hands[ply, 1], search.hands[ply, 2]
-    child[F_BOMBS], child[F_PLAYS] = frame[F_BOMBS], frame[F_PLAYS]
-    child[F_FIRST] = frame[F_END]
+    child.bombs, child.plays, child.first = frame.bombs, frame.plays, frame.end
     if main == U0:
         players = np.int64(rules[R_PLAYERS])
-        owner = seat - 1 - frame[F_PASSES]
+        owner = seat - 1 - frame.passes
         if owner < 0:
             owner += players
-        code, first = search.codes[ply, C_CODE], frame[F_PASSES] + 1
+        code, first = frame.code, frame.passes + 1
     else:
         hands[seat] = moves.rests[index]
         landlord = seat == technique.landlord
-        child[F_BOMBS] += 1 if explodes(main, rules) else 0
-        child[F_PLAYS] = plays_after(frame[F_PLAYS], landlord)
+        child.bombs += 1 if explodes(main, rules) else 0
+        child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
-            return ends(technique, landlord, child[F_BOMBS], child[F_PLAYS])
+            return ends(technique, landlord, child.bombs, child.plays)
         owner, first = seat, np.int64(0)
-        code = code_after(moves, main, moves.kickers[index], rules)
+        code = game.code_after(moves, main, moves.kickers[index], rules)
     acting, passes, code = settle(hands, owner, code, first, technique.tighten, rules)
-    child[F_SEAT], child[F_PASSES], search.codes[ply + 1, C_CODE] = acting, passes, code
+    child.seat, child.passes, child.code = acting, passes, code
     return -1
 
 
 @part_kernel
-def _keep(moves: Moves, index: int, place: int) -> None:
-    """Move a move down to a place."""
-    if index != place:
-        moves.mains[place], moves.kickers[place] = moves.mains[index], moves.kickers[index]
-        moves.rests[place], moves.scores[place] = moves.rests[index], moves.scores[index]
-
-
-@part_kernel
-def _wins_at_once(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> bool:
+def _wins_at_once(search: Search, ply: int) -> bool:
     """Whether one of the node's moves ends the game as its mover wants."""
+    technique, rules = search.technique, search.rules
     frame, moves = search.frames[ply], search.moves
-    landlord = frame[F_SEAT] == technique.landlord
-    plays = plays_after(frame[F_PLAYS], landlord)
-    for index in range(frame[F_FIRST], frame[F_END]):
+    landlord = frame.seat == technique.landlord
+    plays = plays_after(frame.plays, landlord)
+    for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            bombs = frame[F_BOMBS] + (1 if explodes(moves.mains[index], rules) else 0)
+            bombs = frame.bombs + (1 if explodes(moves.mains[index], rules) else 0)
             if ends(technique, landlord, bombs, plays) == (1 if landlord else 0):
                 return True
     return False
 
 
 @part_kernel
-def _sift(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
+def _sift(search: Search, ply: int) -> int:
     """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
-    frame, moves = search.frames[ply], search.moves
-    wins = 1 if frame[F_SEAT] == technique.landlord else 0
-    if _wins_at_once(search, ply, technique, rules):
+    technique, frame, moves = search.technique, search.frames[ply], search.moves
+    wins = 1 if frame.seat == technique.landlord else 0
+    if _wins_at_once(search, ply):
         return wins
-    kept = frame[F_FIRST]
-    end = frame[F_END]
+    kept, end = frame.first, frame.end
     threats = technique.threats and technique.goal == ANY_WIN
-    for index in range(frame[F_FIRST], end):
-        main = moves.mains[index]
-        if threats and main != U0 and threatened(search, ply, end, main, moves.kickers[index], technique, rules):
+    for index in range(frame.first, end):
+        main, kickers = moves.mains[index], moves.kickers[index]
+        if threats and main != U0 and threatened(search, ply, end, main, kickers):
             continue
-        moves.scores[index] = -index
-        _keep(moves, index, kept)
+        moves.mains[kept], moves.kickers[kept] = main, kickers
+        moves.rests[kept], moves.scores[kept] = moves.rests[index], -index
         kept += 1
-    frame[F_NEXT], frame[F_END] = frame[F_FIRST], kept
-    return -1 if kept > frame[F_FIRST] else 1 - wins
+    frame.next, frame.end = frame.first, kept
+    return -1 if kept > frame.first else 1 - wins
 
 
 @part_kernel
-def _score(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> None:
+def _score(search: Search, ply: int) -> None:
     """Score the node's moves, the most promising highest."""
+    technique, rules = search.technique, search.rules
     frame, moves = search.frames[ply], search.moves
-    end = frame[F_END]
-    held = popcount(search.hands[ply, frame[F_SEAT]])
-    for index in range(frame[F_FIRST], end):
+    end = frame.end
+    held = popcount(search.hands[ply, frame.seat])
+    for index in range(frame.first, end):
         main, rest = moves.mains[index], moves.rests[index]
         score = np.int64(0)
         if technique.order:
-            score -= turns(search.turns, moves, end, rest, rules) * technique.move_points
-            score += np.int64(held - popcount(rest)) * technique.card_points
+            score -= game.turns(search.turns, moves, end, rest, rules) * MOVE_POINTS
+            score += np.int64(held - popcount(rest)) * CARD_POINTS
             if main == U0:
-                score += technique.pass_points
+                score += PASS_POINTS
             else:
                 if explodes(main, rules):
-                    score -= technique.move_points
-                score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * technique.rank_points
+                    score -= MOVE_POINTS
+                score -= np.int64(main - SEGMENT_BASE[MAIN_SEGMENT[main]]) * RANK_POINTS
         moves.scores[index] += score
 
 
 @part_kernel
-def _enter(search: Search, ply: int, technique: Technique, rules: np.ndarray) -> int:
+def _enter(search: Search, ply: int) -> int:
     """Open a node: its value if it is known at once, else -1 with its moves on the stack; -2 if the stack is full."""
-    frame, control, moves = search.frames[ply], search.control, search.moves
-    control[NODES] += 1
-    frame[F_START] = control[NODES]
-    seat = frame[F_SEAT]
+    technique, rules = search.technique, search.rules
+    frame, control, moves = search.frames[ply], search.control[0], search.moves
+    control.nodes += 1
+    frame.start = control.nodes
+    seat = frame.seat
     wins = 1 if seat == technique.landlord else 0
     if technique.table:
-        place(search, ply, technique, rules)
-        known = look_up(search.table, search.codes[ply, C_BUCKET], search.codes[ply, C_NAME])
+        place(search, ply)
+        known = look_up(search.table, frame.bucket, frame.name)
         if known != ABSENT:
-            control[HITS] += 1
+            control.hits += 1
             return known | KNOWN
-    code = search.codes[ply, C_CODE]
-    first = frame[F_FIRST]
-    if code == LEAD:
+    code, first = frame.code, frame.first
+    if code == game.LEAD:
         if technique.quick_wins and technique.goal == ANY_WIN:
-            if quick_win(search, first, search.hands[ply], seat, np.int64(0), technique, rules):
+            if quick_win(search, first, search.hands[ply], seat, np.int64(0)):
                 return wins
-        end = lead_moves(moves, first, search.hands[ply, seat], rules)
+        end = game.lead_moves(moves, first, search.hands[ply, seat], rules)
     else:
-        end = follow_moves(moves, first, search.hands[ply, seat], code, rules)
+        end = game.follow_moves(moves, first, search.hands[ply, seat], code, rules)
     if end > moves.mains.size:
         return -2
-    frame[F_END] = end
-    value = _sift(search, ply, technique, rules)
-    if value < 0 and frame[F_END] - frame[F_FIRST] > 1:
-        _score(search, ply, technique, rules)
+    frame.end = end
+    value = _sift(search, ply)
+    if value < 0 and frame.end - frame.first > 1:
+        _score(search, ply)
     return value
 
 
 @pure_kernel
-def set_root(search: Search, row: np.ndarray, technique: Technique, rules: np.ndarray) -> None:
+def set_root(search: Search, row: np.ndarray) -> None:
     """Start a search at a row of the engine between two moves; seats that cannot answer have passed.
 
     Args:
         search: Memory; the table is kept.
         row: The position, shape ``[32]``, uint64.
-        technique: Settings.
-        rules: The rules array.
     """
-    control, frame = search.control, search.frames[0]
-    control[NODES], control[PLY], control[STATUS], control[VALUE], control[HITS] = 0, 0, FRESH, 0, 0
+    technique, rules = search.technique, search.rules
+    control, frame = search.control[0], search.frames[0]
+    control.nodes, control.ply, control.status, control.value, control.hits = 0, 0, FRESH, 0, 0
     search.threats[:] = 0
     for seat in range(3):
         search.hands[0, seat] = row[at.HANDS + seat]
@@ -209,77 +270,67 @@ def set_root(search: Search, row: np.ndarray, technique: Technique, rules: np.nd
         count = np.int64((row[at.PLAYS] >> np.uint64(8 * seat)) & BYTE)
         for _ in range(min(count, 2)):
             plays = plays_after(plays, seat == landlord)
-    code = code_of_target(row[at.TARGET], row[at.KEY], rules)
+    code = game.code_of_target(row[at.TARGET], row[at.KEY], rules)
     acting, passes = np.int64(row[at.SEAT]), np.int64(row[at.PASSES])
-    if code != LEAD:
+    if code != game.LEAD:
         acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, technique.tighten, rules)
-    frame[F_SEAT], frame[F_PASSES], search.codes[0, C_CODE] = acting, passes, code
-    frame[F_BOMBS], frame[F_PLAYS], frame[F_FIRST] = np.int64(row[at.BOMBS]), plays, 0
+    frame.seat, frame.passes, frame.code = acting, passes, code
+    frame.bombs, frame.plays, frame.first = np.int64(row[at.BOMBS]), plays, 0
 
 
 @pure_kernel
-def run(search: Search, technique: Technique, rules: np.ndarray, budget: int) -> int:
+def run(search: Search, budget: int) -> int:
     """Search on, at most ``budget`` nodes.
 
-    The root stands in line 0 of ``hands``, ``frames`` and ``codes``; ``control[STATUS]`` is ``FRESH`` at first.
+    The root stands in line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first.
 
     Args:
         search: Memory.
-        technique: Settings.
-        rules: The rules array.
         budget: Nodes of this call.
 
     Returns:
-        ``RUNNING``, ``DONE`` (with ``control[VALUE]``) or ``NO_ROOM``.
+        ``RUNNING``, ``DONE`` (with ``control.value``) or ``NO_ROOM``.
     """
-    control, moves = search.control, search.moves
-    stop = control[NODES] + budget
-    ply = control[PLY]
+    technique = search.technique
+    control, moves = search.control[0], search.moves
+    stop = control.nodes + budget
+    ply = control.ply
     value = np.int64(-1)
-    entering = control[STATUS] == FRESH
-    control[STATUS] = RUNNING
+    entering = control.status == FRESH
+    control.status = RUNNING
     while True:
         if entering:  # the one place that opens nodes: it is compiled into this loop
-            value = _enter(search, ply, technique, rules)
+            value = _enter(search, ply)
             entering = False
         if value == -2:
-            control[STATUS] = NO_ROOM
+            control.status = NO_ROOM
             return NO_ROOM
         frame = search.frames[ply]
         if value >= 0:  # of the node at ply
             known = value & KNOWN
             value &= 1
             if technique.table and known == 0:
-                store(
-                    search.table,
-                    search.codes[ply, C_BUCKET],
-                    search.codes[ply, C_NAME],
-                    value,
-                    control[NODES] - frame[F_START],
-                )
+                store(search.table, frame.bucket, frame.name, value, control.nodes - frame.start)
             if ply == 0:
-                control[VALUE] = value
-                control[STATUS] = DONE
+                control.value, control.status = value, DONE
                 return DONE
             ply -= 1
             frame = search.frames[ply]
-            if value == (1 if frame[F_SEAT] == technique.landlord else 0):
+            if value == (1 if frame.seat == technique.landlord else 0):
                 continue
             value = np.int64(-1)
-        if control[NODES] >= stop:
-            control[PLY] = ply
+        if control.nodes >= stop:
+            control.ply = ply
             return RUNNING
-        index = frame[F_NEXT]
-        if index == frame[F_END]:
-            value = np.int64(0 if frame[F_SEAT] == technique.landlord else 1)
+        index = frame.next
+        if index == frame.end:
+            value = np.int64(0 if frame.seat == technique.landlord else 1)
             continue
-        _sort_in(moves, index, frame[F_END])
-        frame[F_NEXT] = index + 1
-        value = child_of(search, ply, index, technique, rules)
-        if value >= 0:  # over, and not what the mover wants, or _score had seen it
-            if value == (1 if frame[F_SEAT] == technique.landlord else 0):
-                continue
-            value = np.int64(-1)
-            continue
-        ply += 1
-        entering = True
+        _sort_in(moves, index, frame.end)
+        frame.next = index + 1
+        value = child_of(search, ply, index)
+        if value < 0:
+            ply += 1
+            entering = True
+        elif value != (1 if frame.seat == technique.landlord else 0):
+            value = np.int64(-1)  # over, and not as the mover wants

@@ -6,38 +6,73 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.solver.memory import (
-    ANY_WIN,
-    CONTROL_WORDS,
-    DONE,
-    FRAME_WORDS,
-    MAX_PLIES,
-    NO_ROOM,
-    NODES,
-    TRUMPS,
-    VALUE,
-    Search,
-)
-from ddz_agents.open_cards.solver.moves import new_moves
-from ddz_agents.open_cards.solver.options import SolverOptions
+from ddz_agents.open_cards.solver.memory import ANY_WIN, DONE, NO_ROOM, Technique, new_search
+from ddz_agents.open_cards.solver.moves import turns
 from ddz_agents.open_cards.solver.search import run, set_root
-from ddz_agents.open_cards.solver.table import new_table
-from ddz_agents.open_cards.solver.turns import new_turns, turns
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
+from ddz_env.core.engine.step import play_move
 from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.core.options import Options, Range
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
 
-MOVE_CAPACITY = 1 << 16
-"""Moves on one line of play, all its positions together."""
+TECHNIQUES = ("table", "tighten", "quick_wins", "threats", "ranks", "order")
+"""Options that switch a technique."""
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
+_MOST_DOUBLINGS = 15
+"""Thirteen bombs, the rocket and spring."""
+
+
+@dataclass(frozen=True)
+class SolverOptions(Options):
+    """Limits, memory and techniques of the open-card solver.  No technique changes a verdict.
+
+    Attributes:
+        nodes: Positions that a search may open; none for any number.
+        seconds: Time that a search may take; none for any time.
+        megabytes: Size of the transposition table, rounded down to a power of two.
+        table: Look positions up in the transposition table.
+        tighten: Raise a target to the highest that lets the same replies through.
+        quick_wins: Where a leader that provably keeps or retakes the lead to its end has won: nowhere, or where its
+            search begins (``tricks``).
+        threats: Drop moves that an opponent beats by a reply that stands and after which it provably runs out.
+        ranks: Take ranks that nobody holds any more out of a position before it is looked up.
+        order: Try moves first after which the hand needs the fewest moves, that play many cards or low ones; pass last.
+    """
+
+    gone = {  # noqa: RUF012 - a class attribute without an annotation is no field
+        "ways": (4, "the number of entries a bucket hardly mattered"),
+        "ahead": (False, "looking moves up beforehand saved fewer nodes than it cost time"),
+        "history": (False, "it cost time and saved no nodes"),
+        "killers": (False, "more nodes followed from them"),
+    }
+    nodes: Annotated[int, Range(1)] | None = None
+    seconds: Annotated[float, Range(0, above=True)] | None = None
+    megabytes: Annotated[float, Range(0.01, 65536)] = 64
+    table: bool = True
+    tighten: bool = True
+    quick_wins: Literal["never", "tricks"] = "tricks"
+    threats: bool = True
+    ranks: bool = True
+    order: bool = True
+
+    def technique(self, landlord: int, goal: int = int(ANY_WIN), *, spring: bool = True) -> Technique:
+        """The same for the kernels.
+
+        Args:
+            landlord: The landlord's seat.
+            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`).
+            spring: Whether spring doubles the stake.
+        """
+        switches = (self.table, self.tighten, self.quick_wins != "never", self.threats, self.ranks, self.order, spring)
+        return Technique._make((*map(np.bool_, switches), np.int64(goal), np.int64(landlord)))
 
 
 class UnsolvablePositionError(DouDizhuError):
@@ -84,16 +119,7 @@ class OpenSolver(OwnsArrays):
         self.options = SolverOptions.of(*values, **named)
         self.rules = rules
         self._words = rules.words()
-        self._search = Search(
-            control=np.zeros(CONTROL_WORDS, np.int64),
-            hands=np.zeros((MAX_PLIES, 3), np.uint64),
-            frames=np.zeros((MAX_PLIES, FRAME_WORDS), np.int64),
-            codes=np.zeros((MAX_PLIES, 3), np.uint64),
-            moves=new_moves(MOVE_CAPACITY),
-            table=new_table(self.options.megabytes),
-            turns=new_turns(),
-            threats=np.zeros((TRUMPS + 1, 2), np.int64),
-        )
+        self._search = new_search(self.options.technique(0), self._words, self.options.megabytes)
 
     def clear(self) -> None:
         """Forget every position, so that a search takes as long as the first."""
@@ -104,7 +130,7 @@ class OpenSolver(OwnsArrays):
 
         Args:
             state: A position between two moves, of the solver's rules.
-            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.tricks.reached`): to win, or a
+            goal: What the landlord shall reach (:func:`ddz_agents.open_cards.solver.search.reached`): to win, or a
                 stake.
             seconds: A limit of this call, besides the options'.
 
@@ -125,30 +151,49 @@ class OpenSolver(OwnsArrays):
         if int(row[at.STAGE]) == at.STAGE_OVER:
             return Solution(int(row[at.WINNER]) == int(row[at.LANDLORD]) + 1, "", 0, 0.0)
         technique = self.options.technique(int(row[at.LANDLORD]), goal, spring=self.rules.spring)
-        search, control = self._search, self._search.control
+        search, control = self._search._replace(technique=technique), self._search.control[0]
         limits = [limit for limit in (self.options.seconds, seconds) if limit is not None]
         start, nodes = time.perf_counter(), self.options.nodes
-        set_root(search, row, technique, self._words)
+        set_root(search, row)
         while True:
-            budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control[NODES]))
+            budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
             try:
-                status = run(search, technique, self._words, np.int64(budget))
+                status = run(search, np.int64(budget))
                 taken = time.perf_counter() - start
             except KeyboardInterrupt:
-                return Solution(None, "interrupted", int(control[NODES]), time.perf_counter() - start)
+                return Solution(None, "interrupted", int(control["nodes"]), time.perf_counter() - start)
             if status == DONE:
-                return Solution(bool(control[VALUE]), "", int(control[NODES]), taken)
+                return Solution(bool(control["value"]), "", int(control["nodes"]), taken)
             reason = ""
             if status == NO_ROOM:
                 reason = "memory"
             elif halted is not None and halted.is_set():
                 reason = "interrupted"
-            elif nodes is not None and int(control[NODES]) >= nodes:
+            elif nodes is not None and int(control["nodes"]) >= nodes:
                 reason = "nodes"
             elif limits and taken >= min(limits):
                 reason = "seconds"
             if reason:
-                return Solution(None, reason, int(control[NODES]), taken)
+                return Solution(None, reason, int(control["nodes"]), taken)
+
+    def after(
+        self,
+        row: npt.NDArray[np.uint64],
+        move: Move,
+        stop: float | None = None,
+        halted: threading.Event | None = None,
+    ) -> Solution:
+        """Who wins after a move.
+
+        Args:
+            row: The position before it, shape ``[32]``.
+            move: A legal move.
+            stop: When the search stops, by ``time.perf_counter``.
+            halted: Interrupts it.
+        """
+        row = row.copy()
+        play_move(row, np.uint64(move.main), np.uint64(Hand(move.kicker_counts).word), self._words)
+        return self.solve_row(row, seconds=_left(stop), halted=halted)
 
     def move_values(
         self, state: State, seconds: float | None = None, threads: int = 1
@@ -165,17 +210,15 @@ class OpenSolver(OwnsArrays):
         """
         self._check(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
-        stop = None if seconds is None else time.perf_counter() + seconds
+        stop = _deadline(seconds)
         solvers = [self, *(OpenSolver(self.rules, self.options) for _ in range(threads - 1))]
         free, halted = list(solvers), threading.Event()
 
         def value(move: Move) -> bool | None:
             if halted.is_set():
                 return None
-            after, solver = state.copy(), free.pop()
-            after.step(move)
-            left = None if stop is None else max(1e-6, stop - time.perf_counter())
-            found = solver.solve_row(after.row, seconds=left, halted=halted)
+            solver = free.pop()
+            found = solver.after(state.row, move, stop, halted)
             free.append(solver)
             if found.reason == "interrupted":
                 halted.set()
@@ -202,7 +245,7 @@ class OpenSolver(OwnsArrays):
         Returns:
             ``(seat, move)`` for each; they stop short of the end where a limit came first.
         """
-        stop = None if seconds is None else time.perf_counter() + seconds
+        stop = _deadline(seconds)
         self._check(state)
         game, line = state.copy(), list[tuple[int, Move]]()
         won = self.solve(game, seconds=seconds).landlord_wins
@@ -220,10 +263,7 @@ class OpenSolver(OwnsArrays):
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
         for move in moves:
-            after = game.copy()
-            after.step(move)
-            left = None if stop is None else max(1e-6, stop - time.perf_counter())
-            found = self.solve_row(after.row, seconds=left)
+            found = self.after(game.row, move, stop)
             if found.landlord_wins == landlord_wins:
                 return move
             if found.reason == "interrupted":
@@ -249,12 +289,11 @@ class OpenSolver(OwnsArrays):
             A power of two, negative if the landlord loses; None if a limit came first.
         """
         self._check(state)
-        start = time.perf_counter()
+        stop = _deadline(seconds)
         low, high = -_MOST_DOUBLINGS, _MOST_DOUBLINGS + 1  # goals: `low` is always reached
         while low < high:
             middle = (low + high + 1) // 2
-            left = None if seconds is None else max(1e-6, seconds - (time.perf_counter() - start))
-            reached = self.solve(state, goal=middle, seconds=left).landlord_wins
+            reached = self.solve(state, goal=middle, seconds=_left(stop)).landlord_wins
             if reached is None:
                 return None
             low, high = (middle, high) if reached else (low, middle - 1)
@@ -269,5 +308,9 @@ class OpenSolver(OwnsArrays):
             raise UnsolvablePositionError(f"this solver is for {self.rules.name} rules, not {state.rules.name}")
 
 
-_MOST_DOUBLINGS = 15
-"""Thirteen bombs, the rocket and spring."""
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.perf_counter() + seconds
+
+
+def _left(stop: float | None) -> float | None:
+    return None if stop is None else max(1e-6, stop - time.perf_counter())

@@ -10,29 +10,18 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.textbook.search import value_moves
-from ddz_agents.open_cards.textbook.space import (
-    BOMBS,
-    LIMIT,
-    NODES,
-    NOTHING,
-    STOPPED,
-    WHOLE_TRICK,
-    Settings,
-    Space,
-    log_odds,
-    new_space,
-    probabilities,
-)
-from ddz_agents.rules.mind import new_mind
+from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
+from ddz_agents.open_cards.textbook import search
+from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.agent import SearchAgent, Sight
 from ddz_agents.tree_search.options import Milliseconds
@@ -46,7 +35,7 @@ from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 
-QUIESCENCE = {"off": NOTHING, "bombs": BOMBS, "trick": WHOLE_TRICK}
+QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40
 """The deepest search that may be asked for."""
 
@@ -82,9 +71,9 @@ class AlphaBetaOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
     values: Literal["win-rate", "log-odds"] = "win-rate"
 
-    def settings(self) -> Settings:
+    def settings(self) -> search.Settings:
         """The same for the kernels."""
-        return Settings(
+        return search.Settings(
             pruning=np.bool_(self.pruning),
             quiescence=QUIESCENCE[self.quiescence],
             singular=np.float64(self.singular),
@@ -117,7 +106,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def __init__(self, options: AlphaBetaOptions) -> None:
         self.options = options
         self.settings = options.settings()
-        self._mind = new_mind()
+        self._mind = new_rule_scratch()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
         self.depth = 0
@@ -133,7 +122,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     @property
     def nodes(self) -> int:
         """Positions visited in the last decision."""
-        return int(self._space.counters[NODES]) if self._space is not None else 0
+        return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
     def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
@@ -145,11 +134,12 @@ class DepthLimitedAgent(SearchAgent[Sight]):
             main, rest = rules_move(position.row, position.rules, self._mind, self.prices)
             return Decision(Move.from_words(int(main), int(rest)))
         mains, kickers = self._moves(position)
-        if len(mains) == 1:
-            return _decision(mains, kickers, np.zeros(1))
+        moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
+        if len(moves) == 1:
+            return Decision.of_moves(moves, np.zeros(1), 0, "chance")
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
         unit: Literal["chance", "score"] = "chance" if self.options.values == "win-rate" else "score"
-        return replace(_decision(mains, kickers, values), unit=unit)
+        return Decision.of_moves(moves, values, int(np.argmax(values)), unit)
 
     def _moves(self, position: Position) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
         if self.settings.whole:
@@ -163,14 +153,11 @@ class DepthLimitedAgent(SearchAgent[Sight]):
 
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
-        if self._space is None or not np.array_equal(self._space.rules, position.rules):
-            self._space = new_space(position.rules.copy(), self.weights, self._scale())
-        self._space.counters[:] = 0, 1 << 60, 0
+        if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
+            scale = search.probabilities() if self.options.values == "win-rate" else search.log_odds()
+            self._space = search.new_space(position.rules.copy(), self.weights, scale)
+        self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
-
-    def _scale(self) -> npt.NDArray[np.float64]:
-        """The value of every evaluation."""
-        return probabilities() if self.options.values == "win-rate" else log_odds()
 
     def _deepen(self, position: Position, deals: Any, mains: Any, kickers: Any) -> npt.NDArray[np.float64]:
         """The mean values at the depth, or at the deepest one that there is time for."""
@@ -182,7 +169,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         means, before, visited = np.zeros(len(mains)), 0, -1
         for depth in range(1, MOST_DEPTH + 1):
             deeper = self._mean_values(space, deals, mains, kickers, depth, clock if depth > 1 else None)
-            if space.counters[STOPPED]:
+            if space.stack.counters[STOPPED]:
                 break
             means, self.depth = deeper, depth
             before, spent = self.nodes, self.nodes - before
@@ -198,9 +185,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         values = np.zeros((len(deals), len(mains)))
         for world, row in zip(deals, values, strict=True):
             if clock is not None:
-                space.counters[LIMIT] = clock.affordable(self.nodes)
-            value_moves(space, world, self.prices, mains, kickers, depth, self.settings, row)
-            if space.counters[STOPPED]:
+                space.stack.counters[LIMIT] = clock.affordable(self.nodes)
+            search.value_moves(space, world, self.prices, mains, kickers, depth, self.settings, row)
+            if space.stack.counters[STOPPED]:
                 break
         if deals[0, SEAT] != deals[0, LANDLORD]:
             values += space.scale[0] + space.scale[-1]  # what the landlord does not get
@@ -264,15 +251,3 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
 
     def _deals(self, view: State, position: Position, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
         return position.row[None].copy()
-
-
-def _decision(
-    mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64], values: npt.NDArray[np.float64]
-) -> Decision:
-    """The best move (of equals the first), and the value of the best move of each main group."""
-    best = int(np.argmax(values))
-    move = Move.from_words(int(mains[best]), int(kickers[best]))
-    groups: dict[int, float] = {}
-    for main, value in zip(mains.tolist(), values.tolist(), strict=True):
-        groups[main] = max(value, groups.get(main, value))
-    return Decision(move, {}, groups, move.actions)

@@ -8,54 +8,75 @@ it is dear to keep, a reply as the hand gets cheaper by it.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from ddz_agents.open_cards.textbook.space import STACK, Space
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.open_cards.stack import SearchStack
 from ddz_agents.rules.decomposition import decompose
-from ddz_agents.rules.kickers import choose_kickers, lowest_kickers
-from ddz_agents.rules.mind import Mind
-from ddz_agents.rules.position import appraise, mind_of
-from ddz_agents.rules.prices import body_segment, is_bomb
-from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, PRICES
+from ddz_agents.rules.position import Appraiser, appraise, mind_of
+from ddz_agents.rules.prices import is_bomb, place_of
+from ddz_agents.rules.rules import choose_kickers, lowest_kickers
+from ddz_agents.rules.scratch import EMIT, KICKERS, MAINS, RuleScratch
 from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
-from ddz_env.core.engine.legal import legal_mask, nth_legal
+from ddz_env.core.engine.legal import nth_legal
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.step import main_cards
-from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_BASE
+from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U6, U63, lowest, remove_hand
 
 _BOMB = 1000
 _U64 = np.uint64(64)
 
 
+class Space(NamedTuple):
+    """Memory of one depth-limited search.
+
+    Attributes:
+        stack: The line of play, the moves, the table and the counters.
+        scores: How promising the moves are, shape ``[moves]``, int64.
+        mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
+        appraiser: Prices of hands.
+        weights: What the features of a position count, shape ``[12]``, float64.
+        scale: The value of every evaluation from ``-SURE`` to ``SURE``, rising; shape ``[2 * SURE + 1]``, float64.
+    """
+
+    stack: SearchStack
+    scores: npt.NDArray[np.int64]
+    mask: npt.NDArray[np.uint64]
+    appraiser: Appraiser
+    weights: npt.NDArray[np.float64]
+    scale: npt.NDArray[np.float64]
+
+
 @pure_kernel
 def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
     """Put a move where its score belongs among those from ``first`` on, unless it is there; the new end."""
+    mains, riders, scores = space.stack.mains, space.stack.kickers, space.scores
     for index in range(first, stop):
-        if space.mains[index] == main and space.kickers[index] == kickers:
+        if mains[index] == main and riders[index] == kickers:
             return stop
-    if stop >= STACK:
+    if stop >= mains.size:
         return stop
     place = stop
-    while place > first and space.scores[place - 1] < score:
-        space.mains[place], space.kickers[place] = space.mains[place - 1], space.kickers[place - 1]
-        space.scores[place] = space.scores[place - 1]
+    while place > first and scores[place - 1] < score:
+        mains[place], riders[place], scores[place] = mains[place - 1], riders[place - 1], scores[place - 1]
         place -= 1
-    space.mains[place], space.kickers[place], space.scores[place] = main, kickers, score
+    mains[place], riders[place], scores[place] = main, kickers, score
     return stop + 1
 
 
 @pure_kernel
-def _push_split(space: Space, first: int, stop: int, count: int, mind: Mind) -> int:
+def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
     """Push the legal moves of the split written last: the new end."""
     memory = mind.value.memory
     for index in range(count):
         main = memory[MAINS + index]
         if ((space.mask[main >> U6] >> (main & U63)) & U1) == U1:
-            segment = MAIN_SEGMENT[main]
-            score = mind.value.price[body_segment(segment) * PRICES + np.int64(main - SEGMENT_BASE[segment])]
-            if is_bomb(main, space.rules):
+            score = mind.value.price[place_of(main)]
+            if is_bomb(main, space.stack.rules):
                 score -= _BOMB
             stop = _push(space, first, stop, main, memory[KICKERS + index], score)
     return stop
@@ -66,13 +87,13 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; the new end."""
     seat = row[SEAT]
     hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    _, count = decompose(hand, space.rules, mind.value, EMIT)
+    _, count = decompose(hand, space.stack.rules, mind.value, EMIT)
     stop = _push_split(space, first, first, count, mind)
-    _, count = decompose(hand, space.rules, mind.sure, EMIT)
+    _, count = decompose(hand, space.stack.rules, mind.sure, EMIT)
     stop = _push_split(space, first, stop, count, mind)
     if stop == first:
         main = nth_legal(space.mask, U0)
-        stop = _push(space, first, stop, main, lowest_kickers(row, hand, main, space.rules), np.int64(0))
+        stop = _push(space, first, stop, main, lowest_kickers(row, hand, main, space.stack.rules), np.int64(0))
     return stop
 
 
@@ -81,7 +102,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; the new end."""
     seat = row[SEAT]
     hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    before, _, _ = appraise(hand, row, seat, space.rules, space.appraiser)
+    before, _, _ = appraise(hand, row, seat, space.stack.rules, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
         bits = space.mask[word]
@@ -89,49 +110,40 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             main = np.uint64(word) * _U64 + lowest(bits)
             bits &= bits - U1
             if main != U0:
-                kickers = choose_kickers(row, hand, main, space.rules, mind)
+                kickers = choose_kickers(row, hand, main, space.stack.rules, mind)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
-                after, _, _ = appraise(rest, row, seat, space.rules, space.appraiser)
+                after, _, _ = appraise(rest, row, seat, space.stack.rules, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
     return stop
 
 
 @part_kernel
-def push_moves(space: Space, ply: int, whole: bool) -> int:
+def push_moves(space: Space, ply: int, whole: bool) -> None:
     """Push the moves of the position at a ply behind those of the position before.
 
     Args:
-        space: The search; ``space.mask`` holds the position's legal actions.
+        space: The search; ``space.mask`` holds the position's legal actions, and its frame where the moves begin.
         ply: The position, in the play stage.
         whole: Whether to push every legal move, in the engine's order.
-
-    Returns:
-        Where they end; they begin at ``space.top[ply]``.
     """
-    row, first = space.rows[ply], space.top[ply]
+    stack = space.stack
+    row, frame = stack.rows[ply], stack.frames[ply]
     if whole:
-        found = list_moves(row, space.rules, space.mains[first:], space.kickers[first:])
-        stop = min(first + found, np.int64(STACK))
+        found = list_moves(row, stack.rules, stack.mains[frame.first :], stack.kickers[frame.first :])
+        frame.stop = min(frame.first + found, np.int64(stack.mains.size))
     elif row[TARGET] == U0:
-        stop = _push_leads(space, row, first)
+        frame.stop = _push_leads(space, row, frame.first)
     else:
-        stop = _push_replies(space, row, first)
-    space.top[ply + 1] = stop
-    return stop
-
-
-@part_kernel
-def look_at(space: Space, ply: int) -> None:
-    """Write the legal actions of the position at a ply into ``space.mask``."""
-    legal_mask(space.rows[ply], space.rules, space.mask)
+        frame.stop = _push_replies(space, row, frame.first)
 
 
 @pure_kernel
-def to_front(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
+def to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
     """Let a move, if it is among them, be the first; the others keep their order."""
+    mains, riders = stack.mains, stack.kickers
     for index in range(first, stop):
-        if space.mains[index] == main and space.kickers[index] == kickers:
+        if mains[index] == main and riders[index] == kickers:
             for place in range(index, first, -1):
-                space.mains[place], space.kickers[place] = space.mains[place - 1], space.kickers[place - 1]
-            space.mains[first], space.kickers[first] = main, kickers
+                mains[place], riders[place] = mains[place - 1], riders[place - 1]
+            mains[first], riders[first] = main, kickers
             return

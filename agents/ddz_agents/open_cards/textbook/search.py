@@ -8,69 +8,112 @@ others by far or the only one, costs no depth.  Values are those of the landlord
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.minimax import fold, trick_word
-from ddz_agents.open_cards.textbook.candidates import look_at, push_moves, to_front
-from ddz_agents.open_cards.textbook.space import (
-    ALPHA,
-    BEST,
-    BETA,
-    CURSOR,
-    DEEPER,
-    DEPTH,
-    EXACT,
-    FRESH,
-    HIGH,
+from ddz_agents.open_cards.stack import (
     LIMIT,
-    LOW,
-    LOWER,
-    MAX_PLIES,
     NODES,
-    NOTHING,
-    PLACE,
-    QUIET_PLIES,
-    QUIET_REPLIES,
-    SECOND,
-    SHALLOW,
-    SINGULAR_DEPTH,
-    SLOT,
-    STOP,
     STOPPED,
-    SURE,
-    UPPER,
-    WHOLE_TRICK,
-    Settings,
-    Space,
+    SearchStack,
+    look_up,
+    new_stack,
+    new_table,
+    position_key,
+    step,
+    store,
 )
-from ddz_agents.rules.position import evaluate, set_position
+from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
+from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
 from ddz_agents.tree_search.simulate import landlord_won
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
+from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
-from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket
-from ddz_env.core.engine.step import next_seat, pass_turn, play_lightly
-from ddz_env.core.engine.words import U0, U4
+from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
+from ddz_env.core.engine.step import next_seat
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import U0
 
+MAX_PLIES = 128
+"""Positions on one line of play; deeper ones are evaluated."""
+STACK = 1 << 14
+"""Legal moves on one line of play, all its positions together; further ones are not searched."""
+QUIET_PLIES = 12
+"""Plies by which quiescence goes beyond the depth, at most."""
+QUIET_REPLIES = 2
+"""Replies that quiescence looks at, besides pass and the bombs."""
+NOTHING, BOMBS, WHOLE_TRICK = np.int64(0), np.int64(1), np.int64(2)
+"""What quiescence searches on: nothing, open tricks that somebody can bomb, or every open trick."""
+SINGULAR_DEPTH = 3
+"""Depth from which a search looks for singular moves."""
+
+SURE = 1000
+"""Evaluations, in hundredths, lie between this and its negative; a finished game has one of the two."""
+FRESH, LOWER, UPPER, EXACT = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+"""Which bound a value in the table is; ``FRESH``: none."""
 _LEAST, _MOST = -1e9, 1e9
 _HUNDRED = 100.0
 _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
 
 
-@inline_kernel
-def _code(space: Space, row: np.ndarray) -> tuple[np.uint64, np.uint64]:
-    """The 128 bits of a position, of these prices."""
-    code = fold((space.appraiser.salt[0], U0), row[HANDS])
-    code = fold(code, row[HANDS + 1])
-    code = fold(code, row[HANDS + 2])
-    return fold(code, (trick_word(row) << U4) | row[LANDLORD])
+class Settings(NamedTuple):
+    """How to search, for the kernels.
+
+    Attributes:
+        pruning: Alpha-beta; without it plain minimax.
+        quiescence: What to search on at the depth limit: ``NOTHING``, ``BOMBS`` or ``WHOLE_TRICK``.
+        singular: By how much, in values, a move must be better than all others to be searched a ply deeper; 0 never.
+        table: Use the transposition table.
+        whole: Search every legal move, with every set of kickers, instead of the candidates.
+    """
+
+    pruning: np.bool_
+    quiescence: np.int64
+    singular: np.float64
+    table: np.bool_
+    whole: np.bool_
+
+
+def probabilities() -> npt.NDArray[np.float64]:
+    """The scale of win rates: the logistic function of the evaluation, 0 and 1 for a finished game."""
+    scale = 1.0 / (1.0 + np.exp(-np.arange(-SURE, SURE + 1) / 100.0))
+    scale[0], scale[-1] = 0.0, 1.0
+    return scale
+
+
+def log_odds() -> npt.NDArray[np.float64]:
+    """The evaluation itself, from -1 to 1."""
+    return np.arange(-SURE, SURE + 1) / float(SURE)
+
+
+def new_space(
+    rules: npt.NDArray[np.uint64],
+    weights: npt.NDArray[np.float64],
+    scale: npt.NDArray[np.float64],
+    table_bits: int = 16,
+) -> Space:
+    """Memory for one thread.
+
+    Args:
+        rules: The rules array.
+        weights: What the features of a position count (``POSITION``).
+        scale: The value of every evaluation (:func:`probabilities`).
+        table_bits: The transposition table has ``2 ** table_bits`` entries of 48 bytes.
+    """
+    frame = dict.fromkeys(("depth", "place", "deeper", "shallow"), "i8")
+    frame |= dict.fromkeys(("alpha", "beta", "low", "high", "second"), "f8")
+    table = new_table(table_bits, main="u8", kickers="u8", depth="i8")
+    stack = new_stack(rules, MAX_PLIES, STACK, 1 << 40, table, **frame)
+    scores, mask = np.zeros(STACK, np.int64), np.zeros(MASK_WORDS, np.uint64)
+    return Space(stack, scores, mask, new_appraiser(), weights, scale)
 
 
 @part_kernel
 def value_of_position(space: Space, ply: int) -> float:
     """The value of a position without search."""
-    odds = evaluate(space.rows[ply], space.rules, space.appraiser, space.weights)
+    odds = evaluate(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
     place = np.int64(np.floor(odds * _HUNDRED + 0.5))
     return space.scale[SURE + min(SURE - 1, max(1 - SURE, place))]
 
@@ -94,31 +137,19 @@ def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
     return True
 
 
-@inline_kernel
-def _step(space: Space, ply: int, index: int) -> None:
-    """Play a move of the stack from the position at a ply; the next ply has what follows."""
-    row = space.rows[ply + 1]
-    for word in range(ROW_WORDS):
-        row[word] = space.rows[ply, word]
-    if space.mains[index] == U0:
-        pass_turn(row, space.rules)
-    else:
-        play_lightly(row, space.mains[index], space.kickers[index], space.rules)
-
-
 @part_kernel
-def _keep_bombs(space: Space, first: int, stop: int) -> int:
-    """Keep what quiescence looks at: pass, bombs and the most promising other replies; the new end."""
-    kept, others = first, 0
-    for index in range(first, stop):
-        main = space.mains[index]
-        bomb = main == U0 or is_bomb(main, space.rules)
+def _keep_bombs(stack: SearchStack, ply: int) -> None:
+    """Keep what quiescence looks at: pass, bombs and the most promising other replies."""
+    frame, mains, kickers = stack.frames[ply], stack.mains, stack.kickers
+    kept, others = frame.first, 0
+    for index in range(frame.first, frame.stop):
+        bomb = mains[index] == U0 or is_bomb(mains[index], stack.rules)
         if not bomb:
             others += 1
         if bomb or others <= QUIET_REPLIES:
-            space.mains[kept], space.kickers[kept] = main, space.kickers[index]
+            mains[kept], kickers[kept] = mains[index], kickers[index]
             kept += 1
-    return kept
+    frame.stop = kept
 
 
 @part_kernel
@@ -128,19 +159,19 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
     The game is over or the next move ends it, the search has run out of positions, or the depth limit is reached and
     the position is quiet.  Otherwise its legal actions stand in ``space.mask``.
     """
-    row = space.rows[ply]
-    space.counters[NODES] += 1
+    row, counters, scale = space.stack.rows[ply], space.stack.counters, space.scale
+    counters[NODES] += 1
     if row[STAGE] == STAGE_OVER:
-        return True, space.scale[2 * SURE] if landlord_won(row) else space.scale[0]
-    if space.counters[NODES] > space.counters[LIMIT]:
-        space.counters[STOPPED] = 1
-        return True, space.scale[SURE]
+        return True, scale[2 * SURE] if landlord_won(row) else scale[0]
+    if counters[NODES] > counters[LIMIT]:
+        counters[STOPPED] = 1
+        return True, scale[SURE]
     if depth <= 0 or ply + 2 >= MAX_PLIES:
-        if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.rules, settings.quiescence):
+        if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.stack.rules, settings.quiescence):
             return True, value_of_position(space, ply)
-    look_at(space, ply)
+    legal_mask(row, space.stack.rules, space.mask)
     if finishing_action(row[HANDS + np.int64(row[SEAT])], space.mask) != U0:
-        return True, space.scale[2 * SURE] if row[SEAT] == row[LANDLORD] else space.scale[0]
+        return True, scale[2 * SURE] if row[SEAT] == row[LANDLORD] else scale[0]
     return False, 0.0
 
 
@@ -150,11 +181,13 @@ def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
 
     An entry of another depth gives its best move alone, so that the table changes no value.
     """
-    slot, plan = space.plan[ply, SLOT], space.plan[ply]
-    if space.keys[slot, 0] != space.codes[ply, 0] or space.keys[slot, 1] != space.codes[ply, 1]:
+    stack, frame = space.stack, space.stack.frames[ply]
+    known, value = look_up(stack, ply, position_key(stack.rows[ply], space.appraiser.salt[0]))
+    if not known:
         return FRESH, 0.0
-    to_front(space, space.top[ply], plan[STOP], space.best[slot, 0], space.best[slot, 1])
-    return space.depths[slot] % 4 if space.depths[slot] // 4 == depth else FRESH, space.values[slot]
+    entry = stack.table[frame.slot]
+    to_front(stack, frame.first, frame.stop, entry.main, entry.kickers)
+    return entry.depth % 4 if entry.depth // 4 == depth else FRESH, value
 
 
 @part_kernel
@@ -163,89 +196,87 @@ def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, setting
     known, value = _known_at_once(space, ply, depth, settings)
     if known:
         return True, value
-    plan, bounds, first = space.plan[ply], space.bounds[ply], space.top[ply]
-    plan[DEPTH], plan[STOP] = depth, push_moves(space, ply, settings.whole)
-    bounds[ALPHA], bounds[BETA], bounds[LOW], bounds[HIGH] = alpha, beta, alpha, beta
+    frame = space.stack.frames[ply]
+    frame.depth, frame.alpha, frame.beta, frame.low, frame.high = depth, alpha, beta, alpha, beta
+    push_moves(space, ply, settings.whole)
     if depth <= 0:
-        plan[STOP] = _keep_bombs(space, first, plan[STOP])
+        _keep_bombs(space.stack, ply)
     elif settings.table:
-        space.codes[ply, 0], space.codes[ply, 1] = _code(space, space.rows[ply])
-        plan[SLOT] = np.int64(space.codes[ply, 1] & np.uint64(space.values.size - 1))
         bound, value = _look_up(space, ply, depth)
         if bound == EXACT or (bound == LOWER and value >= beta) or (bound == UPPER and value <= alpha):
             return True, value
-    choice, singular = plan[STOP] - first > 1, settings.singular > 0.0
-    plan[DEEPER] = 1 if singular and not choice else 0
-    plan[SHALLOW] = 1 if singular and choice and depth >= SINGULAR_DEPTH else 0
-    _begin(space, ply)
+    choice, singular = frame.stop - frame.first > 1, settings.singular > 0.0
+    frame.deeper = 1 if singular and not choice else 0
+    frame.shallow = 1 if singular and choice and depth >= SINGULAR_DEPTH else 0
+    _begin(space.stack, ply)
     return False, 0.0
 
 
 @part_kernel
-def _begin(space: Space, ply: int) -> None:
+def _begin(stack: SearchStack, ply: int) -> None:
     """Stand before the first move of a position."""
-    space.plan[ply, CURSOR], space.plan[ply, PLACE] = space.top[ply], space.top[ply]
-    space.bounds[ply, BEST], space.bounds[ply, SECOND] = _LEAST, _LEAST
+    frame = stack.frames[ply]
+    frame.cursor, frame.place, frame.best, frame.second = frame.first, frame.first, _LEAST, _LEAST
 
 
 @part_kernel
-def _credit(space: Space, ply: int, value: float, settings: Settings) -> None:
+def _credit(stack: SearchStack, ply: int, value: float, settings: Settings) -> None:
     """Count the value of the move that was played last from the position at a ply."""
-    plan, bounds = space.plan[ply], space.bounds[ply]
-    maximizing = space.rows[ply, SEAT] == space.rows[ply, LANDLORD]
+    frame = stack.frames[ply]
+    maximizing = stack.rows[ply, SEAT] == stack.rows[ply, LANDLORD]
     own = value if maximizing else -value
-    if own > bounds[BEST]:
-        bounds[SECOND], bounds[BEST], plan[PLACE] = bounds[BEST], own, plan[CURSOR] - 1
+    if own > frame.best:
+        frame.second, frame.best, frame.place = frame.best, own, frame.cursor - 1
     else:
-        bounds[SECOND] = max(bounds[SECOND], own)
-    if settings.pruning and plan[SHALLOW] == 0:
+        frame.second = max(frame.second, own)
+    if settings.pruning and frame.shallow == 0:
         if maximizing:
-            bounds[LOW] = max(bounds[LOW], bounds[BEST])
+            frame.low = max(frame.low, frame.best)
         else:
-            bounds[HIGH] = min(bounds[HIGH], -bounds[BEST])
+            frame.high = min(frame.high, -frame.best)
 
 
 @part_kernel
-def _next_child(space: Space, ply: int, settings: Settings) -> bool:
+def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
     """Play the next move from the position at a ply; false if none is left, or none matters."""
-    plan, bounds, first = space.plan[ply], space.bounds[ply], space.top[ply]
-    if plan[SHALLOW] == 1 and plan[CURSOR] == plan[STOP]:
+    frame = stack.frames[ply]
+    if frame.shallow == 1 and frame.cursor == frame.stop:
         # All moves have been searched two plies shallower: is one better than all others by far?
-        to_front(space, first, plan[STOP], space.mains[plan[PLACE]], space.kickers[plan[PLACE]])
-        plan[DEEPER] = 1 if bounds[BEST] - bounds[SECOND] >= settings.singular else 0
-        plan[SHALLOW] = 0
-        _begin(space, ply)
-    if plan[CURSOR] == plan[STOP] or bounds[LOW] >= bounds[HIGH]:
+        to_front(stack, frame.first, frame.stop, stack.mains[frame.place], stack.kickers[frame.place])
+        frame.deeper, frame.shallow = 1 if frame.best - frame.second >= settings.singular else 0, 0
+        _begin(stack, ply)
+    if frame.cursor == frame.stop or frame.low >= frame.high:
         return False
-    _step(space, ply, plan[CURSOR])
-    plan[CURSOR] += 1
+    step(stack, ply, frame.cursor)
+    stack.frames[ply + 1].first = frame.stop
+    frame.cursor += 1
     return True
 
 
 @part_kernel
-def _window(space: Space, ply: int) -> tuple[int, float, float]:
+def _window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
     """Plies left and window of the child that was played last from the position at a ply."""
-    plan, bounds = space.plan[ply], space.bounds[ply]
-    if plan[SHALLOW] == 1:
-        return plan[DEPTH] - 3, _LEAST, _MOST
-    more = plan[DEEPER] if plan[CURSOR] - 1 == space.top[ply] else np.int64(0)
-    return plan[DEPTH] - 1 + more, bounds[LOW], bounds[HIGH]
+    frame = stack.frames[ply]
+    if frame.shallow == 1:
+        return frame.depth - 3, _LEAST, _MOST
+    more = frame.deeper if frame.cursor - 1 == frame.first else np.int64(0)
+    return frame.depth - 1 + more, frame.low, frame.high
 
 
 @part_kernel
-def _close(space: Space, ply: int, settings: Settings) -> float:
+def _close(stack: SearchStack, ply: int, settings: Settings) -> float:
     """The value of a position all of whose moves have been searched, or enough of them."""
-    plan, bounds, row = space.plan[ply], space.bounds[ply], space.rows[ply]
-    value = bounds[BEST] if row[SEAT] == row[LANDLORD] else -bounds[BEST]
-    if settings.table and plan[DEPTH] > 0 and space.counters[STOPPED] == 0:
-        slot, bound = plan[SLOT], EXACT
-        if value <= bounds[ALPHA]:
+    frame, row = stack.frames[ply], stack.rows[ply]
+    value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
+    if settings.table and frame.depth > 0 and stack.counters[STOPPED] == 0:
+        bound, entry = EXACT, stack.table[frame.slot]
+        if value <= frame.alpha:
             bound = UPPER
-        elif value >= bounds[BETA]:
+        elif value >= frame.beta:
             bound = LOWER
-        space.keys[slot, 0], space.keys[slot, 1] = space.codes[ply, 0], space.codes[ply, 1]
-        space.best[slot, 0], space.best[slot, 1] = space.mains[plan[PLACE]], space.kickers[plan[PLACE]]
-        space.depths[slot], space.values[slot] = plan[DEPTH] * 4 + bound, value
+        store(stack, ply, value)
+        entry.main, entry.kickers = stack.mains[frame.place], stack.kickers[frame.place]
+        entry.depth = frame.depth * 4 + bound
     return value
 
 
@@ -253,11 +284,8 @@ def _close(space: Space, ply: int, settings: Settings) -> float:
 def search(space: Space, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
     """The value of the position at a ply.
 
-    A recursion written out, because compiled recursions cannot be cached: what each call would remember stands in
-    ``space.plan`` and ``space.bounds``.
-
     Args:
-        space: The search; ``space.rows[root]`` and ``space.top[root]`` are set.
+        space: The search; the root's row is set, and in its frame where its moves begin.
         root: The position.
         depth: Plies to search; none or fewer: evaluate it once it is quiet.
         alpha: What the landlord has for certain elsewhere.
@@ -275,11 +303,11 @@ def search(space: Space, root: int, depth: int, alpha: float, beta: float, setti
                 if ply == root:
                     return value
                 ply -= 1
-                _credit(space, ply, value, settings)
-            if _next_child(space, ply, settings):
+                _credit(space.stack, ply, value, settings)
+            if _next_child(space.stack, ply, settings):
                 break
-            known, value = True, _close(space, ply, settings)
-        left, low, high = _window(space, ply)
+            known, value = True, _close(space.stack, ply, settings)
+        left, low, high = _window(space.stack, ply)
         ply += 1
 
 
@@ -297,7 +325,7 @@ def value_moves(
     """Value every move of a decision in one world, to the seat that decides.
 
     Args:
-        space: Memory; ``space.counters`` counts on.
+        space: Memory; ``space.stack.counters`` counts on.
         world: The game, nothing hidden, in the play stage; shape ``[32]``, uint64.
         w: The weights of the prices (``WEIGHTS``).
         mains: The moves, main groups, shape ``[n]``.
@@ -306,12 +334,13 @@ def value_moves(
         settings: How to search.
         values: Output, shape ``[n]``: exact values, the greater the better for the seat.
     """
-    set_position(world, space.rules, space.appraiser, w)
+    stack = space.stack
+    set_position(world, stack.rules, space.appraiser, w)
     sign = 1.0 if world[SEAT] == world[LANDLORD] else -1.0
     for word in range(ROW_WORDS):
-        space.rows[0, word] = world[word]
+        stack.rows[0, word] = world[word]
+    stack.frames[1].first = 1
     for index in range(mains.size):
-        space.mains[0], space.kickers[0] = mains[index], kickers[index]
-        space.top[0], space.top[1] = 0, 1
-        _step(space, 0, 0)
+        stack.mains[0], stack.kickers[0] = mains[index], kickers[index]
+        step(stack, 0, 0)
         values[index] = sign * search(space, 1, depth - 1, _LEAST, _MOST, settings)

@@ -102,7 +102,7 @@ def solve(
 
 def _switches(without: list[str]) -> dict[str, Any]:
     """The techniques' options."""
-    from ddz_agents.open_cards.solver.options import TECHNIQUES
+    from ddz_agents.open_cards.solver.solver import TECHNIQUES
     from ddz_env.core.checks import check_choice
     from ddz_env.core.errors import InvalidOptionError
 

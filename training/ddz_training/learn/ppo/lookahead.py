@@ -26,8 +26,8 @@ import numpy.typing as npt
 from array_api_compat import array_namespace
 
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.rules.mind import Mind, new_mind
-from ddz_agents.rules.stages import taught_action
+from ddz_agents.rules.agent import taught_action
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import kernel, pure_kernel
@@ -132,7 +132,13 @@ def _recall_target(row: np.ndarray, seen: np.ndarray, ring: np.ndarray) -> None:
 
 @pure_kernel
 def forced_action(
-    row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
+    row: np.ndarray,
+    own: bool,
+    against_rules: bool,
+    rules: np.ndarray,
+    mind: RuleScratch,
+    plan: np.ndarray,
+    mask: np.ndarray,
 ) -> int:
     """The only legal action; ``NONE`` where somebody decides.
 
@@ -145,7 +151,13 @@ def forced_action(
 
 @pure_kernel
 def certain_action(
-    row: np.ndarray, own: bool, against_rules: bool, rules: np.ndarray, mind: Mind, plan: np.ndarray, mask: np.ndarray
+    row: np.ndarray,
+    own: bool,
+    against_rules: bool,
+    rules: np.ndarray,
+    mind: RuleScratch,
+    plan: np.ndarray,
+    mask: np.ndarray,
 ) -> int:
     """What is surely played next: the only legal action, or the rule agent's; ``NONE`` where somebody decides."""
     if against_rules and not own:
@@ -179,7 +191,7 @@ def lead_to(
     games: Positions,
     actions: np.ndarray,
     rules: np.ndarray,
-    mind: Mind,
+    mind: RuleScratch,
     scoring: int,
     memory: LeadMemory,
     found: Successors,
@@ -226,7 +238,7 @@ def lead_to(
 
 @kernel
 def lead_on(
-    games: Positions, actions: np.ndarray, rules: np.ndarray, mind: Mind, scoring: int, found: Successors
+    games: Positions, actions: np.ndarray, rules: np.ndarray, mind: RuleScratch, scoring: int, found: Successors
 ) -> int:
     """Play each candidate, and what is certain after it, up to the next decision or to the end.
 
@@ -266,7 +278,7 @@ def led(
         Signs and returns, and the observations and concealed cards (:class:`Successors`) as bytes.
     """
     found = Successors.allocate(*actions.shape)
-    count = lead_on(games, actions, rules.words(), new_mind(), scoring, found)
+    count = lead_on(games, actions, rules.words(), new_rule_scratch(), scoring, found)
     seen, concealed = found.observations[:count].view(np.int8), found.concealed[:count].view(np.int8)
     return found.signs, found.returns, seen, concealed
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
-from ddz_agents.open_cards.textbook.search import value_moves
-from ddz_agents.open_cards.textbook.space import Space, new_space, probabilities
-from ddz_agents.rules.mind import Mind, new_mind
+from ddz_agents.open_cards.textbook.candidates import Space
+from ddz_agents.open_cards.textbook.search import new_space, probabilities, value_moves
 from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.rollout import list_candidates
 from ddz_agents.tree_search.simulate import landlord_won
@@ -34,7 +34,7 @@ def deals(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
 def play_rules(
     games: npt.NDArray[np.uint64],
     rules: npt.NDArray[np.uint64],
-    mind: Mind,
+    mind: RuleScratch,
     landlord: npt.NDArray[np.int64],
     peasants: npt.NDArray[np.int64],
     won: npt.NDArray[np.float64],
@@ -67,7 +67,7 @@ class OpenGames:
     """
 
     def __init__(self, depth: int = 1, candidates: int = 12) -> None:
-        self._rules, self._mind, self._row = Rules().words(), new_mind(), np.zeros(ROW_WORDS, np.uint64)
+        self._rules, self._mind, self._row = Rules().words(), new_rule_scratch(), np.zeros(ROW_WORDS, np.uint64)
         self._seen = self._row.view()
         self._seen.flags.writeable = False  # as a view's row, for which the rule agent is compiled
         self._settings, self._depth = AlphaBetaOptions(table=False).settings(), depth

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.rules import weights as at
-from ddz_agents.rules.mind import new_mind
 from ddz_agents.rules.position import POSITION
+from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules
 from ddz_training.learn.tuning.games import OpenGames, play_rules
@@ -23,9 +23,9 @@ from ddz_training.learn.tuning.methods import Point
 
 Floats = npt.NDArray[np.float64]
 
-PEASANTS_ALONE = (at.W_PARTNER_NEED, at.W_PARTNER_WEAK, at.W_PARTNER_UP, at.W_HELPER, at.W_TEAM)
+PEASANTS_ALONE = (at.PARTNER_NEED, at.PARTNER_WEAK, at.PARTNER_UP, at.HELPER, at.TEAM)
 """Weights that say nothing to a landlord, who has no partner."""
-STEPS = (at.W_STEP_PAIR, at.W_STEP_TRIO, at.W_STEP_CHAIN, at.W_STEP_PAIR_CHAIN, at.W_STEP_PLANE)
+STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_PLANE)
 """Weights in per cent, which stay above nothing."""
 
 
@@ -74,7 +74,7 @@ class RulesSide(Subject):
         skipped = PEASANTS_ALONE if landlord else ()
         self.places = np.array([place for place in range(len(WEIGHTS)) if place not in skipped])
         self._landlord = landlord
-        self._mind, self._rules = new_mind(), Rules().words()
+        self._mind, self._rules = new_rule_scratch(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
         """Whole numbers: hundredths of a trick, and per cent of at least one."""
@@ -85,8 +85,8 @@ class RulesSide(Subject):
     def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         """One game a deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
-        sides = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
-        play_rules(games, self._rules, self._mind, *sides, won)
+        landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
+        play_rules(games, self._rules, self._mind, landlord, peasants, won)
         return won if self._landlord else 1.0 - won
 
 

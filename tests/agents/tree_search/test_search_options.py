@@ -156,13 +156,13 @@ def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
 
 def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
-    grow = agent._grow
+    grow = agent._grow_tree
 
     def together(*arguments: Any) -> None:
         both.wait(60)  # raises where the other tree waits for this one
         grow(*arguments)
 
-    monkeypatch.setattr(agent, "_grow", together)
+    monkeypatch.setattr(agent, "_grow_tree", together)
     assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 

@@ -23,6 +23,14 @@ _ROOMS = {
     "ddz_training.measure": "benchmark complexity equivalent league markdown",
     "ddz_training.apps": "botzone cli demo documentation integrations web",
 }
+_MERGED = """
+mcts.candidates=tree_search.choice mcts.reuse=tree_search.agent mcts.select=tree_search.search
+mcts.simulate_rules=tree_search.simulate neural.compiled_network=neural.compiled_policy
+neural.descriptions=neural.network neural.heading=neural.tensor_file neural.leavings=neural.afterstates
+neural.saved_space=neural.sb3_policy neural_search.halving=neural_search.forest
+neural_search.others=neural_search.opponent_model worlds.belief=worlds.determinize
+worlds.likelihood=worlds.rules_player belief.stored=belief.model
+"""
 _LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
 
 
@@ -33,6 +41,7 @@ def _top(room: str) -> str:
 MOVED = {
     **{f"{_top(room)}.{name}": f"{room}.{name}" for room in _ROOMS for name in _ROOMS[room].split()},
     **{f"training.ppo.{name}": f"ddz_training.learn.{name}" for name in _LEARNING.split()},
+    **{f"agents.{old}": f"ddz_agents.{new}" for old, _, new in (pair.partition("=") for pair in _MERGED.split())},
     "agents": "ddz_agents",
     "agents.exact": "ddz_agents.mini",
     "agents.exact.minimax": "ddz_agents.open_cards.minimax",

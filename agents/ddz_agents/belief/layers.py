@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from ddz_agents.belief.conduct import CONDUCT_COLUMNS, put_conduct
 from ddz_agents.neural.columns import READING_RULES, describe_observation, observation_columns
-from ddz_agents.neural.compiled_network import Desk, Trunk, affine, dot, run_trunk
+from ddz_agents.neural.compiled_policy import Dense, ForwardBuffers, Trunk, affine, dot, run_trunk
+from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.worlds.determinize import Reals
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.observation import CONCEALED, HISTORY, OBSERVATION
@@ -49,18 +51,14 @@ class BeliefLayers(NamedTuple):
     Attributes:
         trunk: Its trunk.
         context: What the trunk says to the head, shape ``[width, hidden]``, float32.
-        context_bias: Shape ``[hidden]``.
         counts: What a count from one to four adds, shape ``[15, 4, hidden]``.
-        logits: Shape ``[15, 5, hidden]``.
-        logits_bias: Shape ``[15, 5]``.
+        logits: Of each count of each rank, weights of shape ``[15, 5, hidden]`` and biases ``[15, 5]``.
     """
 
     trunk: Trunk
-    context: npt.NDArray[np.float32]
-    context_bias: npt.NDArray[np.float32]
-    counts: npt.NDArray[np.float32]
-    logits: npt.NDArray[np.float32]
-    logits_bias: npt.NDArray[np.float32]
+    context: Dense
+    counts: Floats
+    logits: Dense
 
 
 @pure_kernel
@@ -93,7 +91,7 @@ def _log_ways(cards: int, chosen: int) -> float:
     return _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[chosen] - _LOG_FACTORIALS[cards - chosen]
 
 
-def log_ways(pool: npt.NDArray[np.int64], hands: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def log_ways(pool: npt.NDArray[np.int64], hands: npt.NDArray[np.int64]) -> Reals:
     """The logarithms of the numbers of ways to deal hands: up to a constant, what plain dealing gives to them.
 
     Args:
@@ -103,10 +101,7 @@ def log_ways(pool: npt.NDArray[np.int64], hands: npt.NDArray[np.int64]) -> npt.N
     Returns:
         Shape ``[n]``.
     """
-    ways: npt.NDArray[np.float64] = (
-        _LOG_FACTORIALS[pool] - _LOG_FACTORIALS[hands] - _LOG_FACTORIALS[pool - hands]
-    ).sum(axis=1)
-    return ways
+    return np.asarray((_LOG_FACTORIALS[pool] - _LOG_FACTORIALS[hands] - _LOG_FACTORIALS[pool - hands]).sum(axis=1))
 
 
 @pure_kernel
@@ -166,18 +161,16 @@ class Head(NamedTuple):
         pool: Cards of each rank, shape ``[15]``, int64.
     """
 
-    sums: npt.NDArray[np.float32]
-    hidden: npt.NDArray[np.float32]
-    logs: npt.NDArray[np.float32]
+    sums: Floats
+    hidden: Floats
+    logs: Floats
     pool: npt.NDArray[np.int64]
 
 
 def new_head(hidden: int) -> Head:
     """Memory for a head of that width."""
-    return Head(
-        np.zeros(hidden, np.float32), np.zeros(hidden, np.float32), np.zeros(COUNTS, np.float32),
-        np.zeros(NUM_RANKS, np.int64),
-    )  # fmt: skip
+    floats = [np.zeros(size, np.float32) for size in (hidden, hidden, COUNTS)]
+    return Head._make([*floats, np.zeros(NUM_RANKS, np.int64)])
 
 
 @pure_kernel
@@ -199,7 +192,8 @@ def _walk(
                 head.hidden[unit] = max(head.sums[unit], np.float32(0.0))
             for count in range(COUNTS):
                 if head.logs[count] > -np.inf:
-                    head.logs[count] += dot(head.hidden, layers.logits[rank, count]) + layers.logits_bias[rank, count]
+                    more = dot(head.hidden, layers.logits.weights[rank, count]) + layers.logits.bias[rank, count]
+                    head.logs[count] += more
         drawn = _pick(head.logs, draws[step] if draws.size else 0.0, possible)
         if draws.size:
             hand[rank] = drawn
@@ -220,7 +214,7 @@ def believe(
     tallies: np.ndarray,
     seat: int,
     layers: BeliefLayers,
-    desk: Desk,
+    buffers: ForwardBuffers,
     head: Head,
     draws: np.ndarray,
     hands: np.ndarray,
@@ -233,7 +227,7 @@ def believe(
         tallies: How each seat has played, shape ``[3, len(TALLIES)]``, int32.
         seat: The observer.
         layers: The network.
-        desk: Memory of the trunk.
+        buffers: Memory of the trunk.
         head: Memory of the head; its pool is written.
         draws: Uniform in 0..1, shape ``[n, 15]``, float64; ``[n, 0]`` where the hands are given.
         hands: The hands, counts by rank, shape ``[n, 15]``, int64; output where they are drawn.
@@ -246,11 +240,11 @@ def believe(
     need = hidden_cards(values, head.pool)
     if need < 0:
         return need
-    describe_observation(values, HISTORY, READING_RULES, desk.mind, desk.hand, desk.columns[:CONDUCT])
-    put_conduct(tallies, seat, desk.columns, CONDUCT)
-    run_trunk(layers.trunk, desk)
-    context = np.empty(layers.context_bias.size, np.float32)
-    affine(desk.state, layers.context, layers.context_bias, desk.places, context)
+    describe_observation(values, HISTORY, READING_RULES, buffers.mind, buffers.hand, buffers.columns[:CONDUCT])
+    put_conduct(tallies, seat, buffers.columns, CONDUCT)
+    run_trunk(layers.trunk, buffers)
+    context = np.empty(layers.context.bias.size, np.float32)
+    affine(buffers.state, layers.context, buffers.places, context)
     for index in range(logs.size):
         logs[index] = _walk(layers, context, need, draws[index], head, hands[index])
     return need
@@ -294,17 +288,12 @@ class Lesson(NamedTuple):
             float32; minus infinity where impossible.
     """
 
-    columns: npt.NDArray[np.float32]
+    columns: Floats
     hands: npt.NDArray[np.int64]
-    logs: npt.NDArray[np.float32]
+    logs: Floats
 
 
-def describe_lesson(
-    observations: npt.NDArray[np.int8],
-    concealed: npt.NDArray[np.int8],
-    tallies: npt.NDArray[np.int32],
-    seats: npt.NDArray[np.int8],
-) -> Lesson:
+def describe_lesson(observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: Bytes) -> Lesson:
     """Positions whose hidden cards are known, as the network learns from them.
 
     Args:

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ddz_agents.belief.layers import COLUMNS, COUNTS
-from ddz_agents.belief.stored import BeliefArchitecture
-from ddz_agents.neural.network import new_trunk
-from ddz_env.core.cards import NUM_RANKS
+from ddz_agents.belief.layers import COUNTS
+from ddz_agents.belief.model import BeliefArchitecture
+from ddz_agents.neural.network import new_linear, new_trunk
 
 
 class BeliefNetwork(nn.Module):
@@ -22,11 +21,11 @@ class BeliefNetwork(nn.Module):
     def __init__(self, architecture: BeliefArchitecture) -> None:
         super().__init__()
         self.architecture = architecture
-        self.trunk = new_trunk(COLUMNS, architecture.width, architecture.blocks)
-        self.context = nn.Linear(architecture.width, architecture.hidden)
-        self.counts = nn.Parameter(0.1 * torch.randn(NUM_RANKS, COUNTS - 1, architecture.hidden))
-        self.logits = nn.Parameter(torch.zeros(NUM_RANKS, COUNTS, architecture.hidden))
-        self.logits_bias = nn.Parameter(torch.zeros(NUM_RANKS, COUNTS))
+        layers, head = architecture.layers, architecture.head
+        self.trunk, self.context = new_trunk(layers), new_linear(layers, "context")
+        self.counts = nn.Parameter(0.1 * torch.randn(head["counts"]))
+        self.logits = nn.Parameter(torch.zeros(head["logits"]))
+        self.logits_bias = nn.Parameter(torch.zeros(head["logits_bias"]))
 
     def forward(self, columns: Tensor, hands: Tensor, logs: Tensor) -> Tensor:
         """The logarithm of the probability of each hand.

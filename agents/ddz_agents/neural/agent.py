@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,32 +91,48 @@ def choose_actions(
     return actions
 
 
-class _Thinking:
-    """One move in the making: a private copy of the view, advanced stage by stage."""
+class PartialMove(NamedTuple):
+    """One move in the making, stage by stage.
 
-    def __init__(self, view: View) -> None:
-        if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
-            raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
-        self.actions: list[int] = []
-        self._view = view
-        self._row, self._ring = view.row.copy(), view.ring.copy()
+    Attributes:
+        view: What its seat knows, at the start of the move.
+        row: The seat's row behind the stages so far, shape ``[32]``, uint64.
+        ring: The recent moves behind them, shape ``[16, 2]``, uint64.
+        actions: The stages so far.
+        log_prior: The logarithm of the policy's probability of all of them, where somebody asks for it.
+    """
 
-    def write(self, observation: npt.NDArray[np.uint64], mask: npt.NDArray[np.uint64]) -> None:
-        """Write what the seat sees at this stage, as words."""
-        view = self._view
-        write_observation(self._row, self._ring, view.rule_words, np.uint64(view.seat), observation)
-        write_mask(self._row, view.rule_words, np.empty(MASK_WORDS, np.uint64), mask)
+    view: View
+    row: npt.NDArray[np.uint64]
+    ring: npt.NDArray[np.uint64]
+    actions: tuple[int, ...] = ()
+    log_prior: float = 0.0
 
-    def take(self, action: int) -> bool:
-        """Play one stage; whether another follows."""
-        self.actions.append(action)
-        apply_and_record(self._row, self._ring, np.uint64(action), self._view.rule_words)
-        return int(self._row[STAGE]) == STAGE_KICKER
+    def after(self, action: int, log_probability: float = 0.0) -> PartialMove:
+        """The move with one stage more."""
+        row, ring = self.row.copy(), self.ring.copy()
+        apply_and_record(row, ring, np.uint64(action), self.view.rule_words)
+        return PartialMove(self.view, row, ring, (*self.actions, action), self.log_prior + log_probability)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no stage is left."""
+        return bool(self.actions) and int(self.row[STAGE]) != STAGE_KICKER
 
     @property
     def move(self) -> Move:
-        """The whole move."""
+        """The move."""
         return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
+
+
+def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
+    """What the seats see at the next stage of each move: observations and masks, shapes ``[n, ...]``, int8."""
+    observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
+    masks, mask = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64), np.empty(MASK_WORDS, np.uint64)
+    for (view, row, ring, *_), seen, legal in zip(moves, observations, masks, strict=True):
+        write_observation(row, ring, view.rule_words, np.uint64(view.seat), seen)
+        write_mask(row, view.rule_words, mask, legal)
+    return observations.view(np.int8), mask_bytes(masks)
 
 
 class ModelAgent:
@@ -152,21 +168,17 @@ class ModelAgent:
         Raises:
             IllegalMoveError: If it is not the seat's turn in one of them.
         """
-        moves = [_Thinking(view) for view in views]
+        for view in views:
+            if view.acting_seat != view.seat or view.stage in ("over", "kicker"):
+                raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
+        moves = [PartialMove(view, view.row, view.ring) for view in views]
         unfinished = list(range(len(moves)))
         while unfinished:
-            actions = self._choose([moves[i] for i in unfinished], [rngs[i] for i in unfinished])
-            unfinished = [i for i, action in zip(unfinished, actions, strict=True) if moves[i].take(action)]
+            seen, drawing = next_stages([moves[i] for i in unfinished]), [rngs[i] for i in unfinished]
+            for i, action in zip(unfinished, self.choose(*seen, drawing.__getitem__).tolist(), strict=True):
+                moves[i] = moves[i].after(action)
+            unfinished = [i for i in unfinished if not moves[i].whole]
         return [move.move for move in moves]
-
-    def _choose(self, moves: Sequence[_Thinking], rngs: Sequence[np.random.Generator]) -> list[int]:
-        """The next action of each move; the model is not asked where there is only one."""
-        observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
-        masks = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64)
-        for move, observation, mask in zip(moves, observations, masks, strict=True):
-            move.write(observation, mask)
-        actions = self.choose(observations.view(np.int8), mask_bytes(masks), rngs.__getitem__)
-        return [int(action) for action in actions]
 
     def choose(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]

@@ -1,9 +1,13 @@
-"""The sizes of the networks, and the weights that follow from them; nothing here needs PyTorch."""
+"""The sizes of the networks, and the layers and weights that follow from them; nothing here needs PyTorch.
+
+The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neural.network`), what a file must hold
+(:mod:`ddz_agents.neural.stored_policy`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from ddz_agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, observation_columns
 from ddz_agents.neural.errors import InvalidArchitectureError
@@ -11,8 +15,8 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY
 from ddz_env.core.options import Options, Range
 
-_Width = Annotated[int, Range(1, 8192)]
-_Blocks = Annotated[int, Range(0, 64)]
+Width = Annotated[int, Range(1, 8192)]
+Blocks = Annotated[int, Range(0, 64)]
 
 Shapes = dict[str, tuple[int, ...]]
 """The shape of each weight, by name."""
@@ -37,46 +41,67 @@ class Architecture(Options):
 
     error = InvalidArchitectureError
 
-    width: _Width = 256
-    blocks: _Blocks = 2
-    rest_width: _Width = 64
-    rest_features: _Width = 32
-    critic_width: _Width = 256
-    critic_blocks: _Blocks = 2
+    width: Width = 256
+    blocks: Blocks = 2
+    rest_width: Width = 64
+    rest_features: Width = 32
+    critic_width: Width = 256
+    critic_blocks: Blocks = 2
     history: Annotated[int, Range(0, HISTORY)] = 15
 
 
-def layer_shapes(name: str, outputs: int, inputs: int) -> Shapes:
-    """A linear layer."""
-    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+class Layers(NamedTuple):
+    """The layers of a network: a trunk of residual blocks, and linear layers that read what it makes.
+
+    Attributes:
+        columns: Columns of the input.
+        width: Units of the trunk.
+        blocks: Its residual blocks.
+        linear: Outputs and inputs of each linear layer, by name.
+    """
+
+    columns: int
+    width: int
+    blocks: int
+    linear: dict[str, tuple[int, int]]
+
+    @property
+    def norms(self) -> list[str]:
+        """The names of the normalizations: one in each block, and one behind them."""
+        return [*(f"trunk.{2 + block}.norm" for block in range(self.blocks)), f"trunk.{2 + self.blocks}"]
+
+    @property
+    def added(self) -> list[str]:
+        """The names of the linear layers in the blocks; place 1 of the trunk, and its last, are rectifiers."""
+        return [f"trunk.{2 + block}.linear" for block in range(self.blocks)]
+
+    def shapes(self) -> Shapes:
+        """The shape of each weight."""
+        inside = {"trunk.0": (self.width, self.columns)} | dict.fromkeys(self.added, (self.width, self.width))
+        linear = {**inside, **self.linear}
+        weights: Shapes = {f"{name}.weight": size for name, size in linear.items()}
+        weights |= {f"{name}.bias": size[:1] for name, size in linear.items()}
+        return weights | {f"{name}.{part}": (self.width,) for name in self.norms for part in ("weight", "bias")}
 
 
-def _norm(name: str, width: int) -> Shapes:
-    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+def policy_layers(sizes: Architecture, columns: int | None = None, rest_columns: int = REST_COLUMNS) -> Layers:
+    """The layers of :class:`ddz_agents.neural.network.PolicyNetwork`.
 
-
-def trunk_shapes(columns: int, width: int, blocks: int) -> Shapes:
-    """The layers 0 (linear), 2 and on (blocks), then a normalization, with rectifiers in the places between."""
-    shapes = layer_shapes("trunk.0", width, columns)
-    for block in range(blocks):
-        shapes |= _norm(f"trunk.{2 + block}.norm", width) | layer_shapes(f"trunk.{2 + block}.linear", width, width)
-    return shapes | _norm(f"trunk.{2 + blocks}", width)
-
-
-def policy_shapes(architecture: Architecture) -> Shapes:
-    """The weights of :class:`ddz_agents.neural.network.PolicyNetwork`."""
-    width, rest, features = architecture.width, architecture.rest_width, architecture.rest_features
-    return {
-        **trunk_shapes(observation_columns(architecture.history), width, architecture.blocks),
-        **layer_shapes("logits", NUM_ACTIONS, width),
-        **layer_shapes("value", 1, width),
-        **layer_shapes("rest.0", rest, REST_COLUMNS),
-        **layer_shapes("rest.2", features, rest),
-        **layer_shapes("weigh", features, width),
+    Args:
+        sizes: The sizes.
+        columns: Columns of an observation; all of ``POLICY_INPUTS`` by default.
+        rest_columns: Columns of the hand that an action leaves.
+    """
+    linear = {
+        "logits": (NUM_ACTIONS, sizes.width),
+        "value": (1, sizes.width),
+        "rest.0": (sizes.rest_width, rest_columns),
+        "rest.2": (sizes.rest_features, sizes.rest_width),
+        "weigh": (sizes.rest_features, sizes.width),
     }
+    return Layers(columns or observation_columns(sizes.history), sizes.width, sizes.blocks, linear)
 
 
-def critic_shapes(architecture: Architecture) -> Shapes:
-    """The weights of :class:`ddz_agents.neural.network.Critic`."""
-    width = architecture.critic_width
-    return {**trunk_shapes(GAME_COLUMNS, width, architecture.critic_blocks), **layer_shapes("value", 1, width)}
+def critic_layers(sizes: Architecture) -> Layers:
+    """The layers of :class:`ddz_agents.neural.network.Critic`."""
+    return Layers(GAME_COLUMNS, sizes.critic_width, sizes.critic_blocks, {"value": (1, sizes.critic_width)})

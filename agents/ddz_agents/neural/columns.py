@@ -36,6 +36,7 @@ from ddz_agents.neural.features import (
     put_thresholds,
     weigh_pool,
 )
+from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
@@ -63,8 +64,8 @@ _AFTER_PENDING = OBSERVATION.offsets["hand_next"]
 _COUNTS = np.array([OBSERVATION.offsets[name] for name in ("bombs", "highest_bid", "passes")], np.int64)
 _HAND_NEXT, _HAND_PREVIOUS, _UNDEALT = (CONCEALED.offsets[name] for name in ("hand_next", "hand_previous", "undealt"))
 
-OBSERVATION_SCALES: npt.NDArray[np.float32] = (1.0 / OBSERVATION.high).astype(np.float32)
-_CONCEALED_SCALES: npt.NDArray[np.float32] = (1.0 / CONCEALED.high).astype(np.float32)
+OBSERVATION_SCALES: Floats = (1.0 / OBSERVATION.high).astype(np.float32)
+_CONCEALED_SCALES: Floats = (1.0 / CONCEALED.high).astype(np.float32)
 
 # Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
 READING_RULES = Rules().words()
@@ -112,11 +113,7 @@ class Columns:
 
 _BESIDE = (
     Input("target", PLANES, "thresholds of the move to beat"),
-    Input(
-        "sizes",
-        len(LEFT_FIELDS) * MOST_CARDS,
-        f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
-    ),
+    Input("sizes", 3 * MOST_CARDS, f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous"),
     Input("key", NUM_RANKS, f"the rank to exceed: thresholds 1 to {NUM_RANKS}"),
 )
 
@@ -175,7 +172,7 @@ def observation_columns(history: int) -> int:
 # --- The kernels ------------------------------------------------------------------------------------------------------
 
 
-def describe_observations(observations: npt.NDArray[np.int8], history: int = HISTORY) -> npt.NDArray[np.float32]:
+def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats:
     """The columns of observations, for policies.
 
     Args:
@@ -190,11 +187,7 @@ def describe_observations(observations: npt.NDArray[np.int8], history: int = HIS
     return out
 
 
-def describe_games(
-    observations: npt.NDArray[np.int8],
-    concealed: npt.NDArray[np.int8],
-    against_rules: npt.NDArray[np.bool_] | None = None,
-) -> npt.NDArray[np.float32]:
+def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDArray[np.bool_] | None = None) -> Floats:
     """The columns of games, for critics only.
 
     Args:

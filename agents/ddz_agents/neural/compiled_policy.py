@@ -1,26 +1,321 @@
-"""Our weights as a :class:`~ddz_agents.neural.model.PolicyModel`, played by compiled code: no PyTorch is needed."""
+"""Our weights as a :class:`~ddz_agents.neural.model.PolicyModel`, played by compiled code: no PyTorch is needed.
+
+Most columns are thresholds and therefore zero, an action that is not legal needs no logit, and a hand that an action
+leaves is weighed without its features ever being written down: so one row takes a third of the multiplications that
+matrices take, and no batch is needed to be fast.  A row is computed alike whatever stands beside it, in float32 and in
+a fixed order without fused or reordered operations: the answers depend on neither the batch nor the threads, nor, but
+for the logarithm and the exponential, on the processor.
+"""
 
 from __future__ import annotations
 
+import math
 import threading
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.compiled_network import CriticLayers, Desk, PolicyLayers, Trunk, new_desk, run_critic, run_policy
+from ddz_agents.neural.afterstates import leave, put_afterstate
+from ddz_agents.neural.architecture import Layers, critic_layers, policy_layers
+from ddz_agents.neural.columns import READING_RULES, REST_COLUMNS, describe_game, describe_observation
 from ddz_agents.neural.errors import InvalidPolicyInputError
+from ddz_agents.neural.features import hand_word, value_hand
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
 from ddz_agents.neural.stored_policy import StoredPolicy
 from ddz_agents.neural.tensor_file import Arrays
+from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.observation import CONCEALED
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.envs.threads import run_chunks
 
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_EPSILON = np.float32(1e-5)
+"""Of layer normalization, as in PyTorch."""
+
 _memory = threading.local()
-"""The desks of a thread, by the sizes of their networks."""
+"""The buffers of a thread, by the sizes of their networks."""
+
+
+class Dense(NamedTuple):
+    """A linear layer.
+
+    Attributes:
+        weights: Shape ``[inputs, outputs]``, float32, so that what an input adds lies side by side; or outputs first
+            where single outputs are asked for.
+        bias: Shape ``[outputs]``.
+    """
+
+    weights: Floats
+    bias: Floats
+
+
+class Trunk(NamedTuple):
+    """The layers below the outputs.
+
+    Attributes:
+        first: The first layer.
+        blocks: Of the residual blocks, weights of shape ``[blocks, width, width]`` and biases ``[blocks, width]``.
+        norms: Of the normalizations in the blocks and behind them, gains and shifts, both ``[blocks + 1, width]``.
+    """
+
+    first: Dense
+    blocks: Dense
+    norms: Dense
+
+
+class PolicyNet(NamedTuple):
+    """A policy.
+
+    Attributes:
+        trunk: Its trunk.
+        logits: A row of weights an action, shape ``[400, width]``.
+        value: Shape ``[1, width]``.
+        rest: What looks at a hand that is left, shape ``[REST_COLUMNS, rest_width]``.
+        features: What is made of it, shape ``[rest_features, rest_width]``.
+        weigh: What the state makes of the features, shape ``[width, rest_features]``.
+    """
+
+    trunk: Trunk
+    logits: Dense
+    value: Dense
+    rest: Dense
+    features: Dense
+    weigh: Dense
+
+
+class CriticNet(NamedTuple):
+    """A critic: its trunk, and a value of shape ``[1, width]``."""
+
+    trunk: Trunk
+    value: Dense
+
+
+class ForwardBuffers(NamedTuple):
+    """Memory for one row, of one thread.
+
+    Attributes:
+        mind: Of the search through hands.
+        columns: Of the row.
+        state: What the trunk makes of it.
+        normal: The same, normalized.
+        added: What a block adds to it.
+        rest: Columns of a hand that is left.
+        seen: What the layer makes of them.
+        scales: How much each unit of that layer counts.
+        features: What the state makes of the features.
+        places: Where a row of columns is not zero, int64.
+        hand: Counts of a hand, int8.
+    """
+
+    mind: RuleScratch
+    columns: Floats
+    state: Floats
+    normal: Floats
+    added: Floats
+    rest: Floats
+    seen: Floats
+    scales: Floats
+    features: Floats
+    places: npt.NDArray[np.int64]
+    hand: npt.NDArray[np.int8]
+
+
+def new_buffers(columns: int, width: int, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
+    """Memory for a network of that size."""
+    sizes = (columns, width, width, width, REST_COLUMNS, rest_width, rest_width, rest_features)
+    floats = [np.zeros(size, np.float32) for size in sizes]
+    scratch = np.zeros(max(sizes), np.int64), np.zeros(NUM_RANKS, np.int8)
+    return ForwardBuffers._make([new_rule_scratch(), *floats, *scratch])
+
+
+def trunk_of(arrays: Arrays, layers: Layers) -> Trunk:
+    """A trunk as compiled code takes it."""
+    width, added, norms = layers.width, layers.added, layers.norms
+    return Trunk(
+        dense(arrays, "trunk.0"),
+        Dense(
+            np.array([arrays[f"{name}.weight"].T for name in added], np.float32).reshape(-1, width, width),
+            np.array([arrays[f"{name}.bias"] for name in added], np.float32).reshape(-1, width),
+        ),
+        Dense(*(np.array([arrays[f"{name}.{part}"] for name in norms], np.float32) for part in ("weight", "bias"))),
+    )
+
+
+def dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
+    """A linear layer as compiled code takes it."""
+    weights = arrays[f"{name}.weight"]
+    return Dense(np.ascontiguousarray(weights if outputs_first else weights.T), arrays[f"{name}.bias"])
+
+
+@pure_kernel
+def _add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
+    """Add ``values @ weights``: a row of weights for each value that is not zero, eight rows at a time."""
+    count = 0
+    for index in range(values.size):
+        places[count] = index
+        count += values[index] != _ZERO
+    whole = count - count % 8
+    for k in range(0, whole, 8):
+        a, b, c, d = places[k], places[k + 1], places[k + 2], places[k + 3]
+        e, f, g, h = places[k + 4], places[k + 5], places[k + 6], places[k + 7]
+        va, vb, vc, vd = values[a], values[b], values[c], values[d]
+        ve, vf, vg, vh = values[e], values[f], values[g], values[h]
+        wa, wb, wc, wd = weights[a], weights[b], weights[c], weights[d]
+        we, wf, wg, wh = weights[e], weights[f], weights[g], weights[h]
+        for unit in range(out.size):
+            first = (va * wa[unit] + vb * wb[unit]) + (vc * wc[unit] + vd * wd[unit])
+            second = (ve * we[unit] + vf * wf[unit]) + (vg * wg[unit] + vh * wh[unit])
+            out[unit] += first + second
+    for k in range(whole, count):
+        value, row = values[places[k]], weights[places[k]]
+        for unit in range(out.size):
+            out[unit] += value * row[unit]
+
+
+@pure_kernel
+def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray) -> None:
+    """Write ``values @ weights + bias``."""
+    for unit in range(out.size):
+        out[unit] = layer.bias[unit]
+    _add_product(values, layer.weights, places, out)
+
+
+@pure_kernel
+def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
+    """The sum of products, eight partial sums side by side."""
+    a = b = c = d = e = f = g = h = _ZERO
+    whole = one.size - one.size % 8
+    for k in range(0, whole, 8):
+        a += one[k] * other[k]
+        b += one[k + 1] * other[k + 1]
+        c += one[k + 2] * other[k + 2]
+        d += one[k + 3] * other[k + 3]
+        e += one[k + 4] * other[k + 4]
+        f += one[k + 5] * other[k + 5]
+        g += one[k + 6] * other[k + 6]
+        h += one[k + 7] * other[k + 7]
+    total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for k in range(whole, one.size):
+        total += one[k] * other[k]
+    return total
+
+
+@pure_kernel
+def _normalize(values: np.ndarray, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
+    """Layer normalization."""
+    mean = 0.0
+    for unit in range(values.size):
+        mean += np.float64(values[unit])
+    mean /= values.size
+    variance = 0.0
+    for unit in range(values.size):
+        variance += (np.float64(values[unit]) - mean) ** 2
+    inverse = np.float32(1.0 / math.sqrt(variance / values.size + np.float64(_EPSILON)))
+    middle = np.float32(mean)
+    for unit in range(values.size):
+        out[unit] = (values[unit] - middle) * inverse * gains[unit] + shifts[unit]
+
+
+@pure_kernel
+def _rectify(values: np.ndarray) -> None:
+    for unit in range(values.size):
+        values[unit] = max(values[unit], _ZERO)
+
+
+@pure_kernel
+def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
+    """Make the state of the columns in the buffers."""
+    state, normal, added = buffers.state, buffers.normal, buffers.added
+    gains, shifts = trunk.norms
+    affine(buffers.columns, trunk.first, buffers.places, state)
+    _rectify(state)
+    last = trunk.blocks.bias.shape[0]
+    for block in range(last):
+        _normalize(state, gains[block], shifts[block], normal)
+        affine(normal, Dense(trunk.blocks.weights[block], trunk.blocks.bias[block]), buffers.places, added)
+        for unit in range(state.size):
+            state[unit] += max(added[unit], _ZERO)
+    _normalize(state, gains[last], shifts[last], state)
+    _rectify(state)
+
+
+@pure_kernel
+def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
+    """Normalize the logits of legal actions in place."""
+    most = -np.float32(np.inf)
+    for action in range(NUM_ACTIONS):
+        most = max(most, logs[action])
+    total = 0.0
+    for action in range(NUM_ACTIONS):
+        if mask[action] != 0:
+            total += math.exp(np.float64(logs[action] - most))
+    shift = most + np.float32(math.log(total))
+    for action in range(NUM_ACTIONS):
+        if mask[action] != 0:
+            logs[action] -= shift
+
+
+@pure_kernel
+def _evaluate_row(
+    values: np.ndarray, mask: np.ndarray, history: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+) -> np.float32:
+    """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
+    describe_observation(values, history, READING_RULES, buffers.mind, buffers.hand, buffers.columns)
+    run_trunk(policy.trunk, buffers)
+    features, scales, seen = buffers.features, buffers.scales, buffers.seen
+    affine(buffers.state, policy.weigh, buffers.places, features)
+    scale = _ONE / np.float32(math.sqrt(features.size))
+    for index in range(features.size):
+        features[index] *= scale
+    for unit in range(scales.size):
+        scales[unit] = _ZERO
+    _add_product(features, policy.features.weights, buffers.places, scales)
+    shift = dot(features, policy.features.bias)
+    for action in range(NUM_ACTIONS):
+        if mask[action] == 0:
+            logs[action] = -np.float32(np.inf)
+            continue
+        leave(values, action, buffers.hand)
+        sure, price = value_hand(hand_word(buffers.hand, 0), READING_RULES, buffers.mind)
+        put_afterstate(buffers.hand, sure, price, buffers.rest)
+        affine(buffers.rest, policy.rest, buffers.places, seen)
+        _rectify(seen)
+        own = dot(buffers.state, policy.logits.weights[action]) + policy.logits.bias[action]
+        logs[action] = own + (dot(seen, scales) + shift)
+    _log_softmax(logs, mask)
+    return dot(buffers.state, policy.value.weights[0]) + policy.value.bias[0]
+
+
+@kernel
+def _run_policy(
+    seen: tuple[np.ndarray, np.ndarray],
+    history: int,
+    policy: PolicyNet,
+    buffers: ForwardBuffers,
+    logs: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    """Evaluate rows: observations and masks."""
+    observations, masks = seen
+    for index in range(values.size):
+        values[index] = _evaluate_row(observations[index], masks[index], history, policy, buffers, logs[index])
+
+
+@kernel
+def _run_critic(
+    seen: tuple[np.ndarray, np.ndarray], critic: CriticNet, buffers: ForwardBuffers, values: np.ndarray
+) -> None:
+    """Evaluate games: observations of the seats to act, and what they do not see."""
+    observations, concealed = seen
+    for index in range(values.size):
+        given = observations[index], concealed[index]
+        describe_game(*given, READING_RULES, buffers.mind, buffers.hand, buffers.columns)
+        run_trunk(critic.trunk, buffers)
+        values[index] = dot(buffers.state, critic.value.weights[0]) + critic.value.bias[0]
 
 
 class CompiledPolicy(OwnsArrays):
@@ -42,8 +337,13 @@ class CompiledPolicy(OwnsArrays):
     def __init__(self, stored: StoredPolicy, threads: int = 1) -> None:
         self.architecture = stored.architecture
         self.objective, self.values_trained = stored.objective, stored.values_trained
-        self._policy = _policy_layers(stored.policy, stored.architecture)
-        self.critic = None if stored.critic is None else _critic_layers(stored.critic, stored.architecture)
+        outputs_first = {"logits": True, "value": True, "rest.0": False, "rest.2": True, "weigh": False}
+        linear = [dense(stored.policy, name, first) for name, first in outputs_first.items()]
+        self._policy = PolicyNet(trunk_of(stored.policy, policy_layers(stored.architecture)), *linear)
+        self.critic: CriticNet | None = None
+        if stored.critic is not None:
+            trunk = trunk_of(stored.critic, critic_layers(stored.architecture))
+            self.critic = CriticNet(trunk, dense(stored.critic, "value", outputs_first=True))
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
@@ -57,9 +357,9 @@ class CompiledPolicy(OwnsArrays):
         logs, values = np.empty((count, NUM_ACTIONS), np.float32), np.empty(count, np.float32)
 
         def work(first: int, stop: int) -> None:
-            desk = _desk(self._policy.trunk, sizes.rest_width, sizes.rest_features)
-            given = observations[first:stop], masks[first:stop]
-            _run_policy(*given, sizes.history, self._policy, desk, logs[first:stop], values[first:stop])
+            buffers = _own_buffers(self._policy.trunk, sizes.rest_width, sizes.rest_features)
+            seen = observations[first:stop], masks[first:stop]
+            _run_policy(seen, sizes.history, self._policy, buffers, logs[first:stop], values[first:stop])
 
         run_chunks(work, count, self._threads)
         return logs, values
@@ -86,81 +386,17 @@ class CompiledPolicy(OwnsArrays):
         values = np.empty(len(observations), np.float32)
 
         def work(first: int, stop: int) -> None:
-            _run_critic(
-                observations[first:stop], concealed[first:stop], critic, _desk(critic.trunk), values[first:stop]
-            )
+            seen = observations[first:stop], concealed[first:stop]
+            _run_critic(seen, critic, _own_buffers(critic.trunk), values[first:stop])
 
         run_chunks(work, len(observations), self._threads)
         return values
 
 
-def _desk(trunk: Trunk, rest_width: int = 0, rest_features: int = 0) -> Desk:
-    """This thread's desk for a network."""
-    desks: dict[tuple[int, ...], Desk] = _memory.__dict__.setdefault("desks", {})
-    sizes = (*trunk.first.shape, rest_width, rest_features)
-    if sizes not in desks:
-        desks[sizes] = new_desk(*sizes)
-    return desks[sizes]
-
-
-@kernel
-def _run_policy(
-    observations: np.ndarray,
-    masks: np.ndarray,
-    history: int,
-    policy: PolicyLayers,
-    desk: Desk,
-    logs: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    for index in range(values.size):
-        values[index] = run_policy(observations[index], masks[index], history, policy, desk, logs[index])
-
-
-@kernel
-def _run_critic(
-    observations: np.ndarray, concealed: np.ndarray, critic: CriticLayers, desk: Desk, values: np.ndarray
-) -> None:
-    for index in range(values.size):
-        values[index] = run_critic(observations[index], concealed[index], critic, desk)
-
-
-def trunk_layers(arrays: Arrays, blocks: int) -> Trunk:
-    """The layers of a trunk; weights with the inputs first, so that what an input adds lies side by side."""
-    width = arrays["trunk.0.bias"].size
-    between = [f"trunk.{2 + block}" for block in range(blocks)]
-    norms = [*(f"{name}.norm" for name in between), f"trunk.{2 + blocks}"]
-    return Trunk(
-        turned(arrays["trunk.0.weight"]),
-        arrays["trunk.0.bias"],
-        np.array([arrays[f"{name}.linear.weight"].T for name in between], np.float32).reshape(-1, width, width),
-        np.array([arrays[f"{name}.linear.bias"] for name in between], np.float32).reshape(-1, width),
-        np.array([arrays[f"{name}.weight"] for name in norms], np.float32),
-        np.array([arrays[f"{name}.bias"] for name in norms], np.float32),
-    )
-
-
-def turned(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Weights with the inputs first."""
-    return np.ascontiguousarray(weights.T)
-
-
-def _policy_layers(arrays: Arrays, architecture: Architecture) -> PolicyLayers:
-    return PolicyLayers(
-        trunk_layers(arrays, architecture.blocks),
-        np.ascontiguousarray(arrays["logits.weight"]),
-        arrays["logits.bias"],
-        np.ascontiguousarray(arrays["value.weight"][0]),
-        arrays["value.bias"],
-        turned(arrays["rest.0.weight"]),
-        arrays["rest.0.bias"],
-        np.ascontiguousarray(arrays["rest.2.weight"]),
-        arrays["rest.2.bias"],
-        turned(arrays["weigh.weight"]),
-        arrays["weigh.bias"],
-    )
-
-
-def _critic_layers(arrays: Arrays, architecture: Architecture) -> CriticLayers:
-    trunk = trunk_layers(arrays, architecture.critic_blocks)
-    return CriticLayers(trunk, np.ascontiguousarray(arrays["value.weight"][0]), arrays["value.bias"])
+def _own_buffers(trunk: Trunk, rest_width: int = 0, rest_features: int = 0) -> ForwardBuffers:
+    """This thread's buffers for a network."""
+    known: dict[tuple[int, ...], ForwardBuffers] = _memory.__dict__.setdefault("buffers", {})
+    sizes = (*trunk.first.weights.shape, rest_width, rest_features)
+    if sizes not in known:
+        known[sizes] = new_buffers(*sizes)
+    return known[sizes]

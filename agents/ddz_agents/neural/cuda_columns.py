@@ -10,6 +10,7 @@ import torch
 from numba import cuda
 from torch import Tensor
 
+from ddz_agents.neural.afterstates import Afterstates, describe_row
 from ddz_agents.neural.columns import (
     AGAINST_RULES,
     GAME_COLUMNS,
@@ -20,8 +21,7 @@ from ddz_agents.neural.columns import (
     observation_columns,
 )
 from ddz_agents.neural.cuda_launch import launch, words
-from ddz_agents.neural.features import APPRAISAL
-from ddz_agents.neural.leavings import Leavings, describe_row
+from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.rules.scratch import A_PLAN, MEMORY_WORDS, PRICES, SEGMENTS_END, RuleScratch, Scratch
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -67,18 +67,18 @@ def kernels() -> dict[str, Any]:
             describe(observations[index], concealed[index], rules, mind, rest, out[index])
             out[index, AGAINST_RULES] = np.float32(against[index])
 
-    def leavings_all(
+    def afterstates_all(
         observations: Any, masks: Any, known: Any, starts: Any, rules: Any, rows: Any, actions: Any, columns: Any,
-        appraisals: Any,
+        hand_values: Any,
     ) -> None:  # fmt: skip
         index = cuda.grid(1)
         if index < observations.shape[0]:
             mind = carve(cuda.local.array(MIND_NUMBERS, np.int64), cuda.local.array(MIND_WORDS, np.uint64))
             rest = cuda.local.array(NUM_RANKS, np.int8)
-            out = Leavings(rows, actions, columns, appraisals)
+            out = Afterstates(rows, actions, columns, hand_values)
             leave(index, starts[index], observations, masks, known, rules, mind, rest, out)
 
-    return {f.__name__: cuda.jit(f) for f in (observations_all, games_all, leavings_all)}
+    return {f.__name__: cuda.jit(f) for f in (observations_all, games_all, afterstates_all)}
 
 
 def describe_observations(observations: Tensor, history: int) -> Tensor:
@@ -96,18 +96,18 @@ def describe_games(observations: Tensor, concealed: Tensor, against_rules: Tenso
     return out
 
 
-def describe_leavings(observations: Tensor, masks: Tensor, appraisals: Tensor | None = None) -> tuple[Tensor, ...]:
-    """As :func:`ddz_agents.neural.leavings.describe_leavings`, of tensors of the device, ordered as ``Leavings``."""
+def describe_afterstates(observations: Tensor, masks: Tensor, hand_values: Tensor | None = None) -> tuple[Tensor, ...]:
+    """As :func:`ddz_agents.neural.afterstates.describe_afterstates`, of tensors, ordered as ``Afterstates``."""
     counts = masks.ne(0).sum(1)
     starts = counts.cumsum(0) - counts
     pairs = int(counts.sum())
     numbers = torch.empty((2, pairs), dtype=torch.int64, device=masks.device)
     columns = torch.empty((pairs, REST_COLUMNS), device=masks.device)
-    found = appraisals
+    found = hand_values
     if found is None:
-        found = torch.empty((pairs, APPRAISAL), dtype=torch.int16, device=masks.device)
-    given = observations, masks, appraisals is not None, starts, _rules(masks.device)
-    launch(kernels()["leavings_all"], len(masks), *given, numbers[0], numbers[1], columns, found)
+        found = torch.empty((pairs, HAND_VALUES), dtype=torch.int16, device=masks.device)
+    given = observations, masks, hand_values is not None, starts, _rules(masks.device)
+    launch(kernels()["afterstates_all"], len(masks), *given, numbers[0], numbers[1], columns, found)
     return numbers[0], numbers[1], columns, found
 
 

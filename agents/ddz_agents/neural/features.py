@@ -107,7 +107,7 @@ _PRICE_LEAST, _PRICE_SPAN = -250.0, 1000.0
 _MOST_PRICE = 32_000
 _LOSER = 100  # the price of a move that can be beaten, in the rule agent's decomposition ``sure``
 
-APPRAISAL = 2
+HAND_VALUES = 2
 """Numbers that the prospects of a hand depend on."""
 
 PROSPECTS = MOST_LOSERS + MOST_MOVES + 1 + _PRICE_STEPS
@@ -133,7 +133,7 @@ def weigh_pool(pool: np.uint64, most: np.uint64, mind: RuleScratch) -> None:
 
 
 @pure_kernel
-def appraise(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
+def value_hand(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int, int]:
     """Find what the prospects of a hand depend on.
 
     Args:
@@ -151,8 +151,8 @@ def appraise(hand: np.uint64, rules: np.ndarray, mind: RuleScratch) -> tuple[int
 
 
 @pure_kernel
-def put_appraisal(sure: int, price: int, out: np.ndarray, place: int) -> int:
-    """Write the prospects of a hand that :func:`appraise` has looked at.
+def put_hand_values(sure: int, price: int, out: np.ndarray, place: int) -> int:
+    """Write the prospects of a hand that :func:`value_hand` has looked at.
 
     Args:
         sure: The first number found.
@@ -180,9 +180,9 @@ def put_appraisal(sure: int, price: int, out: np.ndarray, place: int) -> int:
 
 @pure_kernel
 def put_prospects(hand: np.uint64, rules: np.ndarray, mind: RuleScratch, out: np.ndarray, place: int) -> int:
-    """Look at a hand and write its prospects: :func:`appraise`, then :func:`put_appraisal`."""
-    sure, price = appraise(hand, rules, mind)
-    return put_appraisal(sure, price, out, place)
+    """Look at a hand and write its prospects: :func:`value_hand`, then :func:`put_hand_values`."""
+    sure, price = value_hand(hand, rules, mind)
+    return put_hand_values(sure, price, out, place)
 
 
 # --- Signs ------------------------------------------------------------------------------------------------------------

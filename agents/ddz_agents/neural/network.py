@@ -10,16 +10,79 @@ concealed).  The policy never sees what is concealed.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.columns import GAME_COLUMNS, REST_COLUMNS, describe_games, observation_columns
-from ddz_agents.neural.descriptions import policy_input
+from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
+from ddz_agents.neural.columns import REST_COLUMNS, describe_observations
+from ddz_agents.neural.columns import describe_games as describe_game_rows
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
-from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import CONCEALED
+
+_QUIET = 0.01
+"""The gain of output layers."""
+
+
+class PolicyInput(NamedTuple):
+    """What :meth:`ddz_agents.neural.network.PolicyNetwork.forward` takes, for observations as bytes.
+
+    Attributes:
+        columns: Of the observations.
+        rows: The observation of each pair.
+        actions: Its action.
+        rests: Columns of the hand that it leaves.
+    """
+
+    columns: Tensor
+    rows: Tensor
+    actions: Tensor
+    rests: Tensor
+
+
+def policy_input(observations: Any, masks: Any, history: int, hand_values: Any = None) -> tuple[PolicyInput, Any]:
+    """Describe observations for a policy.
+
+    Args:
+        observations: Shape ``[n, OBSERVATION_SIZE]``, int8, an array or a tensor on the device.
+        masks: Shape ``[n, 400]``, int8, likewise.
+        history: Of the policy's architecture.
+        hand_values: Of an earlier description of the same observations, to save time.
+
+    Returns:
+        What the policy takes, and what saves time when it is described again.
+    """
+    if isinstance(observations, np.ndarray):
+        seen = describe_observations(observations, history)
+        *left, found = describe_afterstates(observations, masks, hand_values)
+        return PolicyInput(*map(torch.from_numpy, (seen, *left))), found
+    from ddz_agents.neural import cuda_columns
+
+    *rest, kept = cuda_columns.describe_afterstates(observations, masks, hand_values)
+    return PolicyInput(cuda_columns.describe_observations(observations, history), *rest), kept
+
+
+def describe_games(observations: Any, concealed: Any, against_rules: Any = None) -> Any:
+    """Games' columns, for critics only: :func:`ddz_agents.neural.columns.describe_games`, of arrays or tensors."""
+    if isinstance(observations, np.ndarray):
+        return describe_game_rows(observations, concealed, against_rules)
+    from ddz_agents.neural import cuda_columns
+
+    return cuda_columns.describe_games(observations, concealed, against_rules)
+
+
+def as_tensor(array: Any) -> Tensor:
+    """An array as a tensor that shares its memory; a tensor as it is."""
+    return torch.from_numpy(array) if isinstance(array, np.ndarray) else array
+
+
+def alike(tensor: Tensor, array: Any) -> Any:
+    """A tensor as an array if another thing is one, sharing memory."""
+    return tensor.numpy() if isinstance(array, np.ndarray) else tensor
 
 
 class Block(nn.Module):
@@ -39,10 +102,24 @@ class Block(nn.Module):
         return x + torch.relu(self.linear(self.norm(x)))
 
 
-def new_trunk(columns: int, width: int, blocks: int) -> nn.Sequential:
+def new_trunk(layers: Layers) -> nn.Sequential:
     """The layers below the outputs."""
-    layers = [nn.Linear(columns, width), nn.ReLU(), *(Block(width) for _ in range(blocks))]
-    return nn.Sequential(*layers, nn.LayerNorm(width), nn.ReLU())
+    width = layers.width
+    blocks = [Block(width) for _ in range(layers.blocks)]
+    return nn.Sequential(nn.Linear(layers.columns, width), nn.ReLU(), *blocks, nn.LayerNorm(width), nn.ReLU())
+
+
+def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linear:
+    """A linear layer; one with a small gain begins near zero.
+
+    An untrained policy is then nearly uniform, and an untrained value nearly 0.
+    """
+    outputs, inputs = layers.linear[name]
+    layer = nn.Linear(inputs, outputs)
+    if gain is not None:
+        nn.init.orthogonal_(layer.weight, gain)
+        nn.init.zeros_(layer.bias)
+    return layer
 
 
 def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
@@ -53,13 +130,6 @@ def _described(network: PolicyNetwork | Critic, columns: Tensor) -> Tensor:
     with torch.autocast(columns.device.type, torch.bfloat16, enabled=network.reduced, cache_enabled=False):
         state: Tensor = network.trunk(columns)
     return state.float()
-
-
-def _quiet(layer: nn.Linear, gain: float) -> nn.Linear:
-    """An output layer that begins near zero: an untrained policy is nearly uniform, an untrained value nearly 0."""
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 class PolicyNetwork(nn.Module):
@@ -81,17 +151,11 @@ class PolicyNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.architecture = architecture
-        self.trunk = new_trunk(
-            columns or observation_columns(architecture.history), architecture.width, architecture.blocks
-        )
-        self.logits = _quiet(nn.Linear(architecture.width, NUM_ACTIONS), 0.01)
-        self.value = _quiet(nn.Linear(architecture.width, 1), 0.01)
-        self.rest = nn.Sequential(
-            nn.Linear(rest_columns, architecture.rest_width),
-            nn.ReLU(),
-            nn.Linear(architecture.rest_width, architecture.rest_features),
-        )
-        self.weigh = nn.Linear(architecture.width, architecture.rest_features)
+        layers = policy_layers(architecture, columns, rest_columns)
+        self.trunk = new_trunk(layers)
+        self.logits, self.value = (new_linear(layers, name, _QUIET) for name in ("logits", "value"))
+        self.rest = nn.Sequential(new_linear(layers, "rest.0"), nn.ReLU(), new_linear(layers, "rest.2"))
+        self.weigh = new_linear(layers, "weigh")
         self.scale = float(architecture.rest_features) ** -0.5
 
     def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,8 +212,8 @@ class Critic(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.architecture = architecture
-        self.trunk = new_trunk(GAME_COLUMNS, architecture.critic_width, architecture.critic_blocks)
-        self.value = _quiet(nn.Linear(architecture.critic_width, 1), 0.01)
+        layers = critic_layers(architecture)
+        self.trunk, self.value = new_trunk(layers), new_linear(layers, "value", _QUIET)
 
     def forward(self, columns: Tensor) -> Tensor:
         """Evaluate games.

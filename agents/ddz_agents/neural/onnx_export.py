@@ -14,23 +14,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ddz_agents.neural.afterstates import describe_prospects
 from ddz_agents.neural.columns import POLICY_INPUTS
 from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError
-from ddz_agents.neural.leavings import describe_prospects
 from ddz_agents.neural.network import PolicyNetwork, masked_log_probabilities
 from ddz_agents.neural.onnx_policy import FULL, STANDALONE, Format
-from ddz_agents.neural.onnx_stamp import stamped
+from ddz_agents.neural.onnx_stamp import stamped, two_rows
 from ddz_agents.neural.standalone import StandaloneWeights
 from ddz_agents.neural.tensor_columns import ByteReader, thresholds
 from ddz_agents.neural.tensor_file import replace_file
 from ddz_agents.neural.weights import Weights
-from ddz_env import State
 from ddz_env.core.errors import install_hint
-from ddz_env.core.observation import action_mask, observe
 
 _OLDEST = "2.6"
 """The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
@@ -41,7 +38,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
 
     The inputs are ``observations`` and ``masks``, the outputs ``log_probabilities`` and ``values``, as
     :meth:`ddz_agents.neural.model.PolicyModel.evaluate` has them, for any number of rows; ``prospects`` and
-    ``rest_prospects`` go with them (:func:`ddz_agents.neural.leavings.describe_prospects`).  The critic stays behind.
+    ``rest_prospects`` go with them (:func:`ddz_agents.neural.afterstates.describe_prospects`).  The critic is left out.
 
     Args:
         weights: The networks; only the policy is written.
@@ -90,8 +87,7 @@ def _converted(form: Format, module: nn.Module) -> Any:
     """The graph."""
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
-    state = State.new(0)
-    seen = np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
+    seen = two_rows()
     given = (*seen, *describe_prospects(*seen)) if form is FULL else seen
     rows = torch.export.Dim("n")
     with _quiet():
@@ -145,7 +141,7 @@ class ExportedPolicy(nn.Module):
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
             masks: Shape ``[n, 400]``, int8.
-            prospects: Of the observers' hands (:func:`ddz_agents.neural.leavings.describe_prospects`), float32.
+            prospects: Of the observers' hands (:func:`ddz_agents.neural.afterstates.describe_prospects`), float32.
             rest_prospects: Of the hands that the actions leave, shape ``[n, 400, PROSPECTS]``, float32.
 
         Returns:

@@ -1,8 +1,8 @@
 """A policy in an ONNX file, as ``ddz export`` writes it: played by ONNX Runtime, without PyTorch.
 
-There are two formats.  A full policy takes the bytes of observations and masks, and the prospects of hands that go with
-them (:func:`ddz_agents.neural.leavings.describe_prospects`: no tensor operation searches a hand); it gives logarithms
-of probabilities, and values.  A standalone policy, distilled from a full one, takes the bytes alone and gives logits.
+There are two formats.  A full policy takes the bytes of observations and masks, and the prospects of hands
+(:func:`ddz_agents.neural.afterstates.describe_prospects`: no tensor operation searches a hand); it gives logarithms of
+probabilities, and values.  A standalone policy, distilled from a full one, takes the bytes alone and gives logits.
 A file's metadata say what it is, which observation and action tables it was written for, and the
 digest of the whole file (with zeros in the digest's own place), so that a flipped bit is an error and not a weaker
 policy.
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ddz_agents.neural.afterstates import describe_prospects
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECTS
-from ddz_agents.neural.heading import check_heading, check_purpose, plain_values
-from ddz_agents.neural.leavings import describe_prospects
 from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.errors import install_hint
@@ -154,20 +154,6 @@ def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
     legal -= legal.max(axis=1, keepdims=True)
     result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
     return result
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises:
-        TensorFileError: If it is missing or cannot be read.
-    """
-    if not path.is_file():
-        raise TensorFileError(f"{path}: there is no such file")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TensorFileError(f"cannot read {path}: {error}") from error
 
 
 def session_of(path: str | Path, data: bytes, threads: int) -> Any:

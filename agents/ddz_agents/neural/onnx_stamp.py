@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.heading import check_purpose, heading
-from ddz_agents.neural.onnx_policy import NO_DIGEST, STANDALONE, Format, check_nodes, digest_of, read_bytes, session_of
-from ddz_agents.neural.tensor_file import replace_file
+from ddz_agents.neural.model import Bytes
+from ddz_agents.neural.onnx_policy import NO_DIGEST, STANDALONE, Format, check_nodes, digest_of, session_of
+from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
 from ddz_env import Rules, State, __version__
 from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
@@ -52,6 +52,12 @@ def stamped(
     onnx.helper.set_model_props(model, kept | metadata)
     data: bytes = model.SerializeToString()
     return data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode())
+
+
+def two_rows() -> tuple[Bytes, Bytes]:
+    """Observations and masks to try a graph on."""
+    state = State.new(0)
+    return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
 
 
 def stamp_onnx(
@@ -90,8 +96,7 @@ def stamp_onnx(
     data = read_bytes(Path(path))
     session = session_of(path, data, 1)
     check_nodes(path, session, STANDALONE)
-    state = State.new(0)
-    seen = np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
+    seen = two_rows()
     try:
         (logits,) = session.run(list(STANDALONE.outputs), dict(zip(STANDALONE.inputs, seen, strict=True)))
     except Exception as error:  # ONNX Runtime's own classes

@@ -17,12 +17,11 @@ from torch import Tensor, nn
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_agents.neural.columns import POLICY_INPUTS, observation_columns
-from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
+from ddz_agents.neural.errors import TensorFileMismatchError
 from ddz_agents.neural.features import HAND_COLUMNS, PROSPECTS
-from ddz_agents.neural.heading import check_purpose
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.network import PolicyNetwork, masked_log_probabilities
-from ddz_agents.neural.stored_policy import POLICY, fitting
+from ddz_agents.neural.stored_policy import POLICY, fitting, read_about
 from ddz_agents.neural.tensor_columns import ByteReader
 from ddz_agents.neural.tensor_file import read_tensor_file
 from ddz_agents.neural.weights import load_module, module_shapes
@@ -108,15 +107,10 @@ def load_standalone(path: str | Path) -> StandaloneWeights:
     except TensorFileMismatchError as error:
         how = command_line("ddz", "train", "distil", path)
         raise TensorFileMismatchError(f"{error}; a policy is distilled by: {how}") from error
-    try:
-        architecture = Architecture.from_dict(about["architecture"])
-        rules, objective, notes = about["rules"], about["objective"], about["notes"]
-    except (InvalidArchitectureError, KeyError) as error:
-        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
-    check_purpose(path, rules, objective, notes, False)
+    architecture, purpose = read_about(path, about)
     with torch.device("meta"):  # shapes without memory
         shapes = module_shapes(StandalonePolicy(architecture))
     fitting(arrays, POLICY, shapes, str(path))
     policy = StandalonePolicy(architecture)
     load_module(policy, arrays, POLICY, str(path))
-    return StandaloneWeights(policy.eval(), rules, objective, notes)
+    return StandaloneWeights(policy.eval(), purpose["rules"], purpose["objective"], purpose["notes"])

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.architecture import Architecture, Shapes, critic_shapes, policy_shapes
+from ddz_agents.neural.architecture import Architecture, Shapes, critic_layers, policy_layers
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
-from ddz_agents.neural.heading import check_purpose
-from ddz_agents.neural.tensor_file import Arrays, read_tensor_file
+from ddz_agents.neural.tensor_file import Arrays, check_purpose, read_tensor_file
 
 KIND = "ddz-policy"
 VERSION = 1
@@ -75,7 +74,7 @@ def fitting(arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Shapes,
 
 def check_architecture(
     architecture: Architecture, arrays: Mapping[str, npt.NDArray[Any]], critic: bool, where: str
-) -> None:
+) -> tuple[Arrays, Arrays | None]:
     """Compare arrays with an architecture before memory is taken for it: a file may claim gigabytes.
 
     Args:
@@ -84,12 +83,34 @@ def check_architecture(
         critic: Whether a critic must be among them.
         where: Names the file in messages.
 
+    Returns:
+        The weights of the policy, and of the critic.
+
     Raises:
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-    fitting(arrays, POLICY, policy_shapes(architecture), where)
-    if critic:
-        fitting(arrays, CRITIC, critic_shapes(architecture), where)
+    policy = fitting(arrays, POLICY, policy_layers(architecture).shapes(), where)
+    return policy, fitting(arrays, CRITIC, critic_layers(architecture).shapes(), where) if critic else None
+
+
+def read_about(path: str | Path, about: Mapping[str, Any]) -> tuple[Architecture, dict[str, Any]]:
+    """The sizes of the networks in a file, and what they are for: the last four attributes of :class:`StoredPolicy`.
+
+    Args:
+        path: Names the file in messages.
+        about: The plain values in it.
+
+    Raises:
+        TensorFileMismatchError: If something is missing, or is something else.
+    """
+    try:
+        architecture = Architecture.from_dict(about["architecture"])
+        purpose = {name: about[name] for name in ("rules", "objective", "notes")}
+    except (InvalidArchitectureError, KeyError) as error:
+        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
+    purpose["values_trained"] = about.get("values_trained", True)  # files of earlier versions do not say
+    check_purpose(path, **purpose)
+    return architecture, purpose
 
 
 def read_policy(path: str | Path) -> StoredPolicy:
@@ -104,14 +125,6 @@ def read_policy(path: str | Path) -> StoredPolicy:
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
     arrays, about = read_tensor_file(path, KIND, VERSION)
-    try:
-        architecture = Architecture.from_dict(about["architecture"])
-        rules, objective, notes = about["rules"], about["objective"], about["notes"]
-        values_trained = about.get("values_trained", True)  # files of earlier versions do not say
-    except (InvalidArchitectureError, KeyError) as error:
-        raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
-    check_purpose(path, rules, objective, notes, values_trained)
-    policy, critic = fitting(arrays, POLICY, policy_shapes(architecture), str(path)), None
-    if any(name.startswith(CRITIC) for name in arrays):
-        critic = fitting(arrays, CRITIC, critic_shapes(architecture), str(path))
-    return StoredPolicy(architecture, policy, critic, rules, objective, notes, values_trained)
+    architecture, purpose = read_about(path, about)
+    critic = any(name.startswith(CRITIC) for name in arrays)
+    return StoredPolicy(architecture, *check_architecture(architecture, arrays, critic, str(path)), **purpose)

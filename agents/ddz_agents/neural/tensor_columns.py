@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ddz_agents.neural.afterstates import SPENT
 from ddz_agents.neural.columns import HEAD, LEFT_FIELDS, MOST_CARDS, OBSERVATION_SCALES, TAIL
 from ddz_agents.neural.features import CHAINS, MOST, MOVE_BYTES, PLANES
-from ddz_agents.neural.leavings import SPENT
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.observation import HISTORY, OBSERVATION

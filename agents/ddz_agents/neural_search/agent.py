@@ -1,8 +1,8 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through the files of this package in one direction: the agent shares its budget among the root's moves
-(:mod:`~ddz_agents.neural_search.halving`), several trees grow together (:mod:`~ddz_agents.neural_search.forest`),
-descents go down and back up (:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
+A decision passes through the files of this package in one direction: several trees grow together, and share the budget
+among the root's moves (:mod:`~ddz_agents.neural_search.forest`), descents go down and back up
+(:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
 (:mod:`~ddz_agents.neural_search.leaves`).
 """
 
@@ -22,18 +22,16 @@ from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.evaluation_cache import CachedModel
-from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.halving import Clock, halve
+from ddz_agents.neural_search.forest import Clock, Forest, halve
 from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
-from ddz_agents.neural_search.others import nobody, recognized
+from ddz_agents.neural_search.opponent_model import nobody, recognized
 from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
 from ddz_agents.open_cards.solver.endgame import endgame_solver
-from ddz_agents.tree_search.candidates import candidates_of
-from ddz_agents.tree_search.choice import choose, finishing_move, only_move
+from ddz_agents.tree_search.agent import SearchAgent
+from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.options import SIMULATIONS
-from ddz_agents.worlds.belief import belief_of
-from ddz_agents.worlds.consistency import check_turn, check_view
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.tree_search.search import Position
+from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.player_model import PlayerModel
@@ -157,7 +155,7 @@ def believed_players(model: PolicyModel, inference: str) -> tuple[PlayerModel, .
     return (*own, *rule_players)
 
 
-class ModelSearchAgent:
+class ModelSearchAgent(SearchAgent[View]):
     """Searches with any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
@@ -176,57 +174,28 @@ class ModelSearchAgent:
         InvalidAgentOptionError: If an option's value is not allowed, or the model cannot value leaves as asked.
     """
 
-    cheats = False
+    options: SearchOptions
 
     def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        self.options: SearchOptions = SearchOptions.of(*values, **named)
-        options = self.options
+        self.options = options = SearchOptions.of(*values, **named)
         self.model = model
         self.leaf = leaf_kind(model, options.leaf)
         self._network = load_belief(options.belief) if options.asks_network else None
         self._asked = CachedModel(model)
         self._believed = believed_players(self._asked, options.inference) if options.inference != "belief" else ()
         self._price = _FIRST_PRICE
-        self._endgame = endgame_solver(options.endgame, 0)
+        self.endgame = endgame_solver(options.endgame, 0)
         evaluator = Evaluator(self._asked, self.leaf, options.temperature, options.ahead)
         to_the_end = Evaluator(self._asked, "value", options.temperature, _TO_THE_END)
         rolls = evaluator if evaluator.values_leaves else to_the_end
         self._rollouts = Rollouts(rolls, options.trees * options.batch, options.tau)
         self._rolled = False
+        simulation = SIMULATIONS.index(options.simulation)
         self._forest = Forest(
-            options.trees,
-            options.batch,
-            evaluator,
-            exploration=options.exploration,
-            simulation=SIMULATIONS.index(options.simulation),
+            options.trees, options.batch, evaluator, exploration=options.exploration, simulation=simulation
         )
 
-    @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        milliseconds = self.options.milliseconds
-        return f"{type(self).__name__}({f'{milliseconds:g}ms' if milliseconds else self.options.iterations})"
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Search and return the chosen move."""
-        return self.decide(view, rng).move
-
-    def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """Search and return the move with the statistics of the search.
-
-        Raises:
-            IllegalMoveError: If it is not the seat's turn, or the game is over.
-            InconsistentViewError: If the view contradicts itself.
-        """
-        root, seat, rules = view.row, int(view.seat), view.rule_words
-        check_view(root, seat, rules)
-        check_turn(root, seat)
-        move = only_move(root, rules) or finishing_move(root, seat, rules)
-        if move is not None:
-            return Decision(move, line=move.actions)
-        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
-        if solved is not None:
-            return solved
+    def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         began = time.perf_counter()
         self._asked.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
@@ -240,8 +209,8 @@ class ModelSearchAgent:
             return Decision(move, visits={move.main: 1}, line=move.actions)
         pool, faithful = self._worlds(view, rng)
         self._forest.recognize(faithful)
-        first = self._search(pool, priors, began)
-        return choose(self._forest.trees, root, rules, self.options.final == "value", first)
+        first = self._grow_forest(pool, priors, began)
+        return choose(self._forest.trees, position.row, position.rules, self.options.final == "value", first)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
@@ -272,7 +241,7 @@ class ModelSearchAgent:
         return None if has_kickers else Move(action)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
-        """Inferred worlds, and which seats are the rule agent (:class:`~ddz_agents.neural_search.others.Others`).
+        """Inferred worlds, and which seats are the rule agent, shape ``[3]``, uint8.
 
         Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price
         falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
@@ -298,14 +267,14 @@ class ModelSearchAgent:
             return pool, strangers
         return pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
-    def _search(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
+    def _grow_forest(self, pool: WorldPool, log_priors: Floats, began: float) -> int | None:
         """Waves of descents, each evaluated in one batch, until the budget is spent; the root's action if decided."""
         options, forest = self.options, self._forest
         clock = Clock(options.iterations, options.milliseconds, began)
         if options.root == "halving":
             return halve(forest, pool, log_priors, clock, options.candidates, options.prior_weight)
         while not clock.over(1.0):
-            share = clock.share(options.batch, options.trees)
+            share = clock.turns(options.batch, options.trees)
             forest.wave(pool, np.full(share, -1, np.int16))
             clock.spend(share * options.trees)
         return None

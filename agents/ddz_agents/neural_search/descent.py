@@ -18,41 +18,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural_search.others import Others, known_action
+from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural_search.opponent_model import OpponentModel, known_action
 from ddz_agents.tree_search.options import TreeSettings
-from ddz_agents.tree_search.search import MAX_DEPTH, simulate
-from ddz_agents.tree_search.select import take_tried
+from ddz_agents.tree_search.search import MAX_DEPTH, best_by_puct, simulate, take_tried
 from ddz_agents.tree_search.simulate import reward_of
 from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices
-from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, has_room
-from ddz_agents.worlds.determinize import WorldPool, draw_world
+from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
+from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, kernel
-from ddz_env.core.engine.layout import (
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    NO_SEAT,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_OVER,
-)
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.core.observation import (
-    CONCEALED_WORDS,
-    MASK_BYTE_WORDS,
-    OBSERVATION_WORDS,
-    expand_mask,
-    write_concealed,
-    write_observation,
-)
 
-_NO_SEAT = np.uint64(NO_SEAT)
+_NO_SEAT = np.uint64(at.NO_SEAT)
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
 
@@ -68,17 +52,17 @@ class Searcher(NamedTuple):
         pool: Weighted determinizations to draw from; empty for uniform ones.
         exploration: PUCT's constant, on rewards 0 to 1.
         skip: Whether to pass through leaves with a single legal action without asking the networks.
-        others: What is known of the other seats.
+        opponents: What is known of the other seats.
     """
 
-    row: npt.NDArray[np.uint64]
-    ring: npt.NDArray[np.uint64]
+    row: Words
+    ring: Words
     seat: np.uint64
-    rules: npt.NDArray[np.uint64]
+    rules: Words
     pool: WorldPool
     exploration: np.float64
     skip: np.bool_
-    others: Others
+    opponents: OpponentModel
 
 
 class Descents(NamedTuple):
@@ -97,15 +81,15 @@ class Descents(NamedTuple):
         concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
     """
 
-    rows: npt.NDArray[np.uint64]
-    rings: npt.NDArray[np.uint64]
+    rows: Words
+    rings: Words
     path: npt.NDArray[np.int16]
-    movers: npt.NDArray[np.int8]
+    movers: Bytes
     depth: npt.NDArray[np.int64]
-    waits: npt.NDArray[np.int8]
-    observations: npt.NDArray[np.uint64]
-    masks: npt.NDArray[np.uint64]
-    concealed: npt.NDArray[np.uint64]
+    waits: Bytes
+    observations: Words
+    masks: Words
+    concealed: Words
 
     def part(self, chosen: slice) -> Descents:
         """Some of them, sharing memory."""
@@ -120,15 +104,15 @@ class Descents(NamedTuple):
 def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
     """Room for so many descents, with paths of at most that depth: 0 for games that no tree leads to."""
     return Descents(
-        np.zeros((count, ROW_WORDS), np.uint64),
-        np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
+        np.zeros((count, at.ROW_WORDS), np.uint64),
+        np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
         np.zeros((count, depth), np.int16),
         np.zeros((count, depth), np.int8),
         np.zeros(count, np.int64),
         np.zeros(count, np.int8),
-        np.zeros((count, OBSERVATION_WORDS), np.uint64),
-        np.zeros((count, MASK_BYTE_WORDS), np.uint64),
-        np.zeros((count, CONCEALED_WORDS), np.uint64),
+        np.zeros((count, observation.OBSERVATION_WORDS), np.uint64),
+        np.zeros((count, observation.MASK_BYTE_WORDS), np.uint64),
+        np.zeros((count, observation.CONCEALED_WORDS), np.uint64),
     )
 
 
@@ -140,8 +124,8 @@ class Answers(NamedTuple):
         values: Values for the seats to act, -1 to 1, shape ``[n]``, float32.
     """
 
-    log_probabilities: npt.NDArray[np.float32]
-    values: npt.NDArray[np.float32]
+    log_probabilities: Floats
+    values: Floats
 
     def part(self, chosen: slice) -> Answers:
         """Those on some of the leaves."""
@@ -150,34 +134,17 @@ class Answers(NamedTuple):
 
 @inline_kernel
 def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, state: np.uint64) -> tuple[int, np.uint64]:
-    """The child that PUCT selects; unvisited ones have the mean reward of all, ties among them are drawn."""
-    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(0.0)
+    """The child that PUCT selects; ties among unvisited ones are drawn."""
+    best = best_by_puct(tree, usable, found, U0, exploration, False)
+    if best >= 0:
+        return best, state
     dearest, ties = np.float32(-1.0), U0
     for index in range(found):
         record = np.int64(usable[index])
-        visits += tree.visits[record]
-        reward += tree.reward[record]
-        weight += tree.prior[record]
         if tree.visits[record] == 0:
             if tree.prior[record] > dearest:
                 dearest, ties = tree.prior[record], U0
-            if tree.prior[record] == dearest:
-                ties += U1
-    best, best_value = np.int64(-1), np.float32(-1.0)
-    if visits > 0:
-        scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
-        if ties > U0:
-            best_value = reward / np.float32(visits) + scale * dearest
-        for index in range(found):
-            record = np.int64(usable[index])
-            count = np.float32(tree.visits[record])
-            if count == np.float32(0.0):
-                continue
-            value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
-            if value > best_value:
-                best, best_value = record, value
-    if best >= 0:
-        return best, state
+            ties += np.uint64(tree.prior[record] == dearest)
     state = advance(state)
     chosen = below(mix(state), ties)
     for index in range(found):
@@ -190,19 +157,9 @@ def _select(tree: Tree, usable: np.ndarray, found: int, exploration: float, stat
 
 
 @inline_kernel
-def _child(tree: Tree, node: int, action: int) -> int:
-    """The record of a child, -1 if there is none."""
-    first = np.int64(tree.first[node])
-    for record in range(first, first + np.int64(tree.used[node])):
-        if tree.action[record] == action:
-            return np.int64(record)
-    return np.int64(-1)
-
-
-@inline_kernel
 def _take_known(tree: Tree, node: int, action: np.uint64) -> int:
     """The record of an action that nobody has to choose, made if there is none yet."""
-    record = _child(tree, node, np.int64(action))
+    record = child_of(tree, node, np.int64(action))
     if record < 0:
         record = np.int64(add_child(tree, node, action))
         tree.available[record] = 1
@@ -216,7 +173,7 @@ def _back_up(
     """Add a landlord's chance to the rewards along a path; the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
-        node = _child(tree, node, path[level])
+        node = child_of(tree, node, path[level])
         tree.reward[node] += chance if np.uint64(movers[level]) == landlord else np.float32(1.0) - chance
     return node
 
@@ -226,9 +183,9 @@ def describe_leaf(
     row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, descents: Descents, index: int
 ) -> None:
     """Write what the networks read of a leaf, whose legal actions stand in the mask."""
-    expand_mask(mask, descents.masks[index])
-    write_observation(row, ring, rules, row[SEAT], descents.observations[index])
-    write_concealed(row, rules, row[SEAT], descents.concealed[index])
+    observation.expand_mask(mask, descents.masks[index])
+    observation.write_observation(row, ring, rules, row[at.SEAT], descents.observations[index])
+    observation.write_concealed(row, rules, row[at.SEAT], descents.concealed[index])
 
 
 @inline_kernel
@@ -237,7 +194,7 @@ def _first(
 ) -> tuple[int, np.uint64]:
     """The root's child to go to, which no hidden card decides."""
     if wanted >= 0:
-        return _child(tree, np.int64(ROOT), wanted), state
+        return child_of(tree, np.int64(ROOT), wanted), state
     legal_mask(searcher.row, searcher.rules, mask)
     found = take_tried(tree, np.int64(ROOT), mask, usable)
     return _select(tree, usable, found, searcher.exploration, state)
@@ -281,12 +238,12 @@ def descend(
         moves[:] = searcher.ring
         node, depth = np.int64(ROOT), 0
         tree.visits[ROOT] += 1
-        while row[STAGE] != STAGE_OVER:
+        while row[at.STAGE] != at.STAGE_OVER:
             legal_mask(row, rules, mask)
             legal = count_legal(mask)
             only = nth_legal(mask, U0)
-            if depth > 0 and legal > U1 and searcher.others.faithful[row[SEAT]] and has_room(tree):
-                record = _take_known(tree, node, known_action(row, rules, mask, searcher.others))
+            if depth > 0 and legal > U1 and searcher.opponents.faithful[row[at.SEAT]] and has_room(tree):
+                record = _take_known(tree, node, known_action(row, rules, mask, searcher.opponents))
             else:
                 found = take_tried(tree, node, mask, usable)
                 if depth == 0 and first >= 0:
@@ -299,18 +256,18 @@ def descend(
                 else:
                     record, state = _select(tree, usable, found, searcher.exploration, state)
             tree.visits[record] += 1
-            path[depth], movers[depth] = tree.action[record], row[SEAT]
+            path[depth], movers[depth] = tree.action[record], row[at.SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
             node = np.int64(record)
         descents.depth[index] = depth
-        descents.waits[index] = row[STAGE] != STAGE_OVER
+        descents.waits[index] = row[at.STAGE] != at.STAGE_OVER
         if descents.waits[index]:
             descents.rings[index] = moves
             legal_mask(row, rules, mask)
             describe_leaf(row, moves, rules, mask, descents, index)
         else:
-            _back_up(tree, path, movers, depth, row[LANDLORD], reward_of(row, row[LANDLORD]))
+            _back_up(tree, path, movers, depth, row[at.LANDLORD], reward_of(row, row[at.LANDLORD]))
     return firsts.size, state
 
 
@@ -324,7 +281,7 @@ def _learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
         if log_probabilities[action] == -np.inf:
             continue
         weight = np.float32(np.round(math.exp(log_probabilities[action]) * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
-        record = _child(tree, node, action)
+        record = child_of(tree, node, action)
         if record >= 0:
             tree.available[record] += 1
             tree.prior[record] += (weight - tree.prior[record]) / np.float32(tree.available[record])
@@ -383,7 +340,7 @@ def absorb(
         if not descents.waits[index]:
             continue
         row = descents.rows[index]
-        landlord, observer = row[LANDLORD], row[SEAT]
+        landlord, observer = row[at.LANDLORD], row[at.SEAT]
         if learned and landlord != _NO_SEAT:
             value = min(max(answers.values[place], np.float32(-1.0)), np.float32(1.0))
             chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
@@ -391,7 +348,7 @@ def absorb(
             if plan is not None:
                 set_plan_prices(row, rules, plan)
             state = simulate(row, rules, mask, state, settings, plan, None)
-            landlord = row[LANDLORD]
+            landlord = row[at.LANDLORD]
             chance = np.float32(reward_of(row, landlord))
         leaf = _back_up(tree, descents.path[index], descents.movers[index], descents.depth[index], landlord, chance)
         room = room and has_room(tree) and _learn_prior(tree, leaf, answers.log_probabilities[place])

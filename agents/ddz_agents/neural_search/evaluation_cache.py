@@ -7,8 +7,6 @@ different ones.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -25,54 +23,38 @@ ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
 
 
-class _Keys(NamedTuple):
-    """A hash table with open addressing.
-
-    Attributes:
-        places: Number of a key plus one by its hash, 0 where there is none, shape ``[2 * ROOM]``, int32.
-        keys: Shape ``[ROOM, words]``, uint64.
-    """
-
-    places: npt.NDArray[np.int32]
-    keys: npt.NDArray[np.uint64]
-
-
-def _no_keys(words: int) -> _Keys:
-    return _Keys(np.zeros(2 * ROOM, np.int32), np.empty((ROOM, words), np.uint64))
-
-
 @kernel
-def _number(asked: np.ndarray, table: _Keys, used: int, numbers: np.ndarray, new: np.ndarray) -> int:
-    """Number the keys asked for; one that is new gets the next number.
+def _number(asked: np.ndarray, places: np.ndarray, keys: np.ndarray, used: int, out: np.ndarray) -> int:
+    """Number the keys asked for, in a hash table with open addressing; one that is new gets the next number.
 
     Args:
         asked: Shape ``[n, words]``, uint64.
-        table: Keys numbered before; there is room for ``n`` more.
+        places: Number of a key plus one by its hash, 0 where there is none, shape ``[2 * ROOM]``, int32.
+        keys: Keys numbered before, shape ``[ROOM, words]``, uint64; there is room for ``n`` more.
         used: How many.
-        numbers: Output, shape ``[n]``, int64.
-        new: Output: where the new ones stand, each once, shape ``[n]``, int64; as many as are new.
+        out: Output, shape ``[2, n]``, int64: the numbers, and where those stand that are new, each once.
 
     Returns:
         How many keys the table holds now.
     """
-    last, before = table.places.size - 1, used
+    last, before, numbers, new = places.size - 1, used, out[0], out[1]
     for index in range(asked.shape[0]):
         state = U0
         for word in range(asked.shape[1]):
             state = mix(state ^ asked[index, word])
         place = np.int64(state) & last
         while True:
-            number = np.int64(table.places[place]) - 1
+            number = np.int64(places[place]) - 1
             if number < 0:
-                table.places[place] = used + 1
-                table.keys[used] = asked[index]
+                places[place] = used + 1
+                keys[used] = asked[index]
                 new[used - before] = index
                 number = used
                 used += 1
                 break
             same = True
             for word in range(asked.shape[1]):
-                same &= table.keys[number, word] == asked[index, word]
+                same &= keys[number, word] == asked[index, word]
             if same:
                 break
             place = (place + 1) & last
@@ -89,13 +71,12 @@ class _Answers(OwnsArrays):
     """
 
     def __init__(self, words: int, *shapes: tuple[int, ...]) -> None:
-        self._table = _no_keys(words)
-        self._used = 0
+        self._places, self._keys, self._used = np.zeros(2 * ROOM, np.int32), np.empty((ROOM, words), np.uint64), 0
         self._kept = [np.empty((ROOM, *shape), np.float32) for shape in shapes]
 
     def forget(self) -> None:
         """Begin anew."""
-        self._table.places[:] = 0
+        self._places[:] = 0
         self._used = 0
 
     def number(self, *parts: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -103,9 +84,9 @@ class _Answers(OwnsArrays):
         asked = np.concatenate(parts, axis=1)
         if self._used + len(asked) > ROOM:
             self.forget()
-        (numbers, new), before = np.empty((2, len(asked)), np.int64), self._used
-        self._used = int(_number(asked, self._table, before, numbers, new))
-        return numbers, new[: self._used - before]
+        found, before = np.empty((2, len(asked)), np.int64), self._used
+        self._used = int(_number(asked, self._places, self._keys, before, found))
+        return found[0], found[1, : self._used - before]
 
     def keep(self, numbers: npt.NDArray[np.int64], *answers: Floats) -> None:
         """Remember answers, in the order of the shapes."""

@@ -1,7 +1,16 @@
-"""Several trees that grow together: their leaves are evaluated in one batch."""
+"""Several trees that grow together, and how the root's moves share their descents.
+
+The leaves of all trees are evaluated in one batch.  PUCT at the root gives most descents to the policy's favourite and
+few to its rivals, whose values stay noise.  With sequential halving all candidates get equally many, in the same
+determinizations, and after each round the worse half is dropped (Karnin, Koren and Somekh 2013; Danihelka et al. 2022
+use it at the root of searches with learned policies).  What the policy thinks counts as evidence beside the values, the
+less the more descents there are.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,10 +19,11 @@ import numpy.typing as npt
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents, plant
 from ddz_agents.neural_search.leaves import Evaluator
-from ddz_agents.neural_search.others import nobody
+from ddz_agents.neural_search.opponent_model import nobody
+from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.options import plain
 from ddz_agents.tree_search.simulate_planned import new_plan
-from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
+from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import View
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -43,14 +53,7 @@ class Forest(OwnsArrays):
     """
 
     def __init__(
-        self,
-        trees: int,
-        batch: int,
-        evaluator: Evaluator,
-        *,
-        exploration: float,
-        simulation: int,
-        shared: bool = True,
+        self, trees: int, batch: int, evaluator: Evaluator, *, exploration: float, simulation: int, shared: bool = True
     ) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
         self.batch = batch
@@ -93,7 +96,7 @@ class Forest(OwnsArrays):
         Args:
             faithful: 1 for each of these, shape ``[3]``, uint8.
         """
-        self._searcher = self._searcher._replace(others=self._searcher.others._replace(faithful=faithful))
+        self._searcher = self._searcher._replace(opponents=self._searcher.opponents._replace(faithful=faithful))
 
     def wave(self, pool: WorldPool, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.
@@ -110,7 +113,7 @@ class Forest(OwnsArrays):
         rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
         if not len(rows):
             return
-        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.others)
+        answers = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.opponents)
         first, learned = 0, self._evaluator.values_leaves
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = answers.part(slice(first, first + len(found)))
@@ -130,3 +133,80 @@ class Forest(OwnsArrays):
                 return
             self.trees[index] = grown(tree)
             part, firsts = part.part(slice(done, None)), firsts[done:]
+
+
+class Clock:
+    """A budget of descents, or of time.
+
+    Args:
+        descents: How many.
+        milliseconds: Time instead of descents.
+        began: When it began to run, in seconds of :func:`time.perf_counter`.
+    """
+
+    def __init__(self, descents: int, milliseconds: float | None, began: float) -> None:
+        self.descents = descents
+        self._spent = 0
+        self._seconds = None if milliseconds is None else milliseconds / 1000
+        self._began = began
+
+    def over(self, share: float) -> bool:
+        """Whether a share of the budget is spent."""
+        if self._seconds is None:
+            return self._spent >= share * self.descents
+        return time.perf_counter() - self._began >= share * self._seconds
+
+    def turns(self, batch: int, trees: int, candidates: int = 1, share: float = 1.0) -> int:
+        """Descents of each candidate in every tree's next wave, on the way to a share of the budget; at least one."""
+        most = max(1, batch // candidates)
+        if self._seconds is not None:
+            return most
+        left = math.ceil((share * self.descents - self._spent) / (candidates * trees))
+        return max(1, min(most, left))
+
+    def spend(self, descents: int) -> None:
+        """Note what was done."""
+        self._spent += descents
+
+
+def halve(
+    forest: Forest, pool: WorldPool, log_priors: Floats, clock: Clock, candidates: int, prior_weight: float
+) -> int:
+    """Find the root's best action.
+
+    Args:
+        forest: Planted trees.
+        pool: Determinizations; empty for uniform ones.
+        log_priors: Logarithms of the policy's probabilities, shape ``[400]``, minus infinity where illegal.
+        clock: The budget; every round gets the same share of it, and at least one descent a candidate and tree.
+        candidates: How many actions are compared.
+        prior_weight: Added to an action's value: so many times the logarithm of its prior, divided by the square root
+            of its descents.
+
+    Returns:
+        The action.
+    """
+    order = np.argsort(-log_priors, kind="stable")
+    alive = [int(action) for action in order[:candidates] if log_priors[action] > -np.inf]
+    rounds = max(1, (len(alive) - 1).bit_length())
+    for number in range(1, rounds + 1):
+        while not clock.over(number / rounds):
+            turns = clock.turns(forest.batch, len(forest.trees), len(alive), number / rounds)
+            firsts = np.tile(np.array(alive, np.int16), turns)
+            for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
+                forest.wave(pool, part)
+            clock.spend(len(firsts) * len(forest.trees))
+        scores = _scores(forest, log_priors, prior_weight)
+        alive.sort(key=lambda action: -scores.get(action, -math.inf))
+        alive = alive[: (len(alive) + 1) // 2]
+    return alive[0]
+
+
+def _scores(forest: Forest, log_priors: Floats, prior_weight: float) -> dict[int, float]:
+    """Mean reward of every visited action, and what the policy thinks of it."""
+    found = totals(forest.trees, [ROOT] * len(forest.trees))
+    return {
+        action: found.rewards[action] / count + prior_weight * float(log_priors[action]) / math.sqrt(count)
+        for action, count in found.visits.items()
+        if count
+    }

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search.descent import Answers, Descents, describe_leaf
-from ddz_agents.neural_search.others import Others, nobody, skip_known
+from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, skip_known
 from ddz_agents.tree_search.simulate import reward_of
+from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT
 from ddz_env.core.engine.step import apply_and_record
@@ -75,42 +76,43 @@ class Evaluator:
         model: The model.
         kind: Whose value a leaf gets, as from :func:`leaf_kind`.
         temperature: Of the prior: above 1 it is flatter than the policy.
-        ahead: Decisions that the policy plays on before a leaf is valued.
+        leaf_plies: Decisions that the policy plays on before a leaf is valued.
 
     Attributes:
         values_leaves: Whether a leaf's value is the networks'.
     """
 
-    def __init__(self, model: PolicyModel, kind: str, temperature: float, ahead: int = 0) -> None:
+    def __init__(self, model: PolicyModel, kind: str, temperature: float, leaf_plies: int = 0) -> None:
         self._model, self._kind, self._temperature = model, kind, temperature
         self.values_leaves = kind != "simulation"
-        self._ahead = ahead if self.values_leaves else 0
+        self._leaf_plies = leaf_plies if self.values_leaves else 0
 
     def priors(self, descents: Descents) -> tuple[Floats, Floats]:
         """Logarithms of the priors of some positions, and of the policy's own probabilities, both ``[n, 400]``."""
         own, _ = ask(self._model, descents)
         return flattened(own, self._temperature), own
 
-    def leaves(self, descents: Descents, rules: npt.NDArray[np.uint64], others: Others | None = None) -> Answers:
+    def leaves(self, descents: Descents, rules: Words, opponents: OpponentModel | None = None) -> Answers:
         """Priors and values of leaves.
 
         Args:
             descents: Copies of those that wait: they are played on.
             rules: The rules array.
-            others: What is known of the other seats; nothing if not given.
+            opponents: What is known of the other seats; nothing if not given.
         """
         log_probabilities, values = ask(self._model, descents)
-        if self._ahead:
-            played = play_on(self._model, descents, log_probabilities, self._ahead, rules, others)
+        if self._leaf_plies:
+            played = play_on(self._model, descents, log_probabilities, self._leaf_plies, rules, opponents)
             values = played.values
             if len(played.places):
-                found = self._values(played.descents)
+                found = self.values(played.descents)
                 values[played.places] = np.where(played.same_side, found, -found)
         elif self._kind == "critic":
-            values = self._values(descents)
+            values = self.values(descents)
         return Answers(flattened(log_probabilities, self._temperature), values)
 
-    def _values(self, descents: Descents) -> Floats:
+    def values(self, descents: Descents) -> Floats:
+        """What positions are worth to the seats to act, shape ``[n]``."""
         if self._kind != "critic":
             return ask(self._model, descents)[1]
         assert isinstance(self._model, GameCritic)
@@ -164,8 +166,8 @@ def play_on(
     descents: Descents,
     log_probabilities: Floats,
     decisions: int,
-    rules: npt.NDArray[np.uint64],
-    others: Others | None = None,
+    rules: Words,
+    opponents: OpponentModel | None = None,
 ) -> Played:
     """Let a policy play games on, its likeliest action each time.
 
@@ -175,15 +177,15 @@ def play_on(
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
         decisions: How many are played in each; what is forced, or known, does not count.
         rules: The rules array.
-        others: What is known of the other seats; nothing if not given.
+        opponents: What is known of the other seats; nothing if not given.
     """
-    others = others or nobody()
+    opponents = opponents or nobody()
     seats, values = descents.rows[:, SEAT].copy(), np.empty(len(descents.rows), np.float32)
     places = np.arange(len(seats))
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, descents)
-        _play_actions(descents, log_probabilities.argmax(axis=1), rules, others)
+        _play_actions(descents, log_probabilities.argmax(axis=1), rules, opponents)
         found = np.empty(len(places), np.float32)
         write_results(descents, seats[places], found)
         over = descents.waits == 0
@@ -198,14 +200,14 @@ def play_on(
 
 
 @kernel
-def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray, others: Others) -> None:
+def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray, opponents: OpponentModel) -> None:
     """Play an action in every waiting game, and what needs no decision after it; describe where it then stands.
 
     Args:
         descents: The games; rows, rings, descriptions and ``waits`` are changed.
         actions: One for each of them, waiting or not, shape ``[n]``, int64.
         rules: The rules array.
-        others: What is known of the other seats.
+        opponents: What is known of the other seats.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(actions.size):
@@ -213,7 +215,7 @@ def _play_actions(descents: Descents, actions: np.ndarray, rules: np.ndarray, ot
             continue
         row, ring = descents.rows[index], descents.rings[index]
         apply_and_record(row, ring, np.uint64(actions[index]), rules)
-        descents.waits[index] = skip_known(row, ring, rules, mask, others)
+        descents.waits[index] = skip_known(row, ring, rules, mask, opponents)
         if descents.waits[index]:
             describe_leaf(row, ring, rules, mask, descents, index)
 

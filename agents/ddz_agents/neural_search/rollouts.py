@@ -9,25 +9,25 @@ share the rest of the budget.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.halving import Clock
-from ddz_agents.neural_search.leaves import Evaluator, ask, write_results
-from ddz_agents.neural_search.others import Others, nobody, skip_known
-from ddz_agents.worlds.determinize import WorldPool, draw_world
-from ddz_env import Move, View
-from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS
+from ddz_agents.neural_search.forest import Clock
+from ddz_agents.neural_search.leaves import Evaluator, write_results
+from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, skip_known
+from ddz_agents.worlds.determinize import Reals, WorldPool, draw_world
+from ddz_env import View
+from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.compiling import kernel
-from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_KICKER
+from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.observation import write_mask, write_observation
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
@@ -40,33 +40,7 @@ _FEWEST = 16
 """Worlds before any is dropped."""
 
 
-class Line(NamedTuple):
-    """A whole move, perhaps unfinished.
-
-    Attributes:
-        actions: Its stages so far.
-        log_prior: The logarithm of the policy's probability of all of them.
-        row: The searcher's row behind them, shape ``[32]``, uint64.
-        ring: The recent moves behind them, shape ``[16, 2]``, uint64.
-    """
-
-    actions: tuple[int, ...]
-    log_prior: float
-    row: npt.NDArray[np.uint64]
-    ring: npt.NDArray[np.uint64]
-
-    @property
-    def whole(self) -> bool:
-        """Whether no stage is left."""
-        return bool(self.actions) and int(self.row[STAGE]) != STAGE_KICKER
-
-    @property
-    def move(self) -> Move:
-        """The move."""
-        return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
-
-
-def likely_moves(model: PolicyModel, view: View, most: int) -> list[Line]:
+def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:
     """The whole moves that a policy likes best, stage by stage (a beam search), the likeliest first.
 
     Args:
@@ -74,31 +48,15 @@ def likely_moves(model: PolicyModel, view: View, most: int) -> list[Line]:
         view: What the seat to act knows.
         most: How many.
     """
-    lines = [Line((), 0.0, view.row, view.ring)]
+    lines = [PartialMove(view, view.row, view.ring)]
     while not all(line.whole for line in lines):
         begun = [line for line in lines if not line.whole]
         found = [line for line in lines if line.whole]
-        for line, logs in zip(begun, _ask(model, view, begun), strict=True):
-            for action in np.argsort(-logs, kind="stable")[:most].tolist():
-                if logs[action] > -np.inf:
-                    found.append(_after(line, action, float(logs[action]), view.rule_words))
+        for line, logs in zip(begun, model.evaluate(*next_stages(begun))[0], strict=True):
+            likely = np.argsort(-logs, kind="stable")[:most].tolist()
+            found += [line.after(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
         lines = sorted(found, key=lambda line: -line.log_prior)[:most]
     return lines
-
-
-def _ask(model: PolicyModel, view: View, lines: list[Line]) -> Floats:
-    """The policy's logarithms of probabilities behind some lines, shape ``[lines, 400]``."""
-    seen, mask = new_descents(len(lines), 0), np.empty(MASK_WORDS, np.uint64)
-    for place, line in enumerate(lines):
-        write_observation(line.row, line.ring, view.rule_words, np.uint64(view.seat), seen.observations[place])
-        write_mask(line.row, view.rule_words, mask, seen.masks[place])
-    return ask(model, seen)[0]
-
-
-def _after(line: Line, action: int, log_probability: float, rules: npt.NDArray[np.uint64]) -> Line:
-    row, ring = line.row.copy(), line.ring.copy()
-    apply_and_record(row, ring, np.uint64(action), rules)
-    return Line((*line.actions, action), line.log_prior + log_probability, row, ring)
 
 
 @kernel
@@ -125,9 +83,43 @@ def _begin(searcher: Searcher, lines: np.ndarray, deal: np.uint64, first: int, w
             for stage in range(lines.shape[1]):
                 if lines[line, stage] >= 0:
                     apply_and_record(row, ring, np.uint64(lines[line, stage]), searcher.rules)
-            descents.waits[index] = skip_known(row, ring, searcher.rules, mask, searcher.others)
+            descents.waits[index] = skip_known(row, ring, searcher.rules, mask, searcher.opponents)
             if descents.waits[index]:
                 describe_leaf(row, ring, searcher.rules, mask, descents, index)
+
+
+def chances_after(
+    searcher: Searcher,
+    moves: Sequence[tuple[int, ...]],
+    seed: np.uint64,
+    worlds: range,
+    evaluate: Callable[[Descents], Floats],
+) -> Reals:
+    """The chance of the searcher's side after each move in each world, shape ``[worlds, moves]``.
+
+    Args:
+        searcher: Who searches.
+        moves: The stages of each.
+        seed: Of the worlds.
+        worlds: The numbers of the worlds.
+        evaluate: What games that go on are worth to the seats to act, -1 to 1.
+    """
+    stages = np.full((len(moves), 1 + MAX_KICKERS), _NONE, np.int16)
+    for place, actions in enumerate(moves):
+        stages[place, : len(actions)] = actions
+    games = new_descents(len(worlds) * len(moves), 0)
+    _begin(searcher, stages, seed, worlds.start, len(worlds), games)
+    values = np.zeros(len(games.waits), np.float32)
+    write_results(games, np.full(len(values), searcher.seat, np.uint64), values)
+    waiting = np.flatnonzero(games.waits)
+    if len(waiting):
+        copies = games.copied(waiting)
+        landlord = copies.rows[:, LANDLORD].copy()
+        same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
+        found = evaluate(copies)
+        values[waiting] = np.where(same_side, found, -found)
+    chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
+    return chances.reshape(len(worlds), len(moves))
 
 
 class Rollouts(OwnsArrays):
@@ -147,10 +139,10 @@ class Rollouts(OwnsArrays):
         self,
         view: View,
         pool: WorldPool,
-        lines: list[Line],
+        lines: list[PartialMove],
         clock: Clock,
         seed: np.uint64,
-        others: Others | None = None,
+        opponents: OpponentModel | None = None,
     ) -> Decision:
         """Value some moves, and choose.
 
@@ -160,16 +152,21 @@ class Rollouts(OwnsArrays):
             lines: Whole moves; each game that one is played on in is a descent of the budget.
             clock: The budget; at least one world.
             seed: Of the worlds.
-            others: What is known of the other seats; nothing if not given.
+            opponents: What is known of the other seats; nothing if not given.
         """
-        seat, known = np.uint64(view.seat), others or nobody()
+        seat, known = np.uint64(view.seat), opponents or nobody()
         searcher = Searcher(view.row, view.ring, seat, view.rule_words, pool, np.float64(0.0), np.bool_(True), known)
+
+        def evaluate(games: Descents) -> Floats:
+            return self._evaluator.leaves(games, searcher.rules, known).values
+
         priors = np.array([line.log_prior for line in lines])
         alive, values = np.arange(len(lines)), np.empty((0, len(lines)))
         while not len(values) or (len(alive) > 1 and not clock.over(1.0)):
-            share = clock.share(max(1, self._room // len(alive)), len(alive))
+            share = clock.turns(max(1, self._room // len(alive)), len(alive))
             part = np.full((share, len(lines)), np.nan)
-            part[:, alive] = self._values(searcher, [lines[place] for place in alive], seed, len(values), share)
+            moves, numbers = [lines[place].actions for place in alive], range(len(values), len(values) + share)
+            part[:, alive] = chances_after(searcher, moves, seed, numbers, evaluate)
             values = np.concatenate([values, part])
             clock.spend(share * len(alive))
             alive = self._contenders(values[:, alive], priors[alive], alive)
@@ -177,7 +174,7 @@ class Rollouts(OwnsArrays):
         best = int(alive[np.argmax(means[alive] + self._tau * priors[alive])])
         return self._decision(lines, values, means, best)
 
-    def settle(self, line: Line) -> Decision:
+    def settle(self, line: PartialMove) -> Decision:
         """A move that is played without a search."""
         self._found = []
         return Decision(line.move, {line.actions[0]: 1}, line=line.actions)
@@ -186,30 +183,7 @@ class Rollouts(OwnsArrays):
         """The moves of the last search, the most visited first."""
         return self._found
 
-    def _values(
-        self, searcher: Searcher, lines: list[Line], seed: np.uint64, first: int, worlds: int
-    ) -> npt.NDArray[np.float64]:
-        """The searcher's chance after each line in each world, shape ``[worlds, lines]``."""
-        stages = np.full((len(lines), 1 + MAX_KICKERS), _NONE, np.int16)
-        for place, line in enumerate(lines):
-            stages[place, : len(line.actions)] = line.actions
-        games = new_descents(worlds * len(lines), 0)
-        _begin(searcher, stages, seed, first, worlds, games)
-        values = np.zeros(len(games.waits), np.float32)
-        write_results(games, np.full(len(values), searcher.seat, np.uint64), values)
-        waiting = np.flatnonzero(games.waits)
-        if len(waiting):
-            copies = games.copied(waiting)
-            landlord = copies.rows[:, LANDLORD].copy()
-            same_side = (copies.rows[:, SEAT] == landlord) == (searcher.seat == landlord)
-            found = self._evaluator.leaves(copies, searcher.rules, searcher.others).values
-            values[waiting] = np.where(same_side, found, -found)
-        chances: npt.NDArray[np.float64] = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
-        return chances.reshape(worlds, len(lines))
-
-    def _contenders(
-        self, values: npt.NDArray[np.float64], priors: npt.NDArray[np.float64], alive: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.intp]:
+    def _contenders(self, values: Reals, priors: Reals, alive: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Those that may still be the best: the others are behind by some standard errors of the difference."""
         if len(values) < _FEWEST or len(alive) == 1:
             return alive
@@ -219,9 +193,7 @@ class Rollouts(OwnsArrays):
         errors = np.sqrt((behind.var(axis=0) + 1.0 / len(values)) / len(values))
         return alive[scores[best] - scores <= _SURE * errors]
 
-    def _decision(
-        self, lines: list[Line], values: npt.NDArray[np.float64], means: npt.NDArray[np.float64], best: int
-    ) -> Decision:
+    def _decision(self, lines: list[PartialMove], values: Reals, means: Reals, best: int) -> Decision:
         counts = np.count_nonzero(~np.isnan(values), axis=0).tolist()
         found = [
             Candidate(line.move, count, float(mean)) for line, count, mean in zip(lines, counts, means, strict=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
+from ddz_agents.worlds.determinize import Words
 from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
@@ -18,12 +18,13 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.errors import IllegalMoveError
 from ddz_env.playing.agent import Decision
+from ddz_env.playing.thoughts import Candidate
 
 ENOUGH = 0.1
 """Share of the most visited action's visits that an action needs to be chosen by its value."""
 
 
-def only_move(root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Move | None:
+def only_move(root: Words, rules: Words) -> Move | None:
     """The legal move if there is no other.
 
     Raises:
@@ -40,7 +41,7 @@ def only_move(root: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> Mo
     return Move(first)
 
 
-def finishing_move(root: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> Move | None:
+def finishing_move(root: Words, seat: int, rules: Words) -> Move | None:
     """A legal move that empties the hand: no search can find a better one."""
     if int(root[STAGE]) != STAGE_PLAY:
         return None
@@ -77,11 +78,7 @@ def totals(trees: Sequence[Tree], nodes: Sequence[int]) -> Totals:
 
 
 def choose(
-    trees: Sequence[Tree],
-    root: npt.NDArray[np.uint64],
-    rules: npt.NDArray[np.uint64],
-    by_value: bool = False,
-    decided: int | None = None,
+    trees: Sequence[Tree], root: Words, rules: Words, by_value: bool = False, decided: int | None = None
 ) -> Decision:
     """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 
@@ -109,7 +106,7 @@ def choose(
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(totals: Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], by_value: bool) -> int:
+def _next_action(totals: Totals, row: Words, rules: Words, by_value: bool) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
     visits, rewards, priors = totals
     if not visits:
@@ -123,3 +120,75 @@ def _next_action(totals: Totals, row: npt.NDArray[np.uint64], rules: npt.NDArray
             (action for action in visits if visits[action] >= enough), key=lambda a: (rewards[a] / visits[a], -a)
         )
     return max(visits, key=lambda action: (visits[action], priors[action], -action))
+
+
+MOST_STAGES = 16
+"""Stages of an expected line."""
+_TRUSTED = 10
+"""Visits that a stage of an expected line needs."""
+
+
+def candidates_of(trees: Sequence[Tree], row: Words, rules: Words, most_stages: int = MOST_STAGES) -> list[Candidate]:
+    """Every whole move that was tried from the root, the most visited first.
+
+    Args:
+        trees: The trees of one decision; their statistics are added up.
+        row: The row that was searched.
+        rules: The rules array.
+        most_stages: Stages (main groups and kickers) of an expected line; 0 for no lines.
+    """
+    found: list[Candidate] = []
+    _collect(trees, [ROOT] * len(trees), row, rules, (), found, most_stages)
+    return sorted(found, key=lambda one: (-one.visits, -one.chance, one.move.actions))
+
+
+def _collect(
+    trees: Sequence[Tree],
+    nodes: Sequence[int],
+    row: Words,
+    rules: Words,
+    begun: tuple[int, ...],
+    found: list[Candidate],
+    most_stages: int,
+) -> None:
+    """Append the moves that continue a begun one."""
+    visits, rewards, _ = totals(trees, nodes)
+    for action, count in visits.items():
+        if not count:
+            continue
+        after, stages = row.copy(), (*begun, action)
+        apply_action(after, np.uint64(action), rules)
+        below = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
+        if int(after[STAGE]) == STAGE_KICKER:
+            _collect(trees, below, after, rules, stages, found, most_stages)
+        else:
+            [move] = whole_moves_of(stages)
+            line = tuple(whole_moves_of(_expected(trees, below, most_stages)))
+            found.append(Candidate(move, count, rewards[action] / count, line))
+
+
+def _expected(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> list[int]:
+    """The most visited actions from some nodes down, as long as enough visits went there."""
+    line: list[int] = []
+    while len(line) < most_stages:
+        visits = totals(trees, nodes).visits
+        action = max(visits, key=lambda action: (visits[action], -action), default=None)
+        if action is None or visits[action] < _TRUSTED:
+            break
+        line.append(action)
+        nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
+    return line
+
+
+def whole_moves_of(actions: Sequence[int]) -> list[Move]:
+    """The whole moves of a sequence of action ids; a last move without all its kickers is left out."""
+    moves: list[Move] = []
+    place = 0
+    while place < len(actions):
+        main = actions[place]
+        wanted = MAIN_GROUPS[main].kicker_count if main < KICKER_BASE else 0
+        kickers = tuple(action - KICKER_BASE for action in actions[place + 1 : place + 1 + wanted])
+        if len(kickers) == wanted:
+            moves.append(Move(main, kickers))
+        place += 1 + wanted
+    return moves

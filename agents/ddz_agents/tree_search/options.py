@@ -21,6 +21,9 @@ MOST_ITERATIONS = 100_000_000
 Simulation = Literal["random", "planned", "rules"]
 SIMULATIONS: tuple[str, ...] = get_args(Simulation)
 """Simulation policies by name; a search gets the index."""
+PLANNED, RULES = np.int64(SIMULATIONS.index("planned")), np.int64(SIMULATIONS.index("rules"))
+UCB, AVAILABILITY, PUCT = np.int64(0), np.int64(1), np.int64(2)
+"""Forms of selection (:mod:`ddz_agents.tree_search.search`)."""
 Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
 Milliseconds = Annotated[float, Range(0.1)] | None
@@ -34,8 +37,7 @@ class TreeSettings(NamedTuple):
         fixed: Search the root row itself, a whole game, instead of determinizations of a view.
         finish: Simulations take a finishing move at once.
         simulation: Index into ``SIMULATIONS``.
-        puct: Select by PUCT instead of UCB.
-        availability: Count availability instead of the parent's visits (UCB only).
+        selection: Figure 2's ``UCB``, the same with ``AVAILABILITY`` in place of the parent's visits, or ``PUCT``.
         guided: Expand the rule agent's move first, with the prior of ``GUIDED_WEIGHT`` other moves (PUCT only).
     """
 
@@ -43,8 +45,7 @@ class TreeSettings(NamedTuple):
     fixed: np.bool_
     finish: np.bool_
     simulation: np.int64
-    puct: np.bool_
-    availability: np.bool_
+    selection: np.int64
     guided: np.bool_
 
 
@@ -98,15 +99,11 @@ class TreeOptions(Options):
         Args:
             fixed: Whether a given game is searched, not determinizations.
         """
-        return TreeSettings(
-            exploration=np.float64(self.exploration),
-            fixed=np.bool_(fixed),
-            finish=np.bool_(self.finish),
-            simulation=np.int64(SIMULATIONS.index(self.simulation) if self.simulation in SIMULATIONS else 0),
-            puct=np.bool_(self.selection == "puct"),
-            availability=np.bool_(self.counts == "availability"),
-            guided=np.bool_(self.prior == "rules"),
-        )
+        simulation = SIMULATIONS.index(self.simulation) if self.simulation in SIMULATIONS else 0
+        selection = PUCT if self.selection == "puct" else AVAILABILITY if self.counts == "availability" else UCB
+        flags = np.bool_(fixed), np.bool_(self.finish)
+        guided = np.bool_(self.prior == "rules")
+        return TreeSettings(np.float64(self.exploration), *flags, np.int64(simulation), selection, guided)
 
     def policy(self) -> Policy | None:
         """The user's own simulation, itself or by its dotted name; None for one of ours.

@@ -29,11 +29,9 @@ from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.options import Milliseconds, Simulation, TreeOptions, TreeSettings
 from ddz_agents.tree_search.search import Position, simulate
-from ddz_agents.tree_search.simulate import landlord_won
+from ddz_agents.tree_search.simulate import landlord_won, play_whole_move
 from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
-from ddz_agents.tree_search.simulate_rules import play_whole_move
-from ddz_agents.worlds.belief import belief_of
-from ddz_agents.worlds.determinize import WorldPool, draw_world
+from ddz_agents.worlds.determinize import Words, WorldPool, belief_of, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
 from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
@@ -127,27 +125,28 @@ class Arms(NamedTuple):
         runs: Rollouts, shape ``[n]``, int64.
         wins: Rollouts that the side of the searcher won, shape ``[n]``, int64.
         order: The candidates, the best first, shape ``[n]``, int64.
-        caution: Bonus of the first candidate, in square roots of its rollouts: others must win by more than luck.
+        rule_move_bonus: Bonus of the first candidate, in square roots of its rollouts: others must win by more than
+            luck.
     """
 
-    mains: npt.NDArray[np.uint64]
-    kickers: npt.NDArray[np.uint64]
+    mains: Words
+    kickers: Words
     runs: npt.NDArray[np.int64]
     wins: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
-    caution: float
+    rule_move_bonus: float
 
 
-def new_arms(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64], caution: float = 0.0) -> Arms:
+def new_arms(mains: Words, kickers: Words, rule_move_bonus: float = 0.0) -> Arms:
     """Candidates without rollouts, in the order given."""
     runs, wins = np.zeros((2, len(mains)), np.int64)
-    return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), caution)
+    return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), rule_move_bonus)
 
 
 @inline_kernel
 def _score(arms: Arms, arm: int) -> float:
     """Wins; the first candidate's with a bonus that chance alone could give another."""
-    bonus = arms.caution * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
+    bonus = arms.rule_move_bonus * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
     return float(arms.wins[arm]) + bonus
 
 
@@ -252,33 +251,36 @@ class RolloutAgent(SearchAgent[View]):
     def __init__(self, *values: Any, **named: Any) -> None:
         self.options = RolloutOptions.of(*values, **named)
         self.settings = TreeOptions(simulation=self.options.simulation).settings()
+        self.endgame = endgame_solver(self.options.endgame, self.options.particles)
         self._plan = new_plan()
         self._compared: Arms | None = None
-        self._endgame = endgame_solver(self.options.endgame, self.options.particles)
-
-    @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        budget = f"{self.options.milliseconds:g}ms" if self.options.milliseconds else str(self.options.iterations)
-        return f"{type(self).__name__}({budget})"
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             main, kickers = rules_move(position.row, position.rules, self._plan.mind, WEIGHTS)
             return Decision(Move.from_words(int(main), int(kickers)))
-        solved = self._endgame.decision(view, rng) if self._endgame is not None else None
-        if solved is not None:
-            return solved
         arms = self._compared = self._arms(position)
         if len(arms.order) > 1:
             pool = inferred_pool(view, rng, self.options.particles)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
-        return _decision(arms)
+        move = _move(arms, int(arms.order[0]))
+        best: dict[int, Candidate] = {}
+        for one in self.candidates(view):
+            best.setdefault(one.move.main, one)
+        visits = {main: one.visits for main, one in best.items()}
+        return Decision(move, visits, {main: one.chance for main, one in best.items()}, move.actions)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has compared, the best first."""
-        return [] if self._compared is None else _candidates(self._compared)
+        arms = self._compared
+        if arms is None:
+            return []
+        return [
+            Candidate(_move(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
+            for arm in arms.order.tolist()
+            if arms.runs[arm]
+        ]
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Where the worlds that it plays out have the hidden cards."""
@@ -306,27 +308,5 @@ class RolloutAgent(SearchAgent[View]):
             alive = (alive + 1) // 2
 
 
-def _candidates(arms: Arms) -> list[Candidate]:
-    """Every candidate that was played out, the best first."""
-    return [
-        Candidate(_move(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
-        for arm in arms.order.tolist()
-        if arms.runs[arm]
-    ]
-
-
 def _move(arms: Arms, arm: int) -> Move:
     return Move.from_words(int(arms.mains[arm]), int(arms.kickers[arm]))
-
-
-def _decision(arms: Arms) -> Decision:
-    """The best candidate, with the statistics by main group."""
-    move = _move(arms, int(arms.order[0]))
-    visits: dict[int, int] = {}
-    values: dict[int, float] = {}
-    for arm in arms.order.tolist():
-        main = int(arms.mains[arm])
-        if main not in visits and arms.runs[arm]:
-            visits[main] = int(arms.runs[arm])
-            values[main] = float(arms.wins[arm] / arms.runs[arm])
-    return Decision(move, visits, values, move.actions)

@@ -5,6 +5,16 @@ Information-set UCT grows one tree of information sets, each iteration restricte
 chose the move (the peasants are one side).  All moves are public, so a node is its sequence of actions; the main group
 and each kicker are consecutive levels of the tree (section II.C).  With a fixed game instead of a fresh determinization
 each time the same loop is plain UCT, which determinized and cheating UCT run.
+
+An iteration goes to the child that maximises ``R(M) / V(M) + k sqrt(ln V(N) / V(M))``, ``V(N)`` being the visits of the
+parent.  Two later forms are options.  With *availability counts* (Cowling, Powley and Whitehouse 2012) ``V(N)`` is
+replaced by the number of visits of the parent in which the child was legal.  *PUCT* (Silver et al. 2017) selects by
+``R(M) / V(M) + k P(M) sqrt(V(N)) / (1 + V(M))``, ``V(N)`` being the visits of the children that are legal in the
+determinization and ``P`` adding up to 1 over the legal moves; moves without visits stand for one another with the mean
+reward of their siblings, so that they need not all be tried first.
+
+(The form of selection is a number among the settings, not a function that the kernel is given: Numba keeps no compiled
+code of a kernel that takes functions, so every start would compile the search anew.)
 """
 
 from __future__ import annotations
@@ -17,13 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.tree_search.options import TreeSettings
-from ddz_agents.tree_search.select import best_child, select, take_tried
-from ddz_agents.tree_search.simulate import reward_of, simulate_random
+from ddz_agents.tree_search.options import AVAILABILITY, PLANNED, PUCT, RULES, TreeSettings
+from ddz_agents.tree_search.simulate import guided_action, reward_of, simulate_random, simulate_rules
 from ddz_agents.tree_search.simulate_planned import Plan, set_plan_prices, simulate_planned
-from ddz_agents.tree_search.simulate_rules import guided_action, simulate_rules
 from ddz_agents.tree_search.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, grown, has_room
-from ddz_agents.worlds.determinize import WorldPool, draw_world
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env import State, View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, ROW_WORDS, SEAT, STAGE, STAGE_OVER
@@ -31,17 +39,14 @@ from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U1
+from ddz_env.core.engine.words import U0, U1, U6, U63
 
 MAX_DEPTH = 1024
 """Levels of a game tree never exceed it: 54 plays with two passes each, six kickers a play and an auction."""
 GUIDED_WEIGHT = np.float32(10.0)
 """Prior weight of the rule agent's move, others having 1."""
 
-PLANNED, RULES = np.int64(1), np.int64(2)
 _NO_SEAT = np.uint64(NO_SEAT)
-_U6 = np.uint64(6)
-_U63 = np.uint64(63)
 _NO_GUIDE = np.uint64(64 * MASK_WORDS - 1)  # no action has this id; 0 is pass
 
 
@@ -54,9 +59,9 @@ class Position(NamedTuple):
         rules: The rules array.
     """
 
-    row: npt.NDArray[np.uint64]
+    row: Words
     seat: int
-    rules: npt.NDArray[np.uint64]
+    rules: Words
 
     @staticmethod
     def of(view: View | State) -> Position:
@@ -76,11 +81,11 @@ class Line(NamedTuple):
         values: Scratch for the selection values of a node's children, float32.
     """
 
-    row: npt.NDArray[np.uint64]
-    mask: npt.NDArray[np.uint64]
+    row: Words
+    mask: Words
     usable: npt.NDArray[np.int32]
     nodes: npt.NDArray[np.int32]
-    movers: npt.NDArray[np.uint64]
+    movers: Words
     values: npt.NDArray[np.float32]
 
 
@@ -129,27 +134,19 @@ def search(
         set_plan_prices(position.row, rules, plan)
     for iteration in range(iterations):
         begun = state
-        if settings.availability and not has_room(tree):  # an iteration cut short would have counted already
+        if settings.selection == AVAILABILITY and not has_room(tree):  # cut short, it would have counted already
             return iteration, begun
-        state = _determinize(position, settings, pool, state, line.row)
+        if settings.fixed:
+            for word in range(ROW_WORDS):
+                line.row[word] = position.row[word]
+        else:
+            state = draw_world(position.row, np.uint64(position.seat), rules, pool, state, line.row)
         depth, state = _select_and_expand(tree, line, position, settings, plan, state)
         if depth == FULL:
             return iteration, begun
         state = simulate(line.row, rules, line.mask, state, settings, plan, policy)
         backpropagate(tree, line, depth)
     return iterations, state
-
-
-@inline_kernel
-def _determinize(
-    position: Position, settings: TreeSettings, pool: WorldPool, state: np.uint64, row: np.ndarray
-) -> np.uint64:
-    """Write the game of one iteration; the generator's new state."""
-    if settings.fixed:
-        for word in range(ROW_WORDS):
-            row[word] = position.row[word]
-        return state
-    return draw_world(position.row, np.uint64(position.seat), position.rules, pool, state, row)
 
 
 @inline_kernel
@@ -160,7 +157,7 @@ def _select_and_expand(
     row, mask, rules = line.row, line.mask, position.rules
     # The auction's winner takes up cards that nobody has seen: till then the searcher's own moves are not certain.
     may_settle = settings.fixed or position.row[LANDLORD] != _NO_SEAT
-    may_settle = may_settle and not (settings.puct or settings.availability)
+    may_settle = may_settle and settings.selection != PUCT and settings.selection != AVAILABILITY
     searcher = np.uint64(position.seat)
     node, depth = ROOT, 0
     line.nodes[0] = ROOT
@@ -174,7 +171,7 @@ def _select_and_expand(
             legal_mask(row, rules, mask)
             found = take_tried(tree, node, mask, line.usable)
             fresh = count_legal(mask)
-            child = select(tree, node, line.usable, found, fresh, log_parent, settings)
+            child = _select(tree, line.usable, found, fresh, log_parent, settings)
             if child < 0:
                 state = advance(state)
                 first = _NO_GUIDE
@@ -197,9 +194,127 @@ def _select_and_expand(
 
 
 @inline_kernel
+def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
+    """List the children that the determinization allows and strike their actions from the mask.
+
+    Nothing branches on whether a child is legal, which no processor can foresee.
+    """
+    first, found = np.int64(tree.first[node]), 0
+    for record in range(first, first + np.int64(tree.used[node])):
+        action = np.uint64(tree.action[record])
+        word, place = action >> U6, action & U63
+        usable[found] = record
+        found += np.int64((mask[word] >> place) & U1)
+        mask[word] &= ~(U1 << place)
+    return found
+
+
+@inline_kernel
+def _select(
+    tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, log_parent: float, settings: TreeSettings
+) -> int:
+    """The child to go to among those that the determinization allows; -1 to expand."""
+    if settings.selection == PUCT:
+        return best_by_puct(tree, usable, found, fresh, settings.exploration, True)
+    if settings.selection == AVAILABILITY:
+        for index in range(found):
+            tree.available[usable[index]] += 1
+    if fresh > U0:
+        return np.int64(-1)
+    if settings.selection == AVAILABILITY:
+        return _best_available(tree, usable, found, settings.exploration)
+    return best_of(tree, usable, found, log_parent, settings.exploration)
+
+
+@inline_kernel
+def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
+    """Figure 2's selection value of a child."""
+    inverse = np.float32(1.0) / np.float32(tree.visits[record])
+    return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
+
+
+@inline_kernel
+def best_of(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
+    """The child that figure 2 selects among those listed."""
+    best, best_value = np.int64(usable[0]), np.float32(-1.0)
+    for index in range(found):
+        value = ucb(tree, usable[index], log_parent, exploration)
+        if value > best_value:
+            best, best_value = np.int64(usable[index]), value
+    return best
+
+
+@inline_kernel
+def best_child(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
+    """The child that figure 2 selects among all; ``values`` is scratch, as long as there are children, float32.
+
+    The values are computed apart from their comparison, so that the compiler makes eight of them at once.
+    """
+    first, number = np.int64(tree.first[node]), np.int64(tree.used[node])
+    for child in range(number):
+        values[child] = ucb(tree, first + child, log_parent, exploration)
+    best = 0
+    for child in range(1, number):
+        if values[child] > values[best]:
+            best = child
+    return first + best
+
+
+@inline_kernel
+def _best_available(tree: Tree, usable: np.ndarray, found: int, exploration: float) -> int:
+    """The child that figure 2 selects if each one's parent has the visits in which the child was legal."""
+    best, best_value = np.int64(usable[0]), np.float32(-1.0)
+    for index in range(found):
+        record = np.int64(usable[index])
+        value = ucb(tree, record, math.log(float(tree.available[record])), exploration)
+        if value > best_value:
+            best, best_value = record, value
+    return best
+
+
+@inline_kernel
+def best_by_puct(tree: Tree, usable: np.ndarray, found: int, fresh: np.uint64, exploration: float, lowest: bool) -> int:
+    """The child that PUCT selects; -1 for one of the moves without visits, of those with the largest prior.
+
+    Args:
+        tree: The tree.
+        usable: The children that the determinization allows.
+        found: How many.
+        fresh: Legal moves that are no children yet; each has a prior of 1.
+        exploration: The constant.
+        lowest: Whether of equals the lowest action is selected, whichever was expanded first; else the first listed.
+    """
+    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(fresh)
+    dearest = np.float32(1.0) if fresh > U0 else np.float32(-1.0)
+    for index in range(found):
+        record = np.int64(usable[index])
+        visits += tree.visits[record]
+        reward += tree.reward[record]
+        weight += tree.prior[record]
+        if tree.visits[record] == 0:
+            dearest = max(dearest, tree.prior[record])
+    best, best_value = np.int64(-1), np.float32(-1.0)
+    if visits == 0:
+        return best
+    scale = np.float32(exploration) * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
+    if dearest >= np.float32(0.0):
+        best_value = reward / np.float32(visits) + scale * dearest
+    for index in range(found):
+        record = np.int64(usable[index])
+        count = np.float32(tree.visits[record])
+        if count == np.float32(0.0):
+            continue
+        value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+        ties = lowest and value == best_value and best >= 0 and tree.action[record] < tree.action[best]
+        if value > best_value or ties:
+            best, best_value = record, value
+    return best
+
+
+@inline_kernel
 def _expand(tree: Tree, node: int, mask: np.ndarray, fresh: np.uint64, pick: np.uint64, first: np.uint64) -> int:
     """Add a child for one of the moves left in the mask: ``first`` if it is among them, else the one picked."""
-    wanted = (mask[first >> _U6] >> (first & _U63)) & U1 == U1
+    wanted = (mask[first >> U6] >> (first & U63)) & U1 == U1
     child = add_child(tree, node, first if wanted else nth_legal(mask, below(pick, fresh)))
     if child != FULL:
         tree.available[child] = 1

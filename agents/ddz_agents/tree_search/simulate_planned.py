@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.rules import weights
 from ddz_agents.rules.decomposition import decompose
 from ddz_agents.rules.prices import body_segment, set_prices
 from ddz_agents.rules.scratch import (
@@ -30,16 +31,7 @@ from ddz_agents.rules.scratch import (
     RuleScratch,
     new_rule_scratch,
 )
-from ddz_agents.rules.weights import (
-    FOLLOW_HOLD,
-    FOLLOW_NEED,
-    FOLLOW_URGENT,
-    LEAD_HOLD,
-    PARTNER_NEED,
-    PARTNER_UP,
-    PARTNER_WEAK,
-    WEIGHTS,
-)
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.tree_search.simulate import to_play_stage
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, KEY, LANDLORD, OWNER, PLAYED, SEAT, STAGE, STAGE_PLAY, TARGET
@@ -171,7 +163,7 @@ def _lead(row: np.ndarray, seat: np.uint64, rules: np.ndarray, plan: Plan) -> in
         main = plan.main[index]
         place = _place(main)
         beaten = plan.mind.beaten[place]
-        score = plan.mind.value.price[place] - WEIGHTS[LEAD_HOLD] * beaten // 100
+        score = plan.mind.value.price[place] - WEIGHTS[weights.LEAD_HOLD] * beaten // 100
         cards = SEGMENT_CARDS[MAIN_SEGMENT[main]]
         if _is_bomb(main, rules):
             score -= _BOMB_LEAD
@@ -194,18 +186,18 @@ def _lead(row: np.ndarray, seat: np.uint64, rules: np.ndarray, plan: Plan) -> in
 def _need(row: np.ndarray, seat: np.uint64) -> int:
     """By how much a reply to an enemy must improve the hand, in hundredths of a trick (the rule agent's)."""
     size = np.int64(_cards_in(row, row[OWNER]))
-    need = np.int64(WEIGHTS[FOLLOW_NEED])
+    need = np.int64(WEIGHTS[weights.FOLLOW_NEED])
     if size < 10:
-        need -= WEIGHTS[FOLLOW_URGENT] * (10 - size) // 4
+        need -= WEIGHTS[weights.FOLLOW_URGENT] * (10 - size) // 4
     return need
 
 
 @inline_kernel
 def _partner_need(row: np.ndarray, seat: np.uint64, rules: np.ndarray, plan: Plan) -> int:
     weak = np.int64(0) if row[TARGET] == _BOMBS_ONLY else plan.mind.beaten[_place(row[TARGET])]
-    need = WEIGHTS[PARTNER_NEED] - WEIGHTS[PARTNER_WEAK] * weak // 100
+    need = WEIGHTS[weights.PARTNER_NEED] - WEIGHTS[weights.PARTNER_WEAK] * weak // 100
     if next_seat(seat, rules) == row[LANDLORD]:
-        need -= WEIGHTS[PARTNER_UP] * weak // 100
+        need -= WEIGHTS[weights.PARTNER_UP] * weak // 100
     return need
 
 
@@ -218,7 +210,7 @@ def _price(plan: Plan, segment: int, rank: np.uint64) -> int:
 def _gain(plan: Plan, segment: int, rank: np.uint64) -> int:
     """What getting rid of a move is worth, with a bonus where it may hold the trick."""
     place = body_segment(np.uint64(segment)) * PRICES + np.int64(rank)
-    return plan.mind.value.price[place] + WEIGHTS[FOLLOW_HOLD] * (100 - plan.mind.beaten[place]) // 100
+    return plan.mind.value.price[place] + WEIGHTS[weights.FOLLOW_HOLD] * (100 - plan.mind.beaten[place]) // 100
 
 
 @inline_kernel

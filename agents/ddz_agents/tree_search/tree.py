@@ -210,7 +210,7 @@ def children(tree: Tree, node: int = ROOT) -> slice:
     return slice(first, first + int(tree.used[node]))
 
 
-@pure_kernel
+@inline_kernel
 def child_of(tree: Tree, node: int, action: int) -> int:
     """The record of a node's child by action, -1 if there is none (or no node, which -1 stands for)."""
     if node >= 0:

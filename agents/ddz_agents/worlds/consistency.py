@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, PLAYED, SEAT, SIZES, STAGE, STAGE_KICKER
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.core.notation import word_to_counts
@@ -15,7 +13,7 @@ class InconsistentViewError(DouDizhuError):
     """A view whose history does not account for the cards on the table, or that no deal agrees with."""
 
 
-def check_turn(row: npt.NDArray[np.uint64], seat: int) -> None:
+def check_turn(row: Words, seat: int) -> None:
     """Raise unless it is a seat's turn.
 
     Args:
@@ -29,7 +27,7 @@ def check_turn(row: npt.NDArray[np.uint64], seat: int) -> None:
         raise IllegalMoveError(f"seat {seat} is asked to act, but it is seat {int(row[SEAT])}'s turn")
 
 
-def check_start(row: npt.NDArray[np.uint64]) -> None:
+def check_start(row: Words) -> None:
     """Raise if a row stands in the middle of a move.
 
     Args:
@@ -42,7 +40,7 @@ def check_start(row: npt.NDArray[np.uint64]) -> None:
         raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
 
 
-def check_hands(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> None:
+def check_hands(row: Words, rules: Words) -> None:
     """Make sure that every hand is known: what a search that cheats must be shown.
 
     Args:
@@ -58,7 +56,7 @@ def check_hands(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> N
             raise InconsistentViewError(f"seat {seat}'s hand is hidden: an agent that cheats needs the state, no view")
 
 
-def check_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
+def check_view(row: Words, seat: int, rules: Words) -> None:
     """Raise unless some deal agrees with a view at the start of a decision.
 
     Args:
@@ -80,7 +78,7 @@ def check_view(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uin
     _check_cards(row, seat, rules)
 
 
-def _check_sizes(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
+def _check_sizes(row: Words, seat: int, rules: Words) -> None:
     players, landlord = int(rules[R_PLAYERS]), int(row[LANDLORD])
     sizes = [(int(row[SIZES]) >> (8 * other)) & 255 for other in range(players)]
     seen = range(players) if rules[R_OPEN_HANDS] else (seat,)
@@ -98,7 +96,7 @@ def _check_sizes(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.u
         raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
 
 
-def _check_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
+def _check_cards(row: Words, seat: int, rules: Words) -> None:
     """Seen, played and unseen cards are the deck.  Landlord cards still in another seat's hand stand in ``KNOWN``."""
     words = [row[HIDDEN], *row[PLAYED : PLAYED + 3], *row[HANDS : HANDS + 3]]
     if not rules[R_OPEN_HANDS] and int(row[LANDLORD]) not in (seat, NO_SEAT):

@@ -7,13 +7,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env import View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.deal import share_out
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, RNG, ROW_WORDS, SIZES
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
 from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
+from ddz_env.playing.thoughts import Belief
 
+Words = npt.NDArray[np.uint64]
+Reals = npt.NDArray[np.float64]
 _NO_SEAT = np.uint64(NO_SEAT)
 _BYTE = np.uint64(0xFF)
 _ELEVEN = np.uint64(11)
@@ -87,8 +91,8 @@ class WorldPool(NamedTuple):
         cumulative: Running sums of the weights, the last 1, shape ``[n]``, float64.
     """
 
-    hands: npt.NDArray[np.uint64]
-    cumulative: npt.NDArray[np.float64]
+    hands: Words
+    cumulative: Reals
 
 
 def uniform() -> WorldPool:
@@ -140,3 +144,18 @@ def draw_world(
     row[RNG] = state
     row[SIZES] = U0
     return state
+
+
+# from ddz_agents.worlds.determinize: """What a pool of worlds says of the hidden cards."""
+
+
+def belief_of(view: View, pool: WorldPool) -> Belief:
+    """Where a pool has the hidden cards; an empty one has them anywhere.
+
+    Args:
+        view: What the searcher knows.
+        pool: Weighted determinizations of the view.
+    """
+    if not len(pool.cumulative):
+        return Belief.uniform(view)
+    return Belief.of_worlds(pool.hands, np.diff(pool.cumulative, prepend=0.0))

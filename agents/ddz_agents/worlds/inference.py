@@ -1,18 +1,15 @@
 """Hand inference: draw determinizations, weigh them by what the hidden seats have played."""
 
-# mypy: disable-error-code="arg-type"
-# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
-
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import WorldPool, determinize, uniform
+from ddz_agents.worlds.determinize import Reals, Words, WorldPool, determinize, uniform
 from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
 from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
@@ -43,8 +40,8 @@ class Proposal(NamedTuple):
             ``[n]``, float64.
     """
 
-    hands: npt.NDArray[np.uint64]
-    logs: npt.NDArray[np.float64]
+    hands: Words
+    logs: Reals
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def _draw_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     return state
 
 
-def draw_hands(view: View, rng: np.random.Generator, particles: int) -> npt.NDArray[np.uint64]:
+def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
     """Deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
 
     Args:
@@ -164,9 +161,9 @@ def infer(
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, window, view.rules)
 
-    asked: list[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]] = []
+    asked: list[tuple[Words, Reals]] = []
 
-    def evaluate(held: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+    def evaluate(held: Words) -> Reals:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
         asked.append((deals, temper * _log_likelihoods(chosen, story, deals, weighed, view.rules)))
         return _mixed(asked[-1][1])[deal]
@@ -179,9 +176,7 @@ def infer(
     return replace(found, kinds=_kinds(found, asked))
 
 
-def _kinds(
-    particles: Particles, asked: Sequence[tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]]
-) -> npt.NDArray[np.float64]:
+def _kinds(particles: Particles, asked: Sequence[tuple[Words, Reals]]) -> Reals:
     """How likely each seat is each kind of player, shape ``[kinds, 3]``: the mean over the weighed particles.
 
     Args:
@@ -197,12 +192,8 @@ def _kinds(
 
 
 def _log_likelihoods(
-    models: Sequence[PlayerModel],
-    story: Story,
-    deals: npt.NDArray[np.uint64],
-    weighed: npt.NDArray[np.bool_],
-    rules: Rules,
-) -> npt.NDArray[np.float64]:
+    models: Sequence[PlayerModel], story: Story, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+) -> Reals:
     """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
     logs = np.empty((len(deals), len(models), 3))
     ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
@@ -214,7 +205,7 @@ def _log_likelihoods(
     return logs
 
 
-def _mixed(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _mixed(logs: Reals) -> Reals:
     """Sum over seats of the log of the mean over models: ``[n, models, 3]`` to ``[n]``."""
     highest = logs.max(axis=1, keepdims=True)
     mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
@@ -230,25 +221,16 @@ def _as_models(models: PlayerModel | Sequence[PlayerModel] | None) -> tuple[Play
     return listed
 
 
-def inferred_pool(
-    view: View,
-    rng: np.random.Generator,
-    particles: int,
-    models: Sequence[PlayerModel] | None = None,
-    rounds: int = DEFAULT_ROUNDS,
-    proposal: Proposal | None = None,
-) -> WorldPool:
+def inferred_pool(view: View, rng: np.random.Generator, particles: int, *how: Any) -> WorldPool:
     """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
 
     Args:
         view: What the searcher knows.
         rng: The generator.
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
-        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
-        rounds: Of annealing (:func:`infer`).
-        proposal: Deals to weigh in place of plain ones.
+        *how: What else :func:`inferred` takes, in its order.
     """
-    known = inferred(view, rng, particles, models, rounds, proposal)
+    known = inferred(view, rng, particles, *how)
     return uniform() if known is None else WorldPool(known.hands, known.cumulative)
 
 
@@ -260,7 +242,16 @@ def inferred(
     rounds: int = DEFAULT_ROUNDS,
     proposal: Proposal | None = None,
 ) -> Particles | None:
-    """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing."""
+    """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing.
+
+    Args:
+        view: What the searcher knows.
+        rng: The generator.
+        particles: How many.
+        models: The kinds of players that a hidden seat may be; None for the fitted rule models.
+        rounds: Of annealing (:func:`infer`).
+        proposal: Deals to weigh in place of plain ones.
+    """
     if not particles:
         return None
     try:

@@ -4,15 +4,12 @@ A network costs some twenty microseconds a position, the rule agent's table a fi
 Where a particle leaves the seat no choice its move says nothing, and the network is not asked.
 """
 
-# mypy: disable-error-code="arg-type"
-# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
-
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, PolicyModel
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.player_model import InvalidInferenceOptionError
 from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES
@@ -60,14 +57,7 @@ class LearnedPlayer:
         self.policy = policy
         self.uniform = float(uniform)
 
-    def log_likelihood(
-        self,
-        rows: npt.NDArray[np.uint64],
-        rules: Rules,
-        seat: int,
-        move: Move,
-        ring: npt.NDArray[np.uint64] | None = None,
-    ) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
         """The log-probability of a move in each position: see :class:`ddz_agents.worlds.player_model.PlayerModel`.
 
         Args:
@@ -92,7 +82,7 @@ class LearnedPlayer:
             _play(games, words, np.uint64(action))
         return total
 
-    def _logarithms(self, observations: Bytes, masks: Bytes, action: int) -> npt.NDArray[np.float64]:
+    def _logarithms(self, observations: Bytes, masks: Bytes, action: int) -> Reals:
         """The log-probability of an action in each position, shape ``[n]``."""
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))

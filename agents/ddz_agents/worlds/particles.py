@@ -8,9 +8,6 @@ two holders, accepted by Metropolis' rule.  A swap takes a card from either hold
 likely, and uniformity over deals of *cards* is kept.
 """
 
-# mypy: disable-error-code="arg-type"
-# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,13 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select
 
-Evaluate = Callable[[npt.NDArray[np.uint64]], npt.NDArray[np.float64]]
+Evaluate = Callable[[Words], Reals]
 """Particles, shape ``[n, 4]``, to their log-likelihoods, shape ``[n]``."""
 
 _KEPT = 0.5
@@ -49,43 +47,41 @@ class Particles:
             nobody asked.
     """
 
-    hands: npt.NDArray[np.uint64]
-    weights: npt.NDArray[np.float64]
+    hands: Words
+    weights: Reals
     ess: float
     exponent: float
-    kinds: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    kinds: Reals = field(default_factory=lambda: np.empty((0, 3)))
 
     def __len__(self) -> int:
         return len(self.weights)
 
     @property
-    def cumulative(self) -> npt.NDArray[np.float64]:
+    def cumulative(self) -> Reals:
         """Running sums of the weights, the last exactly 1, shape ``[n]``: draw the first that exceeds a uniform."""
         sums = np.cumsum(self.weights)
         sums /= sums[-1]
         return sums
 
 
-def effective_size(weights: npt.NDArray[np.float64]) -> float:
+def effective_size(weights: Reals) -> float:
     """The effective sample size of weights that add up to one (Kong, Liu and Wong 1994)."""
     return float(1.0 / np.square(weights).sum())
 
 
-def normalised(logs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def normalised(logs: Reals) -> Reals:
     """Weights that add up to one from log-weights; shape as ``logs``."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def distinct(hands: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+def distinct(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
     """The deals among particles, shape ``[deals, 4]``, and the deal of each particle, shape ``[n]``."""
     deals, deal = np.unique(hands, axis=0, return_inverse=True)
     return deals, deal.ravel()
 
 
-def tempered(
-    hands: npt.NDArray[np.uint64], logs: npt.NDArray[np.float64], least: float, exponent: float = 0.0
-) -> Particles:
+def tempered(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
     """Weigh particles, with the largest exponent up to 1 that leaves enough deals in play.
 
     Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
@@ -106,9 +102,7 @@ def tempered(
     return Particles(hands, weights, effective_size(weights), exponent + step)
 
 
-def largest_step(
-    logs: npt.NDArray[np.float64], most: float, floor: float, drawn: npt.NDArray[np.float64] | float = 0.0
-) -> float:
+def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 0.0) -> float:
     """The largest power of the likelihoods, up to ``most``, that leaves an effective size of at least a floor.
 
     Args:
@@ -173,7 +167,7 @@ def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.ui
     return state
 
 
-def fixed_cards(view: View) -> npt.NDArray[np.uint64]:
+def fixed_cards(view: View) -> Words:
     """What each holder is known to hold: the observer its hand, the landlord its face-up cards; shape ``[4]``."""
     fixed = np.zeros(4, np.uint64)
     if view.landlord is not None:
@@ -182,9 +176,7 @@ def fixed_cards(view: View) -> npt.NDArray[np.uint64]:
     return fixed
 
 
-def swapped(
-    hands: npt.NDArray[np.uint64], fixed: npt.NDArray[np.uint64], rng: np.random.Generator
-) -> npt.NDArray[np.uint64]:
+def swapped(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
     """The particles after swaps of one to three cards between two holders, shape ``[n, 4]``.
 
     Args:
@@ -198,13 +190,8 @@ def swapped(
 
 
 def anneal(
-    hands: npt.NDArray[np.uint64],
-    logs: npt.NDArray[np.float64],
-    fixed: npt.NDArray[np.uint64],
-    evaluate: Evaluate,
-    rounds: int,
-    rng: np.random.Generator,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], float]:
+    hands: Words, logs: Reals, fixed: Words, evaluate: Evaluate, rounds: int, rng: np.random.Generator
+) -> tuple[Words, Reals, float]:
     """Bring the likelihood in step by step, for at most so many rounds of resampling and swaps.
 
     Args:
@@ -235,7 +222,7 @@ def anneal(
     return hands, logs, exponent
 
 
-def _resampled(weights: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _resampled(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Systematic resampling: each particle as often as its weight says, up to one; indexes of shape ``[n]``."""
     places = (rng.random() + np.arange(len(weights))) / len(weights)
     return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, Story, first_rows, play_all
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_and_record
@@ -28,9 +29,7 @@ class PlayerModel(Protocol):
     A model whose ``log_likelihood`` takes ``ring`` as well is given the moves before, as observations show them.
     """
 
-    def log_likelihood(
-        self, rows: npt.NDArray[np.uint64], rules: Rules, seat: int, move: Move
-    ) -> npt.NDArray[np.float64]:
+    def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move) -> Reals:
         """The log-probability of a move in each of several positions.
 
         Args:
@@ -48,12 +47,8 @@ class PlayerModel(Protocol):
 
 
 def story_log_likelihoods(
-    models: Sequence[PlayerModel],
-    story: Story,
-    hands: npt.NDArray[np.uint64],
-    weighed: npt.NDArray[np.bool_],
-    rules: Rules,
-) -> npt.NDArray[np.float64]:
+    models: Sequence[PlayerModel], story: Story, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+) -> Reals:
     """Ask each model about every decision that is to be weighed, batched over particles.
 
     Args:
@@ -94,9 +89,7 @@ def story_log_likelihoods(
     return logs
 
 
-def _remember(
-    ring: npt.NDArray[np.uint64], row: npt.NDArray[np.uint64], move: Move, rules: npt.NDArray[np.uint64]
-) -> None:
+def _remember(ring: Words, row: Words, move: Move, rules: Words) -> None:
     """Enter a move in the ring; it is public, so any particle's row will do."""
     game = row.copy()
     for action in move.actions:

@@ -4,43 +4,16 @@ A particle says who holds what *now*.  Everything that was played is public, so 
 particle's hands and the cards played since: the kernels replay the story from its first lead.
 """
 
-# mypy: disable-error-code="arg-type"
-# (To Numba NumPy's integers and Python's are one type, to the checker they are two.)
-
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ddz_agents.worlds.determinize import Words
 from ddz_env import View
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.compiling import inline_kernel, kernel
-from ddz_env.core.engine.layout import (
-    BIDS,
-    BOMBS,
-    BOTTOM,
-    DOUBLES,
-    HANDS,
-    HIDDEN,
-    KEY,
-    KNOWN,
-    LANDLORD,
-    MOVES,
-    OWNER,
-    PASSES,
-    PLAYED,
-    PLAYS,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_BID,
-    STAGE_DOUBLE,
-    STAGE_OVER,
-    STAGE_PLAY,
-    STAGE_SHOW,
-    TARGET,
-)
 from ddz_env.core.engine.score import is_shown
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.tables import BID_ID
@@ -49,7 +22,8 @@ from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import counts_to_word
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
-_PUBLIC = (SEAT, TARGET, KEY, OWNER, PASSES, BOMBS, PLAYS, MOVES, KNOWN, PLAYED, PLAYED + 1, PLAYED + 2)
+_PLAYED = slice(at.PLAYED, at.PLAYED + 3)
+_PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, at.MOVES, at.KNOWN]
 """What a replay must arrive at."""
 
 
@@ -67,9 +41,9 @@ class Story(NamedTuple):
         played: What each seat has played, shape ``[3]``, uint64.
     """
 
-    moves: npt.NDArray[np.uint64]
-    start: npt.NDArray[np.uint64]
-    played: npt.NDArray[np.uint64]
+    moves: Words
+    start: Words
+    played: Words
 
 
 def read_story(view: View) -> Story:
@@ -93,16 +67,16 @@ def read_story(view: View) -> Story:
                 f"the history of {len(view.history)} moves does not account for the cards that seat {seat} has played "
                 f"({view.played(seat)}); hand inference needs every move of the deal"
             )
-    start = np.zeros(ROW_WORDS, np.uint64)
-    for word in (BOTTOM, LANDLORD, BIDS, DOUBLES):
+    start = np.zeros(at.ROW_WORDS, np.uint64)
+    for word in (at.BOTTOM, at.LANDLORD, at.BIDS, at.DOUBLES):
         start[word] = row[word]
-    start[KNOWN] = row[BOTTOM]
+    start[at.KNOWN] = row[at.BOTTOM]
     if is_shown(row):
-        start[KNOWN] = add_hand(row[KNOWN], row[PLAYED + int(row[LANDLORD])])
-    start[SEAT] = start[OWNER] = moves[0, S_SEAT] if plays else row[SEAT]
-    start[STAGE] = STAGE_PLAY
-    start[MOVES] = len(view.history) - len(plays)
-    return Story(moves, start, row[PLAYED : PLAYED + 3].copy())
+        start[at.KNOWN] = add_hand(row[at.KNOWN], row[at.PLAYED + int(row[at.LANDLORD])])
+    start[at.SEAT] = start[at.OWNER] = moves[0, S_SEAT] if plays else row[at.SEAT]
+    start[at.STAGE] = at.STAGE_PLAY
+    start[at.MOVES] = len(view.history) - len(plays)
+    return Story(moves, start, row[_PLAYED].copy())
 
 
 @inline_kernel
@@ -114,17 +88,17 @@ def set_back(story: Story, hands: np.ndarray, row: np.ndarray) -> None:
         hands: The particle: the hands now and the cards that nobody holds, shape ``[4]``.
         row: Output, shape ``[32]``.
     """
-    for word in range(ROW_WORDS):
+    for word in range(at.ROW_WORDS):
         row[word] = story.start[word]
     for seat in range(3):
-        row[HANDS + seat] = add_hand(hands[seat], story.played[seat])
-    row[HIDDEN] = hands[3]
+        row[at.HANDS + seat] = add_hand(hands[seat], story.played[seat])
+    row[at.HIDDEN] = hands[3]
 
 
 @kernel
 def first_rows(story: Story, hands: np.ndarray) -> np.ndarray:
     """:func:`set_back` for every particle: rows of shape ``[n, 32]``."""
-    rows = np.empty((hands.shape[0], ROW_WORDS), np.uint64)
+    rows = np.empty((hands.shape[0], at.ROW_WORDS), np.uint64)
     for index in range(hands.shape[0]):
         set_back(story, hands[index], rows[index])
     return rows
@@ -143,15 +117,15 @@ def _replay(story: Story, hands: np.ndarray, rules: np.ndarray, row: np.ndarray)
     set_back(story, hands, row)
     for index in range(story.moves.shape[0]):
         move = story.moves[index]
-        if row[SEAT] != move[S_SEAT] or row[STAGE] == np.uint64(STAGE_OVER):
+        if row[at.SEAT] != move[S_SEAT] or row[at.STAGE] == np.uint64(at.STAGE_OVER):
             return index
-        if move[S_MAIN] == np.uint64(0) and row[TARGET] == np.uint64(0):
+        if move[S_MAIN] == np.uint64(0) and row[at.TARGET] == np.uint64(0):
             return index
         play_move(row, move[S_MAIN], move[S_KICKERS], rules)
     return -1
 
 
-def check_story(story: Story, view: View, hands: npt.NDArray[np.uint64]) -> None:
+def check_story(story: Story, view: View, hands: Words) -> None:
     """Raise unless a story leads to the position on the table.
 
     Args:
@@ -162,14 +136,14 @@ def check_story(story: Story, view: View, hands: npt.NDArray[np.uint64]) -> None
     Raises:
         InconsistentHistoryError: If it does not.
     """
-    if int(view.row[STAGE]) in (STAGE_BID, STAGE_DOUBLE, STAGE_SHOW):
+    if int(view.row[at.STAGE]) in (at.STAGE_BID, at.STAGE_DOUBLE, at.STAGE_SHOW):
         return
-    row = np.empty(ROW_WORDS, np.uint64)
+    row = np.empty(at.ROW_WORDS, np.uint64)
     wrong = int(_replay(story, hands, view.rule_words, row))
     if wrong >= 0:
         seat, main = int(story.moves[wrong, S_SEAT]), int(story.moves[wrong, S_MAIN])
         raise InconsistentHistoryError(
             f"play decision {wrong} of the history (seat {seat}, action {main}) cannot have happened there"
         )
-    if any(row[word] != view.row[word] for word in _PUBLIC):
+    if (row[_PUBLIC] != view.row[_PUBLIC]).any() or (row[_PLAYED] != view.row[_PLAYED]).any():
         raise InconsistentHistoryError("the history leads to another position than the one on the table")

@@ -13,9 +13,15 @@ torch = pytest.importorskip("torch")
 
 from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of  # noqa: E402
 from ddz_agents.belief.layers import describe_lesson  # noqa: E402
-from ddz_agents.belief.model import BeliefModel, load_belief  # noqa: E402
+from ddz_agents.belief.model import (  # noqa: E402  # noqa: E402
+    BeliefArchitecture,
+    BeliefModel,
+    StoredBelief,
+    load_belief,
+    read_belief,
+    write_belief,
+)
 from ddz_agents.belief.network import BeliefNetwork  # noqa: E402
-from ddz_agents.belief.stored import BeliefArchitecture, StoredBelief, read_belief, write_belief  # noqa: E402
 from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
 from ddz_agents.neural.tensor_file import write_tensor_file  # noqa: E402
 from ddz_agents.neural.weights import module_arrays  # noqa: E402

@@ -54,8 +54,7 @@ def assert_close(ours: Floats, theirs: Floats, masks: Bytes, size: Floats) -> No
 @pytest.mark.parametrize("rules", ["standard", "rlcard", "bidding", "mini"])
 def test_it_answers_as_pytorch_does(rules: str, shipped: CompiledPolicy) -> None:
     torch = pytest.importorskip("torch")
-    from ddz_agents.neural.descriptions import policy_input
-    from ddz_agents.neural.network import NetworkPolicy
+    from ddz_agents.neural.network import NetworkPolicy, policy_input
     from ddz_agents.neural.weights import load_weights
 
     weights = load_weights(shipped_policy_path())
@@ -100,13 +99,13 @@ def test_networks_of_other_sizes_are_evaluated_too(sizes: dict[str, int], tmp_pa
 
 def test_the_shapes_of_weights_are_those_of_the_networks() -> None:
     pytest.importorskip("torch")
-    from ddz_agents.neural.architecture import Architecture, critic_shapes, policy_shapes
+    from ddz_agents.neural.architecture import Architecture, critic_layers, policy_layers
     from ddz_agents.neural.network import Critic, PolicyNetwork
     from ddz_agents.neural.weights import module_shapes
 
     for sizes in (Architecture(), Architecture(24, 3, 7, 5, 11, 1, 4), Architecture(blocks=0, critic_blocks=0)):
-        assert policy_shapes(sizes) == module_shapes(PolicyNetwork(sizes))
-        assert critic_shapes(sizes) == module_shapes(Critic(sizes))
+        assert policy_layers(sizes).shapes() == module_shapes(PolicyNetwork(sizes))
+        assert critic_layers(sizes).shapes() == module_shapes(Critic(sizes))
 
 
 def test_a_row_is_answered_alike_whatever_stands_beside_it(shipped: CompiledPolicy) -> None:

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ddz_agents.neural import columns as inputs  # noqa: E402
+from ddz_agents.neural.afterstates import _describe_afterstates, describe_afterstates, describe_prospects  # noqa: E402
 from ddz_agents.neural.columns import (  # noqa: E402
     CRITIC_INPUTS,
     GAME_COLUMNS,
@@ -21,10 +22,8 @@ from ddz_agents.neural.columns import (  # noqa: E402
     describe_observations,
     observation_columns,
 )
-from ddz_agents.neural.descriptions import policy_input  # noqa: E402
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError  # noqa: E402
 from ddz_agents.neural.features import CHAINS, PLANES, PROSPECTS, SIGNS  # noqa: E402
-from ddz_agents.neural.leavings import _describe_leavings, describe_leavings, describe_prospects  # noqa: E402
 from ddz_agents.neural.model import PolicyModel  # noqa: E402
 from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
@@ -32,6 +31,7 @@ from ddz_agents.neural.network import (  # noqa: E402
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
+    policy_input,
 )
 from ddz_agents.neural.onnx_export import ExportedPolicy  # noqa: E402
 from ddz_agents.neural.tensor_columns import thresholds  # noqa: E402
@@ -127,8 +127,8 @@ def test_every_leaving_is_the_hand_without_the_cards() -> None:
     checked = 0
     for state in positions("standard", 3):
         observation, mask = observe(state)[None], action_mask(state)[None]
-        leavings = describe_leavings(observation, mask)
-        for action, columns in zip(leavings.actions.tolist(), leavings.columns, strict=True):
+        afterstates = describe_afterstates(observation, mask)
+        for action, columns in zip(afterstates.actions.tolist(), afterstates.columns, strict=True):
             counts = columns[:PLANES].reshape(15, 4).sum(1)
             seat, after = state.seat, state.copy()
             after.step_action(action)
@@ -150,7 +150,7 @@ def test_a_hand_that_an_action_leaves_is_described_by_its_thresholds_and_prospec
     """Whether it holds chains is said by its prospects well enough."""
     state = State.from_hands(["3334445678", "9", "T"], check_sizes=False)
     pass_alone = np.eye(1, 400, dtype=np.int8)  # whose hand is the whole hand
-    rest = describe_leavings(observe(state)[None], pass_alone).columns[0]
+    rest = describe_afterstates(observe(state)[None], pass_alone).columns[0]
     own = describe_observations(observe(state)[None], 0)[0]
     assert len(rest) == REST_COLUMNS == PLANES + PROSPECTS
     assert rest[:PLANES].tolist() == own[POLICY_INPUTS.at.hand :][:PLANES].tolist()
@@ -195,9 +195,9 @@ def test_the_tables_of_inputs_are_the_columns_that_the_kernels_write() -> None:
     inputs._describe_games(batch.observation, batch.concealed, known, rules, new_rule_scratch(), out)
     assert np.isfinite(out[:, :GAME_COLUMNS]).all()
     assert np.isnan(out[:, GAME_COLUMNS:]).all()
-    found = describe_leavings(batch.observation, batch.mask)
+    found = describe_afterstates(batch.observation, batch.mask)
     wide = found._replace(columns=np.full((len(found.rows), REST_COLUMNS + 9), np.nan, np.float32))
-    _describe_leavings(batch.observation, batch.mask, True, rules, new_rule_scratch(), wide)
+    _describe_afterstates(batch.observation, batch.mask, True, rules, new_rule_scratch(), wide)
     assert np.isfinite(wide.columns[:, :REST_COLUMNS]).all()
     assert np.isnan(wide.columns[:, REST_COLUMNS:]).all()
 
@@ -217,7 +217,7 @@ def test_columns_lie_between_zero_and_one() -> None:
         for columns in (
             describe_observations(batch.observation),
             describe_games(batch.observation, batch.concealed),
-            describe_leavings(batch.observation, batch.mask).columns,
+            describe_afterstates(batch.observation, batch.mask).columns,
         ):
             assert columns.min() >= 0
             assert columns.max() <= 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ddz_agents.neural.afterstates import describe_prospects
 from ddz_agents.neural.columns import describe_games
 from ddz_agents.neural.features import MOST_LOSERS, MOST_MOVES, PROSPECTS, put_prospects, weigh_pool
-from ddz_agents.neural.leavings import describe_prospects
 from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_env import Rules, State
 from ddz_env.core.notation import Hand, counts_to_word

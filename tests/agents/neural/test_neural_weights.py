@@ -16,11 +16,11 @@ pytest.importorskip("safetensors")
 
 from safetensors.numpy import load_file, save  # noqa: E402
 
-from ddz_agents.neural import heading, tensor_file  # noqa: E402
+from ddz_agents.neural import tensor_file  # noqa: E402
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError  # noqa: E402
-from ddz_agents.neural.heading import heading as heading_of  # noqa: E402
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork  # noqa: E402
 from ddz_agents.neural.tensor_file import _digest, read_tensor_file, write_tensor_file  # noqa: E402
+from ddz_agents.neural.tensor_file import heading as heading_of  # noqa: E402
 from ddz_agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights  # noqa: E402
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=8, critic_blocks=0, history=0)
@@ -129,7 +129,7 @@ def test_files_of_another_kind_are_refused_by_name(
         read_tensor_file(saved, "ddz-selfplay-checkpoint", VERSION)
     with pytest.raises(TensorFileMismatchError, match="this package reads 2"):
         read_tensor_file(saved, KIND, VERSION + 1)
-    monkeypatch.setattr(heading, "layout_fingerprint", lambda: "0" * 16)
+    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         load_weights(saved)
 

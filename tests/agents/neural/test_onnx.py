@@ -17,7 +17,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
 
-from ddz_agents.neural import heading, onnx_export  # noqa: E402
+from ddz_agents.neural import onnx_export, tensor_file  # noqa: E402
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent  # noqa: E402
 from ddz_agents.neural.compiled_policy import CompiledPolicy  # noqa: E402
 from ddz_agents.neural.errors import (  # noqa: E402
@@ -90,7 +90,7 @@ def test_the_file_says_what_it_is_for(exported: Path) -> None:
     assert not model.values_trained
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
-    assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == heading.layout_fingerprint()
+    assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == tensor_file.layout_fingerprint()
 
 
 def test_the_suffix_decides_what_reads_a_policy(exported: Path, tmp_path: Path) -> None:
@@ -282,10 +282,10 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
     with pytest.raises(TensorFileMismatchError, match="is no ddz-policy-onnx file but 'something else'"):
         OnnxPolicy(identity(tmp_path))
     with pytest.raises(TensorFileMismatchError, match="has the inputs"):
-        OnnxPolicy(identity(tmp_path, **heading.heading("ddz-policy-onnx", 1), digest=NO_DIGEST))
+        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 1), digest=NO_DIGEST))
     with pytest.raises(TensorFileMismatchError, match="this package reads 1"):
-        OnnxPolicy(identity(tmp_path, **heading.heading("ddz-policy-onnx", 2), digest=NO_DIGEST))
-    monkeypatch.setattr(heading, "layout_fingerprint", lambda: "0" * 16)
+        OnnxPolicy(identity(tmp_path, **tensor_file.heading("ddz-policy-onnx", 2), digest=NO_DIGEST))
+    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         OnnxPolicy(exported)
 

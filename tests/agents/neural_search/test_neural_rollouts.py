@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from ddz_agents.belief.stored import write_belief
+from ddz_agents.belief.model import write_belief
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.cheating import CheatingNeuralSearchAgent
-from ddz_agents.neural_search.halving import Clock
+from ddz_agents.neural_search.forest import Clock
 from ddz_agents.neural_search.leaves import Evaluator
 from ddz_agents.neural_search.rollouts import Rollouts, likely_moves
 from ddz_agents.tree_search.choice import only_move

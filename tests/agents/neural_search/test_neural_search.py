@@ -16,7 +16,7 @@ from ddz_agents.neural.weights import Weights, save_weights  # noqa: E402
 from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, SearchOptions  # noqa: E402
 from ddz_agents.neural_search.forest import Forest  # noqa: E402
 from ddz_agents.neural_search.leaves import Evaluator, flattened, leaf_kind  # noqa: E402
-from ddz_agents.tree_search.options import plain  # noqa: E402
+from ddz_agents.tree_search.options import PUCT, plain  # noqa: E402
 from ddz_agents.tree_search.search import Position, search  # noqa: E402
 from ddz_agents.tree_search.tree import ROOT, Tree, children, new_tree  # noqa: E402
 from ddz_agents.worlds.determinize import uniform  # noqa: E402
@@ -113,7 +113,7 @@ def test_with_a_uniform_prior_and_no_value_it_is_plain_search(seed: int, moves: 
     """Where nothing is hidden every node has all its moves at once, and both searches are one, number for number."""
     view, iterations = after(State.new(seed, rules="perfect"), moves).view(), 700
     tree = new_tree(1 << 14)
-    settings = plain()._replace(puct=np.bool_(True))
+    settings = plain()._replace(selection=PUCT)
     search(tree, Position.of(view), iterations, settings, uniform(), None, None, np.uint64(seed))
     grown = grow(view, Uniform(), iterations, seed)
     assert statistics(grown) == statistics(tree)

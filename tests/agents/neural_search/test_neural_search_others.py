@@ -11,7 +11,7 @@ from ddz_agents.neural_search.agent import ModelSearchAgent
 from ddz_agents.neural_search.evaluation_cache import CachedModel
 from ddz_agents.neural_search.forest import Forest
 from ddz_agents.neural_search.leaves import Evaluator, play_on
-from ddz_agents.neural_search.others import Others, nobody, recognized
+from ddz_agents.neural_search.opponent_model import OpponentModel, nobody, recognized
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
@@ -108,7 +108,7 @@ def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
     assert recognized(kinds, 1, 0, seat=0).tolist() == [0, 0, 0]
 
 
-def everybody_but(seat: int) -> Others:
+def everybody_but(seat: int) -> OpponentModel:
     faithful = np.ones(3, np.uint8)
     faithful[seat] = 0
     return nobody()._replace(faithful=faithful)
@@ -131,7 +131,7 @@ def test_where_the_rule_agent_is_known_its_moves_are_played() -> None:
     for state in worlds(30):
         games, seat, hand = waiting([state]), state.seat, state.copy()
         logs, _ = model.evaluate(observe(state)[None], action_mask(state)[None])
-        played = play_on(model, games, logs, 3, state.rule_words, others=everybody_but(seat))
+        played = play_on(model, games, logs, 3, state.rule_words, opponents=everybody_but(seat))
         own = 0
         while not hand.is_over:
             legal = hand.legal_actions()

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ddz_agents.tree_search.candidates import whole_moves_of
+from ddz_agents.tree_search.choice import whole_moves_of
 from ddz_env import Move, State
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.playing.registry import make_agent

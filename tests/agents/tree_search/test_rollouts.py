@@ -15,8 +15,8 @@ from ddz_agents.tree_search import rollout, simulate_planned
 from ddz_agents.tree_search.options import SIMULATIONS, TreeSettings, plain
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, list_candidates, new_arms, play_worlds
 from ddz_agents.tree_search.search import Position
+from ddz_agents.tree_search.simulate import simulate_rules
 from ddz_agents.tree_search.simulate_planned import Plan, new_plan, set_plan_prices
-from ddz_agents.tree_search.simulate_rules import simulate_rules
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import PRESETS, Hand, Move, State
 from ddz_env.core.engine.layout import BOMBS, HANDS, HIDDEN, STAGE, STAGE_OVER, WINNER

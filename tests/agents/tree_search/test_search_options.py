@@ -12,15 +12,15 @@ import pytest
 
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.tree_search import options as forms
 from ddz_agents.tree_search.ablations.redetermined import RedeterminizedUctAgent
 from ddz_agents.tree_search.ablations.whole_moves import WholeMoveUctAgent
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from ddz_agents.tree_search.options import TreeSettings, plain
 from ddz_agents.tree_search.rollout import RolloutAgent
 from ddz_agents.tree_search.search import GUIDED_WEIGHT, Position, search
-from ddz_agents.tree_search.simulate import simulate_random
+from ddz_agents.tree_search.simulate import guided_action, simulate_random
 from ddz_agents.tree_search.simulate_planned import new_plan
-from ddz_agents.tree_search.simulate_rules import guided_action
 from ddz_agents.tree_search.tree import ROOT, Tree, children, grown, new_tree
 from ddz_agents.worlds.consistency import InconsistentViewError
 from ddz_agents.worlds.determinize import uniform
@@ -156,13 +156,13 @@ def test_threads_change_nothing(kind: type, options: dict[str, Any]) -> None:
 
 def test_two_threads_grow_two_trees_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, both = IsUctAgent(10, trees=2, threads=2), threading.Barrier(2)
-    grow = agent._grow
+    grow = agent._grow_tree
 
     def together(*arguments: Any) -> None:
         both.wait(60)  # raises where the other tree waits for this one
         grow(*arguments)
 
-    monkeypatch.setattr(agent, "_grow", together)
+    monkeypatch.setattr(agent, "_grow_tree", together)
     assert sum(thought(agent, State.new(9)).visits.values()) == 20
 
 
@@ -260,8 +260,7 @@ def by_hand(state: State, iterations: int, k: float, options: Mapping[str, str])
 
 def options_of(k: float, options: Mapping[str, str]) -> TreeSettings:
     return plain(k)._replace(
-        puct=np.bool_(options.get("selection") == "puct"),
-        availability=np.bool_(options.get("counts") == "availability"),
+        selection=forms.PUCT if "selection" in options else forms.AVAILABILITY if "counts" in options else forms.UCB,
         guided=np.bool_(options.get("prior") == "rules"),
     )
 

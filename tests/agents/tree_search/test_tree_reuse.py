@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from ddz_agents.tree_search.agent import IsUctAgent
+from ddz_agents.tree_search.agent import IsUctAgent, Memory
 from ddz_agents.tree_search.options import plain
-from ddz_agents.tree_search.reuse import Memory
 from ddz_agents.tree_search.search import Position, search
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import uniform

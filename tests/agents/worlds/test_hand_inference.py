@@ -13,14 +13,15 @@ from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.determinize import draw_game
 from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
-from ddz_agents.worlds.likelihood import KINDS, SITUATIONS
 from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
 from ddz_agents.worlds.player_model import InvalidInferenceOptionError, PlayerModel, story_log_likelihoods
 from ddz_agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
+    KINDS,
     RESPONSES,
     SEARCHER,
+    SITUATIONS,
     Response,
     RulesPlayer,
     rules_story_log_likelihoods,

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from ddz_agents.belief.stored import write_belief
+from ddz_agents.belief.model import write_belief
 from ddz_agents.worlds.particles import Particles
 from ddz_env import State
 from ddz_training.experiments.belief import (

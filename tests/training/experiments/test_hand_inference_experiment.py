@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from ddz_agents.worlds.inference import draw_hands
-from ddz_agents.worlds.likelihood import F_KIND
 from ddz_agents.worlds.particles import Particles
-from ddz_agents.worlds.rules_player import describe_move
+from ddz_agents.worlds.rules_player import F_KIND, describe_move
 from ddz_env import Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_training.experiments.experiment import Saved

@@ -14,8 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ddz_agents.neural.descriptions import policy_input  # noqa: E402
-from ddz_agents.neural.network import masked_log_probabilities  # noqa: E402
+from ddz_agents.neural.network import masked_log_probabilities, policy_input  # noqa: E402
 from ddz_agents.neural.shipped import shipped_policy_path  # noqa: E402
 from ddz_agents.neural.weights import load_weights  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402

@@ -11,8 +11,7 @@ from typer.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 
-from ddz_agents.neural.descriptions import policy_input  # noqa: E402
-from ddz_agents.neural.network import PolicyNetwork  # noqa: E402
+from ddz_agents.neural.network import PolicyNetwork, policy_input  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
 from ddz_training.learn.dmc.run import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes  # noqa: E402

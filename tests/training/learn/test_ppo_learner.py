@@ -10,16 +10,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ddz_agents.neural.afterstates import describe_afterstates  # noqa: E402
 from ddz_agents.neural.columns import CRITIC_INPUTS, describe_games  # noqa: E402
-from ddz_agents.neural.descriptions import policy_input  # noqa: E402
 from ddz_agents.neural.features import PLANES  # noqa: E402
-from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
 from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     Critic,
     NetworkPolicy,
     PolicyNetwork,
     masked_log_probabilities,
+    policy_input,
 )
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
@@ -85,7 +85,7 @@ def test_a_policy_is_evaluated_as_agents_evaluate_it() -> None:
     agent = NetworkPolicy(policy)  # from here on PyTorch has one thread, or sums would be added up in another order
     logs, appraisals = evaluate(policy, batch.observation, batch.mask)
     assert logs.tobytes() == agent.evaluate(batch.observation, batch.mask)[0].tobytes()
-    assert (appraisals == describe_leavings(batch.observation, batch.mask).appraisals).all()
+    assert (appraisals == describe_afterstates(batch.observation, batch.mask).hand_values).all()
 
 
 def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> None:
@@ -93,7 +93,7 @@ def test_shuffled_decisions_get_their_own_appraisals(decisions: Decisions) -> No
     for count in (1, 7, len(decisions.actions)):
         rows = rng.permutation(len(decisions.actions))[:count]
         masks = unpack_masks(decisions.masks[rows])
-        expected = describe_leavings(decisions.observations[rows], masks).appraisals
+        expected = describe_afterstates(decisions.observations[rows], masks).hand_values
         assert np.concatenate(decisions[rows].appraisals.tolist()).tobytes() == expected.tobytes()
 
 

@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ddz_agents.neural.features import APPRAISAL  # noqa: E402
-from ddz_agents.neural.leavings import Appraisals  # noqa: E402
+from ddz_agents.neural.afterstates import HandValues  # noqa: E402
+from ddz_agents.neural.features import HAND_VALUES  # noqa: E402
 from ddz_agents.neural.model import Bytes, Floats  # noqa: E402
 from ddz_agents.neural.network import Architecture, PolicyNetwork  # noqa: E402
 from ddz_agents.rules.agent import RulesTeacher  # noqa: E402
@@ -25,12 +25,12 @@ from ddz_training.learn.ppo.sampling import NONE  # noqa: E402
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
 
 
-def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
+def uniform(observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
     """Every legal action alike; the appraisals number the legal actions of each row."""
     with np.errstate(divide="ignore"):
         found = np.log(masks / masks.sum(1, keepdims=True)).astype(np.float32)
     numbers = np.cumsum(masks, axis=1)[masks == 1]
-    return found, np.repeat(numbers[:, None], APPRAISAL, axis=1).astype(np.int16)
+    return found, np.repeat(numbers[:, None], HAND_VALUES, axis=1).astype(np.int16)
 
 
 def collector_of(batch: SelfPlayBatch, opponent_share: float = 0.0, **settings: Any) -> Collector:
@@ -122,8 +122,8 @@ def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> 
     collector = collector_of(batch, 0.5)
     asked: dict[str, list[np.ndarray]] = {"learner": [], "past": []}
 
-    def player(name: str) -> Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]:
-        def evaluate(observations: Bytes, masks: Bytes) -> tuple[Floats, Appraisals]:
+    def player(name: str) -> Callable[[Bytes, Bytes], tuple[Floats, HandValues]]:
+        def evaluate(observations: Bytes, masks: Bytes) -> tuple[Floats, HandValues]:
             asked[name].append(observations.copy())
             return uniform(observations, masks)
 

@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from ddz_agents.neural.afterstates import describe_afterstates  # noqa: E402
 from ddz_agents.neural.columns import describe_games  # noqa: E402
 from ddz_agents.neural.errors import TensorFileMismatchError  # noqa: E402
-from ddz_agents.neural.leavings import describe_leavings  # noqa: E402
 from ddz_agents.neural.network import (  # noqa: E402
     Architecture,
     Critic,
@@ -148,7 +148,7 @@ def test_decisions_of_all_groups_find_their_appraisals() -> None:
         rollout = run._rollout
         decides = rollout.decides
         masks = unpack_masks(rollout.masks[decides])
-        expected = describe_leavings(rollout.observations[decides], masks).appraisals
+        expected = describe_afterstates(rollout.observations[decides], masks).hand_values
         assert (np.concatenate(rollout.appraisals[decides].tolist()) == expected).all()
         assert all(appraisals is None for appraisals in rollout.appraisals[~decides])
         for group in range(3):

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.tree_search.agent import IsUctAgent, SearchAgent
 from ddz_agents.tree_search.choice import choose
 from ddz_agents.tree_search.options import MOST_ITERATIONS
-from ddz_agents.tree_search.search import Position, backpropagate, new_line, spend
-from ddz_agents.tree_search.select import best_of, take_tried, ucb
+from ddz_agents.tree_search.search import Position, backpropagate, best_of, new_line, spend, take_tried, ucb
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.tree_search.tree import FULL, ROOT, Tree, add_child, child_of, clear, new_tree
-from ddz_agents.worlds.determinize import determinize
+from ddz_agents.worlds.determinize import Words, determinize
 from ddz_env import View
 from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
@@ -40,7 +38,7 @@ _NOBODY = np.uint64(3)
 _FINISH = np.bool_(True)
 
 
-def public_row(view: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
+def public_row(view: Words, seat: int) -> Words:
     """What everybody knows: a view with the observer's hand among the unseen cards, but for face-up landlord cards.
 
     Args:
@@ -99,7 +97,7 @@ def search_redetermined(
     Returns:
         Iterations done (fewer only when a tree is full) and the generator's state after them.
     """
-    line, rules, searcher = new_line(), position.rules, np.uint64(position.seat)
+    rules, searcher, line = position.rules, np.uint64(position.seat), new_line()
     row, mask, usable = line.row, line.mask, line.usable
     for iteration in range(iterations):
         begun = state
@@ -170,9 +168,8 @@ class RedeterminizedUctAgent(SearchAgent[View]):
         self._trees = [new_tree(2 * self.options.iterations + 256) for _ in range(2)]
 
     @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        return f"{type(self).__name__}(1x{self.options.iterations})"
+    def _budget(self) -> str:
+        return f"1x{self.options.iterations}"
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         if int(position.row[LANDLORD]) == NO_SEAT or position.rules[R_OPEN_HANDS]:

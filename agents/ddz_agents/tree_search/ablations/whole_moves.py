@@ -25,11 +25,10 @@ import numpy.typing as npt
 
 from ddz_agents.tree_search.agent import SearchAgent
 from ddz_agents.tree_search.options import MOST_ITERATIONS, Milliseconds, TreeSettings, plain
-from ddz_agents.tree_search.search import Position, backpropagate, new_line, spend
-from ddz_agents.tree_search.select import best_child, best_of
+from ddz_agents.tree_search.search import Position, backpropagate, best_child, best_of, new_line, spend
 from ddz_agents.tree_search.simulate import simulate_random
 from ddz_agents.tree_search.tree import FULL, ROOT, SIZE_CLASSES, Tree, add_child, children, clear, new_tree
-from ddz_agents.worlds.determinize import determinize
+from ddz_agents.worlds.determinize import Words, determinize
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.compiling import inline_kernel, kernel
@@ -71,9 +70,9 @@ class Choices(NamedTuple):
         usable: int32, records of the children that the determinization allows.
     """
 
-    mains: npt.NDArray[np.uint64]
-    kickers: npt.NDArray[np.uint64]
-    keys: npt.NDArray[np.uint64]
+    mains: Words
+    kickers: Words
+    keys: Words
     tried: npt.NDArray[np.bool_]
     usable: npt.NDArray[np.int32]
 
@@ -339,28 +338,24 @@ class WholeMoveSearch(OwnsArrays):
     def _searched(self, position: Position) -> Searched:
         moves: dict[Move, tuple[int, float]] = {}
         groups: dict[int, tuple[int, float]] = {}
-        for key, (record, visits, reward) in self._children(ROOT).items():
+        for key, record, visits, reward in self._children(ROOT):
             main = key >> int(_DIGITS)
             before = groups.get(main, (0, 0.0))
             groups[main] = (before[0] + visits, before[1] + reward)
             if self.levels == "sets" and main < KICKER_BASE and MAIN_GROUPS[main].kicker_count:
-                moves |= {_move(below): numbers[1:] for below, numbers in self._children(record).items()}
+                moves |= {_move(below): (count, won) for below, _, count, won in self._children(record)}
             else:
                 moves[_move(key)] = (visits, reward)
-        return Searched(
-            self._best(position, moves, groups),
-            {move: visits for move, (visits, _) in moves.items()},
-            {move: reward / visits for move, (visits, reward) in moves.items()},
-            {main: visits for main, (visits, _) in groups.items()},
-            {main: reward / visits for main, (visits, reward) in groups.items()},
-        )
+        best = self._best(position, moves, groups)
+        counted = [{key: numbers[0] for key, numbers in found.items()} for found in (moves, groups)]
+        means = [{key: reward / visits for key, (visits, reward) in found.items()} for found in (moves, groups)]
+        return Searched(best, counted[0], means[0], counted[1], means[1])
 
-    def _children(self, node: int) -> dict[int, tuple[int, int, float]]:
-        """Record, visits and reward of a node's children by key, ascending."""
+    def _children(self, node: int) -> list[tuple[int, int, int, float]]:
+        """Key, record, visits and reward of a node's children, ascending."""
         block, tree = children(self.tree, node), self.tree
-        columns = (tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist())
-        rows = zip(range(block.start, block.stop), *columns, strict=True)
-        return dict(sorted((key, (record, visits, reward)) for record, key, visits, reward in rows))
+        columns = (tree.visits[block].tolist(), tree.reward[block].tolist())
+        return sorted(zip(tree.action[block].tolist(), range(block.start, block.stop), *columns, strict=True))
 
     def _best(
         self, position: Position, moves: Mapping[Move, tuple[int, float]], groups: Mapping[int, tuple[int, float]]
@@ -416,9 +411,7 @@ class WholeMoveUctAgent(SearchAgent[View]):
     @property
     def name(self) -> str:
         """The agent's class, levels and budget."""
-        chosen = self.options
-        budget = f"{chosen.milliseconds:g}ms" if chosen.milliseconds else f"{chosen.iterations}"
-        return f"{type(self).__name__}({chosen.levels}, {budget})"
+        return super().name.replace("(", f"({self.options.levels}, ")
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))

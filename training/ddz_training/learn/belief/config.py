@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ddz_agents.belief.stored import BeliefArchitecture
+from ddz_agents.belief.model import BeliefArchitecture
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ddz_agents.belief.model import StoredBelief, write_belief
 from ddz_agents.belief.network import BeliefNetwork
-from ddz_agents.belief.stored import StoredBelief, write_belief
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.tensor_file import read_tensor_file, write_tensor_file
 from ddz_agents.neural.weights import load_module, module_arrays

@@ -19,11 +19,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ddz_agents.neural.afterstates import HandValues
 from ddz_agents.neural.columns import GAME_COLUMNS
-from ddz_agents.neural.descriptions import policy_input
-from ddz_agents.neural.leavings import Appraisals
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import PolicyNetwork
+from ddz_agents.neural.network import PolicyNetwork, policy_input
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
 from ddz_training.learn.ppo.learner import Decisions, Gradient, Learner
@@ -59,7 +58,7 @@ class DmcConfig(SelfPlayConfig):
 
 def epsilon_greedy(
     network: PolicyNetwork, epsilon: float, observations: Bytes, masks: Bytes
-) -> tuple[Floats, Appraisals]:
+) -> tuple[Floats, HandValues]:
     """Logarithms of the probabilities of a choice by value, and what the actions leave.
 
     Args:

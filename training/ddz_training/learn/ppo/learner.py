@@ -12,9 +12,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.descriptions import PolicyInput, alike, as_tensor, policy_input
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities
+from ddz_agents.neural.network import (
+    Critic,
+    PolicyInput,
+    PolicyNetwork,
+    alike,
+    as_tensor,
+    masked_log_probabilities,
+    policy_input,
+)
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
 from ddz_training.learn.ppo.device import HOST, Device, Draws
 from ddz_training.learn.ppo.graphs import Captured, Pass, padded, padded_pairs, padded_size

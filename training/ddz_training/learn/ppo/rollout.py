@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ddz_agents.neural.leavings import Appraisals
+from ddz_agents.neural.afterstates import HandValues
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import ROW_WORDS
@@ -24,7 +24,7 @@ from ddz_training.learn.ppo.frozen import FrozenAgent
 from ddz_training.learn.ppo.returns import shared_rewards
 from ddz_training.learn.ppo.sampling import NONE, Candidates, policy_counts
 
-Evaluate = Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]
+Evaluate = Callable[[Bytes, Bytes], tuple[Floats, HandValues]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
 and masks."""
 
@@ -65,9 +65,9 @@ class Rollout:
             asked about them (:mod:`ddz_training.learn.ppo.lookahead`).  The rule agent's replies are played instead.
         rows: The games at the learner's decisions.
         counts: How much its decisions count for the policy.
-        appraisals: What each decision's legal actions leave (:class:`ddz_agents.neural.leavings.Leavings`), an array a
-            decision: found when it is made, and needed again when it is learned from.  On a device they are found
-            again instead, and this is empty.
+        appraisals: What each decision's legal actions leave (``Afterstates``), an
+            array a decision: found when it is made, and needed again when it is learned from.  On a device they are
+            found again instead, and this is empty.
     """
 
     candidates: Candidates
@@ -256,7 +256,7 @@ class Collector:
         return actions
 
     def _consider(
-        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], found: Floats, appraisals: Appraisals
+        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], found: Floats, appraisals: HandValues
     ) -> None:
         """Note what the learner considered in the games in which it decides."""
         rollout.rows[step, games] = self.batch.rows[games]
@@ -273,7 +273,7 @@ class Collector:
         rollout.candidates.actions[step, games], rollout.candidates.probabilities[step, games] = actions, chances
 
     def _keep_appraisals(
-        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], appraisals: Appraisals
+        self, rollout: Rollout, step: int, games: npt.NDArray[np.intp], appraisals: HandValues
     ) -> None:
         behind = 0
         for game, pairs in zip(games.tolist(), np.count_nonzero(self.batch.mask[games], axis=1).tolist(), strict=True):

@@ -20,9 +20,8 @@ import numpy.typing as npt
 import torch
 
 from ddz_agents.neural.columns import GAME_COLUMNS
-from ddz_agents.neural.descriptions import describe_games
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import Critic, PolicyNetwork
+from ddz_agents.neural.network import Critic, PolicyNetwork, describe_games
 from ddz_agents.neural.weights import Weights
 from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.ppo.config import SelfPlayConfig

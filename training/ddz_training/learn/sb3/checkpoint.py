@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ddz_agents.neural.errors import TensorFileError
-from ddz_agents.neural.heading import plain_values
 from ddz_agents.neural.sb3_policy import Purpose, add_purpose, check_trust, load_maskable_ppo
-from ddz_agents.neural.tensor_file import read_tensor_file, replace_file, write_tensor_file
+from ddz_agents.neural.tensor_file import plain_values, read_tensor_file, replace_file, write_tensor_file
 from ddz_env.core.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError
 from ddz_training.learn.sb3.config import Sb3Config

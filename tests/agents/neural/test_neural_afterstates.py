@@ -1,12 +1,12 @@
-"""What actions leave: appraisals that are handed back save time and change nothing."""
+"""What actions leave: hand_values that are handed back save time and change nothing."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ddz_agents.neural.features import APPRAISAL, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_appraisal
-from ddz_agents.neural.leavings import describe_leavings
+from ddz_agents.neural.afterstates import describe_afterstates
+from ddz_agents.neural.features import HAND_VALUES, MOST_LOSERS, MOST_MOVES, PLANES, PROSPECTS, put_hand_values
 from ddz_env.envs.batch import SelfPlayBatch
 
 
@@ -20,25 +20,25 @@ def batch() -> SelfPlayBatch:
 
 
 def test_pairs_come_row_by_row_and_action_by_action(batch: SelfPlayBatch) -> None:
-    leavings = describe_leavings(batch.observation, batch.mask)
+    afterstates = describe_afterstates(batch.observation, batch.mask)
     rows, actions = np.nonzero(batch.mask)
-    assert (leavings.rows == rows).all()
-    assert (leavings.actions == actions).all()
-    assert leavings.appraisals.shape == (len(rows), APPRAISAL)
-    assert leavings.appraisals.dtype == np.int16
+    assert (afterstates.rows == rows).all()
+    assert (afterstates.actions == actions).all()
+    assert afterstates.hand_values.shape == (len(rows), HAND_VALUES)
+    assert afterstates.hand_values.dtype == np.int16
 
 
 def test_appraisals_that_are_handed_back_give_the_same_columns(batch: SelfPlayBatch) -> None:
-    first = describe_leavings(batch.observation, batch.mask)
-    again = describe_leavings(batch.observation, batch.mask, first.appraisals.copy())
+    first = describe_afterstates(batch.observation, batch.mask)
+    again = describe_afterstates(batch.observation, batch.mask, first.hand_values.copy())
     for one, other in zip(first, again, strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 def test_appraisals_that_are_handed_back_are_believed(batch: SelfPlayBatch) -> None:
     """There is no second search: others give other prospects, and the cards are what they are."""
-    first = describe_leavings(batch.observation, batch.mask)
-    other = describe_leavings(batch.observation, batch.mask, np.full_like(first.appraisals, 302))
+    first = describe_afterstates(batch.observation, batch.mask)
+    other = describe_afterstates(batch.observation, batch.mask, np.full_like(first.hand_values, 302))
     assert (other.columns[:, :PLANES] == first.columns[:, :PLANES]).all()
     assert (other.columns[:, PLANES : PLANES + MOST_LOSERS].sum(1) == 3).all()
     assert (first.columns[:, PLANES:] != other.columns[:, PLANES:]).any(axis=1).mean() > 0.9
@@ -58,7 +58,7 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
     sure: int, price: int, losers: int, moves: int, share: float, steps: int
 ) -> None:
     out = np.full(PROSPECTS + 1, 9, np.float32)
-    assert put_appraisal(sure, price, out, 0) == PROSPECTS
+    assert put_hand_values(sure, price, out, 0) == PROSPECTS
     parts = np.split(out, [MOST_LOSERS, MOST_LOSERS + MOST_MOVES, MOST_LOSERS + MOST_MOVES + 1, PROSPECTS])
     assert [part.sum() for part in (*parts[:2], parts[3])] == [losers, moves, steps]
     assert parts[2][0] == pytest.approx(share, abs=1e-6)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_agents.tree_search.simulate_rules import guided_action
+from ddz_agents.tree_search.simulate import guided_action
 from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
@@ -27,7 +27,7 @@ Half is where every seat begins.  In 24 games each, 10 % of the decisions agains
 the rule agent were above this; to draw the kind for each world by its chance cost more against the policy."""
 
 
-class Others(NamedTuple):
+class OpponentModel(NamedTuple):
     """What is known of the other seats.
 
     Attributes:
@@ -39,9 +39,9 @@ class Others(NamedTuple):
     mind: RuleScratch
 
 
-def nobody() -> Others:
+def nobody() -> OpponentModel:
     """No seat is recognized."""
-    return Others(np.zeros(3, np.uint8), new_rule_scratch())
+    return OpponentModel(np.zeros(3, np.uint8), new_rule_scratch())
 
 
 def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, seat: int) -> npt.NDArray[np.uint8]:
@@ -59,29 +59,31 @@ def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, sea
 
 
 @inline_kernel
-def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, others: Others) -> np.uint64:
+def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: OpponentModel) -> np.uint64:
     """What the rule agent plays; the first legal action where it has no answer.
 
     Args:
         row: A full row, not over.
         rules: The rules array.
         mask: The legal actions of the seat to act.
-        others: Whose memory is used.
+        opponents: Whose memory is used.
     """
-    action = guided_action(row, rules, others.mind)
+    action = guided_action(row, rules, opponents.mind)
     legal = (mask[action >> U6] >> (action & U63)) & U1
     return action if legal == U1 else nth_legal(mask, U0)
 
 
 @inline_kernel
-def skip_known(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, others: Others) -> bool:
+def skip_known(
+    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: OpponentModel
+) -> bool:
     """Play what is forced and what recognized seats play; whether anybody is left to decide."""
     while row[STAGE] != STAGE_OVER:
         legal_mask(row, rules, mask)
         if count_legal(mask) == U1:
             action = nth_legal(mask, U0)
-        elif others.faithful[row[SEAT]]:
-            action = known_action(row, rules, mask, others)
+        elif opponents.faithful[row[SEAT]]:
+            action = known_action(row, rules, mask, opponents)
         else:
             return True
         apply_and_record(row, ring, action, rules)

@@ -23,7 +23,8 @@ from ddz_agents.neural.columns import (
     describe_observations,
     weigh_unseen,
 )
-from ddz_agents.neural.features import APPRAISAL, PROSPECTS, appraise, hand_word, put_appraisal, put_planes
+from ddz_agents.neural.features import HAND_VALUES, PROSPECTS, hand_word, put_hand_values, put_planes, value_hand
+from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
@@ -34,11 +35,11 @@ _AT = REST_INPUTS.at
 
 KICKER_SIZE = OBSERVATION.offsets["kicker_size"]
 
-Appraisals = npt.NDArray[np.int16]
-"""What prospects depend on, shape ``[hands, APPRAISAL]``."""
+HandValues = npt.NDArray[np.int16]
+"""What prospects depend on, shape ``[hands, HAND_VALUES]``."""
 
 
-def _spent_cards() -> npt.NDArray[np.int8]:
+def _spent_cards() -> Bytes:
     spent = np.zeros((2, NUM_ACTIONS, NUM_RANKS), np.int8)
     for group in MAIN_GROUPS:
         spent[:, group.id] = group.need
@@ -51,46 +52,42 @@ SPENT = _spent_cards()
 """Cards that leave the hand by each action, for solo and for pair kickers, shape ``[2, 400, 15]``, int8."""
 
 
-class Leavings(NamedTuple):
+class Afterstates(NamedTuple):
     """The hand that each legal action of a batch leaves.
 
     Attributes:
         rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
         actions: The action, shape ``[pairs]``, int64, ascending within a row.
         columns: The hand that is left, shape ``[pairs, REST_COLUMNS]``, float32.
-        appraisals: What its prospects depend on, shape ``[pairs, APPRAISAL]``, int16.
+        hand_values: What its prospects depend on, shape ``[pairs, HAND_VALUES]``, int16.
     """
 
     rows: npt.NDArray[np.int64]
     actions: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.float32]
-    appraisals: Appraisals
+    columns: Floats
+    hand_values: HandValues
 
 
-def describe_leavings(
-    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], appraisals: Appraisals | None = None
-) -> Leavings:
+def describe_afterstates(observations: Bytes, masks: Bytes, hand_values: HandValues | None = None) -> Afterstates:
     """The hand that each legal action leaves: a main group takes its body, a kicker its cards, the rest nothing.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: Shape ``[n, 400]``, int8.
-        appraisals: Those of an earlier description of the same observations, to save the searches.
+        hand_values: Those of an earlier description of the same observations, to save the searches.
     """
     pairs = int(np.count_nonzero(masks))
-    found = Leavings(
+    found = Afterstates(
         np.empty(pairs, np.int64),
         np.empty(pairs, np.int64),
         np.empty((pairs, REST_COLUMNS), np.float32),
-        np.empty((pairs, APPRAISAL), np.int16) if appraisals is None else appraisals,
+        np.empty((pairs, HAND_VALUES), np.int16) if hand_values is None else hand_values,
     )
-    _describe_leavings(observations, masks, appraisals is not None, READING_RULES, new_rule_scratch(), found)
+    _describe_afterstates(observations, masks, hand_values is not None, READING_RULES, new_rule_scratch(), found)
     return found
 
 
-def describe_prospects(
-    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def describe_prospects(observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
     """The columns that tensor operations cannot make: prospects are found by a search through the hand.
 
     Args:
@@ -103,9 +100,9 @@ def describe_prospects(
     """
     first = POLICY_INPUTS.at.prospects
     own = describe_observations(observations, 0)[:, first : first + PROSPECTS]
-    leavings = describe_leavings(observations, masks)
+    afterstates = describe_afterstates(observations, masks)
     rests = np.zeros((len(observations), NUM_ACTIONS, PROSPECTS), np.float32)
-    rests[leavings.rows, leavings.actions] = leavings.columns[:, _AT.prospects :]
+    rests[afterstates.rows, afterstates.actions] = afterstates.columns[:, _AT.prospects :]
     return np.ascontiguousarray(own), rests
 
 
@@ -125,10 +122,10 @@ def leave(values: np.ndarray, action: int, rest: np.ndarray) -> None:
 
 
 @inline_kernel
-def put_leaving(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) -> None:
+def put_afterstate(rest: np.ndarray, sure: int, price: int, columns: np.ndarray) -> None:
     """Write the columns of a hand that is left: shape ``[REST_COLUMNS]``, float32."""
     put_planes(rest, 0, columns, _AT.rest)
-    put_appraisal(sure, price, columns, _AT.prospects)
+    put_hand_values(sure, price, columns, _AT.prospects)
 
 
 @pure_kernel
@@ -141,7 +138,7 @@ def describe_row(
     rules: np.ndarray,
     mind: RuleScratch,
     rest: np.ndarray,
-    out: Leavings,
+    out: Afterstates,
 ) -> int:
     """Describe what each legal action of one observation leaves.
 
@@ -150,7 +147,7 @@ def describe_row(
         pair: Where its pairs begin in the output.
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
         masks: Shape ``[n, 400]``, int8.
-        known: Whether the appraisals are given.
+        known: Whether the hand_values are given.
         rules: The rules array by which prospects are read.
         mind: Memory.
         rest: Memory, shape ``[15]``, int8.
@@ -168,16 +165,16 @@ def describe_row(
         out.rows[pair], out.actions[pair] = index, action
         leave(values, action, rest)
         if not known:
-            sure, price = appraise(hand_word(rest, 0), rules, mind)
-            out.appraisals[pair, 0], out.appraisals[pair, 1] = sure, price
-        put_leaving(rest, int(out.appraisals[pair, 0]), int(out.appraisals[pair, 1]), out.columns[pair])
+            sure, price = value_hand(hand_word(rest, 0), rules, mind)
+            out.hand_values[pair, 0], out.hand_values[pair, 1] = sure, price
+        put_afterstate(rest, int(out.hand_values[pair, 0]), int(out.hand_values[pair, 1]), out.columns[pair])
         pair += 1
     return pair
 
 
 @kernel
-def _describe_leavings(
-    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: RuleScratch, out: Leavings
+def _describe_afterstates(
+    observations: np.ndarray, masks: np.ndarray, known: bool, rules: np.ndarray, mind: RuleScratch, out: Afterstates
 ) -> None:
     pair = 0
     rest = np.empty(NUM_RANKS, np.int8)

@@ -20,26 +20,23 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import check_seed
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
+from ddz_env.envs import stepping
 from ddz_env.envs.batch import (
+    Batch,
+    BatchRules,
     Slots,
-    Terms,
-    begin_game,
     check_count,
-    check_saved,
-    is_playable,
-    refuse_action,
     sample_slot,
-    saved_arrays,
     seed_slot,
     show_game,
+    slots_for,
     step_game,
 )
-from ddz_env.envs.stepping import choose_scoring
+from ddz_env.envs.stepping import begin_game, is_playable
 from ddz_env.envs.threads import Turn, one_at_a_time
 
 try:
@@ -152,7 +149,7 @@ def device_kernels() -> dict[str, Any]:
         index = cuda.grid(1)
         if index < games.shape[0]:
             slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            step(index, np.uint64(actions[index]), slots, Terms(rules, seed, scoring, peasant_reward))
+            step(index, np.uint64(actions[index]), slots, BatchRules(rules, seed, scoring, peasant_reward))
             show(index, slots, rules)
 
     def sample_all(bits: Any, streams: Any, actions: Any) -> None:
@@ -168,7 +165,7 @@ def device_kernels() -> dict[str, Any]:
     return {f.__name__: cuda.jit(f) for f in (begin_all, show_all, step_all, sample_all, find_illegal)}
 
 
-class CudaSelfPlayBatch:
+class CudaSelfPlayBatch(Batch):
     """Many games on a GPU, stepped in one launch.
 
     The same games, numbers and results as :class:`ddz_env.envs.batch.SelfPlayBatch`.  The attributes are device arrays
@@ -222,38 +219,15 @@ class CudaSelfPlayBatch:
         self.rules = Rules.preset(rules)
         self.check = check
         self.seed = check_seed(seed)
-        self._scoring = choose_scoring(self.rules, scoring)
-        host = Slots.allocate(self.num_games, observation=observation, mask=mask, concealed=concealed)
-        self._slots = Slots(*(cuda.to_device(array) for array in host))
+        self._scoring = stepping.choose_scoring(self.rules, scoring)
+        host = slots_for(self.num_games, observation, mask, concealed)
+        self._slots = Slots(*map(cuda.to_device, host))
         self._rule_words = cuda.to_device(self.rules.words())
         self._streams = cuda.to_device(np.zeros(self.num_games, np.uint64))
         self._actions = cuda.to_device(np.zeros(self.num_games, np.int64))
         self._blocks = -(-self.num_games // THREADS_PER_BLOCK)
-        self.observation = _as_bytes(self._slots.observations)
-        self.mask = _as_bytes(self._slots.masks)[:, :NUM_ACTIONS]
-        self.concealed = _as_bytes(self._slots.concealed)
-        self.mask_words = self._slots.bits
-        self.rows = self._slots.rows
-        self.seat, self.role = self._slots.seats, self._slots.roles
-        self.reward, self.done, self.game = self._slots.rewards, self._slots.done, self._slots.games
+        self._name_arrays()
         self.reset()
-
-    @one_at_a_time
-    def reset(self, seed: int | None = None) -> None:
-        """Deal every slot's first game.
-
-        Args:
-            seed: A new seed; the old one by default.
-
-        Raises:
-            InvalidDealError: If the seed is out of range.
-        """
-        if seed is not None:
-            self.seed = check_seed(seed)
-        self.game.copy_to_device(np.arange(self.num_games, dtype=np.uint64))
-        self.reward.copy_to_device(np.zeros((self.num_games, 3), np.float32))
-        self.done.copy_to_device(np.zeros(self.num_games, np.bool_))
-        self._launch("begin_all", self._streams, self._rule_words, np.uint64(self.seed), *self._slots)
 
     @one_at_a_time
     def step(self, actions: Any) -> None:
@@ -293,35 +267,30 @@ class CudaSelfPlayBatch:
         state.ring[:] = self._slots.rings.copy_to_host()[index]
         return state
 
-    @one_at_a_time
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that :meth:`load_state_dict` needs, on the host; the batch of the CPU takes it, too."""
-        saved = {name: array.copy_to_host() for name, array in self._saved().items()}
-        return {"rules": self.rules.words(), "seed": self.seed} | saved
+    def _show(self, *, anew: bool = False) -> None:
+        if anew:
+            self._launch("begin_all", self._streams, self._rule_words, np.uint64(self.seed), *self._slots)
+        else:
+            self._launch("show_all", self._rule_words, *self._slots)
 
-    @one_at_a_time
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict` of this batch or of one on the CPU.
+    def _fill(self, array: Any, values: Any) -> None:
+        array.copy_to_device(np.ascontiguousarray(values))
 
-        Raises:
-            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
-            InvalidDealError: If its seed is out of range.
-        """
-        arrays = self._saved()
-        self.seed = check_saved(saved, self.rules, arrays)
-        for name, array in arrays.items():
-            array.copy_to_device(np.ascontiguousarray(saved[name]))
-        self._launch("show_all", self._rule_words, *self._slots)
+    def _copied(self, array: Any) -> npt.NDArray[Any]:
+        return array.copy_to_host()  # type: ignore[no-any-return]
 
-    def _saved(self) -> dict[str, Any]:
-        return saved_arrays(self._slots, self._streams)
+    def _as_bytes(self, words: Any) -> Any:
+        """The int8 view of a device array of words; the simulator's arrays are viewed on the host."""
+        return words.view(np.int8) if hasattr(words, "view") else type(words)(words.__array__().view(np.int8))
 
     def _refuse_illegal(self, played: Any) -> None:
         wrong = cuda.to_device(np.full(1, self.num_games, np.int64))
         self._launch("find_illegal", played, self.mask_words, wrong)
         index = int(wrong.copy_to_host()[0])
         if index < self.num_games:
-            refuse_action(f"game {index}", int(played.copy_to_host()[index]), self.state(index).legal_actions())
+            stepping.refuse_action(
+                f"game {index}", int(played.copy_to_host()[index]), self.state(index).legal_actions()
+            )
 
     def _launch(self, name: str, *arguments: Any) -> None:
         device_kernels()[name][self._blocks, THREADS_PER_BLOCK](*arguments)
@@ -329,10 +298,3 @@ class CudaSelfPlayBatch:
 
 def _to_device(actions: npt.ArrayLike) -> Any:
     return cuda.to_device(np.ascontiguousarray(actions))
-
-
-def _as_bytes(words: Any) -> Any:
-    """The int8 view of a device array of words; the simulator's arrays are viewed on the host."""
-    if hasattr(words, "view"):
-        return words.view(np.int8)
-    return type(words)(words.__array__().view(np.int8))

@@ -27,8 +27,7 @@ from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
-from ddz_env.envs.batch import check_actions, first_illegal, refuse_action
-from ddz_env.envs.stepping import play_action
+from ddz_env.envs.stepping import check_actions, first_illegal, play_action, refuse_action
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, observe, reset, sight
 from ddz_env.playing.game import call, play_answer
 from ddz_env.playing.generators import agent_generator
@@ -227,7 +226,7 @@ class Opponents(OwnsArrays):
 
         Args:
             waiting: The games.
-            tables: The arrays of all games (:class:`ddz_env.envs.learner_games.Tables`).
+            tables: The arrays of all games (:class:`ddz_env.envs.learner_games.LearnerSlots`).
             state: A game as a state of its own.
             answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
 

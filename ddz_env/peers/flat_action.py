@@ -36,7 +36,6 @@ from ddz_env.core.errors import (
 )
 from ddz_env.core.flat import rlcard_actions
 from ddz_env.core.notation import Move, counts_to_word
-from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
@@ -134,7 +133,7 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
         self.inner = env
         moves = len(flat_moves())
         self._rule_words = env.rules.words()
-        self._spaces = {agent: env.form.space(OBSERVATION, moves) for agent in env.possible_agents}
+        self._spaces = {agent: env.form.space(moves) for agent in env.possible_agents}
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:

@@ -161,8 +161,8 @@ def resampled_hands(state: State, player: int, draw: Callable[[], float]) -> lis
         if seat != player and not rules.open_hands:
             known = view.known_cards if seat == view.landlord else Hand.parse("")
             drawn = _take(cards, view.hand_sizes[seat] - len(known))
-            held = _sum(drawn, known, view.played(seat))
-        hands.append(_difference(held, state.bottom) if seat == view.landlord else held)
+            held = drawn + known + view.played(seat)
+        hands.append(held - state.bottom if seat == view.landlord else held)
     if rules.bottom:
         hands.append(state.bottom if view.landlord is not None else _take(cards, rules.bottom))
     undealt = _take(cards, sum(rules.deck) - sum(map(len, hands)))
@@ -181,11 +181,3 @@ def _shuffled(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
 def _take(cards: Iterator[int], number: int) -> Hand:
     counts = Counter(next(cards) for _ in range(number))
     return Hand(tuple(counts[rank] for rank in range(NUM_RANKS)))
-
-
-def _sum(*hands: Hand) -> Hand:
-    return Hand(tuple(map(sum, zip(*(hand.counts for hand in hands), strict=True))))
-
-
-def _difference(hand: Hand, cards: Hand) -> Hand:
-    return Hand(tuple(a - b for a, b in zip(hand.counts, cards.counts, strict=True)))

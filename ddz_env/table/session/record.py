@@ -31,8 +31,7 @@ from pathlib import Path
 from ddz_env import Hand, Move, Rules
 from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.core.whole_file import replace_file
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import RecordError
+from ddz_env.table.session.deal import Deal, RecordError
 
 PERSON = "person"
 """The player of a seat that a person holds."""
@@ -170,13 +169,9 @@ def _unquoted(text: str) -> str:
 def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
     """The hands of a deal by seed, without the landlord cards, and these."""
     state = deal.state()
-    bottom = state.bottom
-    landlord = state.view().landlord
-    hands = []
-    for seat in range(deal.rules.players):
-        less = bottom.counts if seat == landlord else (0,) * len(bottom.counts)
-        hands.append(Hand(tuple(a - b for a, b in zip(state.hand(seat).counts, less, strict=True))))
-    return tuple(hands), bottom
+    landlord, bottom = state.view().landlord, state.bottom
+    held = map(state.hand, range(deal.rules.players))
+    return tuple(hand - bottom if seat == landlord else hand for seat, hand in enumerate(held)), bottom
 
 
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:

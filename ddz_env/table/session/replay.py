@@ -8,12 +8,10 @@ from typing import NamedTuple
 from ddz_env import Move, State, View
 from ddz_env.core.checks import check_integer
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.session.advice import Advice
-from ddz_env.table.session.advisers import Advisers
-from ddz_env.table.session.errors import SessionError
+from ddz_env.table.session.advice import Advice, Advisers
+from ddz_env.table.session.deal import SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.session import Session
-from ddz_env.table.session.sight import Sight
+from ddz_env.table.session.session import Session, Sight
 
 
 class Reviewed(NamedTuple):

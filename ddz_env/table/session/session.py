@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from ddz_env.playing.game import call, play_answer
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.render.table import table_of
-from ddz_env.table.session.advice import Advice, believe, think
-from ddz_env.table.session.advisers import Advisers
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.render.table import Table, table_of
+from ddz_env.table.session.advice import Advice, Advisers, believe, think
+from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.sight import Sight
 
 _GAME, _HINT, _BELIEF = range(3)
 """What a generator is for."""
@@ -44,6 +41,31 @@ class Turn(NamedTuple):
     move: Move
     number: int
     redealt: bool
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a viewer may see.
+
+    Attributes:
+        table: The table: seats, cards that lie open or are the viewer's, the move to beat, stake, result.
+        players: Who holds each seat.
+        history: ``(seat, move)`` of every move of this deal, in notation, in the words of the rules.
+        waits_for: ``person``, ``agent`` or ``over``.
+        legal: The viewer's legal moves in notation, in the words of the rules, where it is to move.
+        decisions: Numbers of the moves that the viewer has decided: where it may go back to.
+    """
+
+    table: Table
+    players: tuple[str, ...]
+    history: tuple[tuple[int, str], ...]
+    waits_for: str
+    legal: tuple[str, ...]
+    decisions: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists, texts and numbers, as JSON has them; a card is its rank and its copy."""
+        return asdict(self)
 
 
 class Session:

@@ -36,6 +36,7 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
+from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
 from ddz_env.core.engine.compiling import pure_kernel
@@ -44,15 +45,7 @@ from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, 
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, shown, unknown
-from ddz_env.core.observation import (
-    MASK_BYTE_WORDS,
-    OBSERVATION_WORDS,
-    STATE,
-    full_state,
-    mask_bytes,
-    write_mask,
-    write_observation,
-)
+from ddz_env.core.observation import write_mask, write_observation
 from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import game_key
@@ -139,15 +132,15 @@ class Game:
         self.ring = np.zeros((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
         self._log = np.zeros((stepping.LOG_MOVES, HISTORY_WORDS), np.uint64)
         self._bits = np.zeros(MASK_WORDS, np.uint64)
-        self._observation = np.zeros(OBSERVATION_WORDS, np.uint64)
-        self._mask = np.zeros(MASK_BYTE_WORDS, np.uint64)
+        self._observation = np.zeros(observation.OBSERVATION_WORDS, np.uint64)
+        self._mask = np.zeros(observation.MASK_BYTE_WORDS, np.uint64)
         self.infos = np.zeros((rules.players, outputs.WIDTH), np.int64)
         self._turn = Turn()
         self._name_bytes()
 
     def _name_bytes(self) -> None:
         self.observation: npt.NDArray[np.int8] = self._observation.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = mask_bytes(self._mask)
+        self.mask: npt.NDArray[np.int8] = observation.mask_bytes(self._mask)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}
@@ -207,7 +200,7 @@ class Game:
 
     def observe(self, seat: int) -> npt.NDArray[np.int8]:
         """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
-        out = np.empty(OBSERVATION_WORDS, np.uint64)
+        out = np.empty(observation.OBSERVATION_WORDS, np.uint64)
         self._step_and_look(-1, seat, out)  # writes mask and infos again, as they are
         return out.view(np.int8)
 
@@ -322,7 +315,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.observation_spaces = {agent: self.form.space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
-        self.state_space = self.form.box(STATE)
+        self.state_space = self.form.box(observation.STATE)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The observation space of an agent (always the same object).
@@ -417,7 +410,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
-        return self.form.vector(full_state(self._game), STATE)
+        return self.form.vector(observation.full_state(self._game), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:

@@ -22,21 +22,13 @@ import numpy.typing as npt
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_array, check_flag, check_integer, check_seed, described
 from ddz_env.core.engine.compiling import pure_kernel
-from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.errors import InvalidOptionError, shown
-from ddz_env.core.observation import (
-    CONCEALED_WORDS,
-    MASK_BYTE_WORDS,
-    OBSERVATION_WORDS,
-    expand_mask,
-    write_concealed,
-    write_observation,
-)
+from ddz_env.core.observation import CONCEALED_WORDS, expand_mask, write_concealed, write_observation
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import stepping
@@ -66,17 +58,17 @@ class Slots(NamedTuple):
         done: Whether the last step ended a game, shape ``[n]``, bool.
     """
 
-    rows: Annotated[Any, np.uint64, ROW_WORDS]
-    rings: Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
-    games: Annotated[Any, np.uint64]
-    bits: Annotated[Any, np.uint64, MASK_WORDS]
-    masks: Annotated[Any, np.uint64, MASK_BYTE_WORDS]
-    observations: Annotated[Any, np.uint64, OBSERVATION_WORDS]
+    rows: stepping.Rows
+    rings: stepping.Rings
+    games: stepping.Words
+    bits: stepping.Bits
+    masks: stepping.Masks
+    observations: stepping.Observations
     concealed: Annotated[Any, np.uint64, CONCEALED_WORDS]
-    seats: Annotated[Any, np.int8]
-    roles: Annotated[Any, np.int8]
+    seats: stepping.Bytes
+    roles: stepping.Bytes
     rewards: Annotated[Any, np.float32, 3]
-    done: Annotated[Any, np.bool_]
+    done: stepping.Flags
 
 
 def slots_for(n: int, observation: bool, mask: bool, concealed: bool) -> Slots:

@@ -24,19 +24,8 @@ from ddz_env.core.checks import check_seed
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.envs import stepping
-from ddz_env.envs.batch import (
-    Batch,
-    BatchRules,
-    Slots,
-    check_count,
-    sample_slot,
-    seed_slot,
-    show_game,
-    slots_for,
-    step_game,
-)
-from ddz_env.envs.stepping import begin_game, is_playable
+from ddz_env.envs import batch, stepping
+from ddz_env.envs.batch import Batch, BatchRules, Slots
 from ddz_env.envs.threads import Turn, one_at_a_time
 
 try:
@@ -115,8 +104,8 @@ def on_device(function: Any, instead: tuple[str, Any] | None = None) -> Any:
 @functools.cache
 def device_kernels() -> dict[str, Any]:
     """The entry points, by name; each is compiled at its first call."""
-    begin, show, step = on_device(begin_game), on_device(show_game), on_device(step_game)
-    seed_stream, sample, playable = on_device(seed_slot), on_device(sample_slot), on_device(is_playable)
+    begin, show, step = map(on_device, (stepping.begin_game, batch.show_game, batch.step_game))
+    seed_stream, sample, playable = map(on_device, (batch.seed_slot, batch.sample_slot, stepping.is_playable))
 
     # The arrays come one by one: the simulator passes them to kernels by argument, not inside tuples.
     def show_all(
@@ -125,11 +114,8 @@ def device_kernels() -> dict[str, Any]:
     ) -> None:  # fmt: skip
         index = cuda.grid(1)
         if index < games.shape[0]:
-            show(
-                index,
-                Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done),
-                rules,
-            )
+            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
+            show(index, slots, rules)
 
     def begin_all(
         streams: Any, rules: Any, seed: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any,
@@ -215,12 +201,12 @@ class CudaSelfPlayBatch(Batch):
     ) -> None:
         check_device()
         self._turn = Turn()
-        self.num_games = check_count("num_games", num_games)
+        self.num_games = batch.check_count("num_games", num_games)
         self.rules = Rules.preset(rules)
         self.check = check
         self.seed = check_seed(seed)
         self._scoring = stepping.choose_scoring(self.rules, scoring)
-        host = slots_for(self.num_games, observation, mask, concealed)
+        host = batch.slots_for(self.num_games, observation, mask, concealed)
         self._slots = Slots(*map(cuda.to_device, host))
         self._rule_words = cuda.to_device(self.rules.words())
         self._streams = cuda.to_device(np.zeros(self.num_games, np.uint64))

@@ -14,29 +14,12 @@ import numpy.typing as npt
 
 from ddz_env.core.checks import check_choice, check_seed
 from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.engine.layout import (
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    NO_SEAT,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_OVER,
-)
+from ddz_env.core.engine.layout import HISTORY_WORDS, LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
-from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.errors import GameOverError, InvalidRulesError
-from ddz_env.core.observation import (
-    MASK_BYTE_WORDS,
-    OBSERVATION_SIZE,
-    OBSERVATION_WORDS,
-    mask_bytes,
-    write_mask,
-    write_observation,
-)
+from ddz_env.core.observation import OBSERVATION_SIZE, mask_bytes, write_mask, write_observation
 from ddz_env.core.owned import own
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
@@ -81,20 +64,20 @@ class LearnerSlots(NamedTuple):
         illegal: Whether the last action was illegal, shape ``[n]``, bool.
     """
 
-    rows: Annotated[Any, np.uint64, ROW_WORDS]
-    rings: Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
+    rows: stepping.Rows
+    rings: stepping.Rings
     logs: Annotated[Any, np.uint64, 0, HISTORY_WORDS]
-    seeds: Annotated[Any, np.uint64]
-    episodes: Annotated[Any, np.uint64]
-    streams: Annotated[Any, np.uint64]
-    learners: Annotated[Any, np.int8]
-    status: Annotated[Any, np.int8]
-    bits: Annotated[Any, np.uint64, MASK_WORDS]
-    masks: Annotated[Any, np.uint64, MASK_BYTE_WORDS]
-    observations: Annotated[Any, np.uint64, OBSERVATION_WORDS]
+    seeds: stepping.Words
+    episodes: stepping.Words
+    streams: stepping.Words
+    learners: stepping.Bytes
+    status: stepping.Bytes
+    bits: stepping.Bits
+    masks: stepping.Masks
+    observations: stepping.Observations
     infos: Annotated[Any, np.int64, WIDTH]
     rewards: Annotated[Any, np.float64]
-    illegal: Annotated[Any, np.bool_]
+    illegal: stepping.Flags
 
 
 class LearnerRules(NamedTuple):
@@ -253,9 +236,9 @@ class Endings(NamedTuple):
         observations: What the learners saw last, shape ``[n, OBSERVATION_SIZE]``, int8.
     """
 
-    ended: Annotated[Any, np.bool_]
+    ended: stepping.Flags
     rewards: Annotated[Any, np.float64]
-    illegal: Annotated[Any, np.bool_]
+    illegal: stepping.Flags
     infos: Annotated[Any, np.int64, WIDTH]
     observations: Annotated[Any, np.int8, OBSERVATION_SIZE]
 

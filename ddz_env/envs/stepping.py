@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar, get_type_hints
+from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,14 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.checks import as_array, check_choice, described
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, SEAT
+from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import recorded_move
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import seat_role
@@ -36,6 +38,14 @@ _U15 = np.uint64(15)
 _U63 = np.uint64(63)
 _MAIN = 0xFFFF
 
+
+Rows = Annotated[Any, np.uint64, ROW_WORDS]
+Rings = Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
+Bits = Annotated[Any, np.uint64, MASK_WORDS]
+Masks = Annotated[Any, np.uint64, MASK_BYTE_WORDS]
+Observations = Annotated[Any, np.uint64, OBSERVATION_WORDS]
+Words, Bytes, Flags = Annotated[Any, np.uint64], Annotated[Any, np.int8], Annotated[Any, np.bool_]
+"""Arrays of many games: their types, and their shapes but for the games."""
 
 _Arrays = TypeVar("_Arrays", bound=tuple[Any, ...])
 

@@ -11,6 +11,7 @@ import numpy as np
 from ddz_env import Move, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.core.notation import plain_move
+from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
 
@@ -71,6 +72,29 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
         raise kind(_name(agent), seat, phase, reason_of(error)) from error
 
 
+def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
+    """Tell an agent a game: that it begins, unless it has heard some moves of it, and the moves since.
+
+    Args:
+        agent: The agent.
+        seat: Its seat.
+        rules: The rules.
+        history: The moves so far.
+        heard: How many of them it has heard; None if it does not know of the game.
+
+    Returns:
+        How many it has heard now.
+
+    Raises:
+        AgentFaultError: If it fails.
+    """
+    if heard is None:
+        call(agent, seat, "reset", reset, agent, seat, rules)
+    for mover, move in history[heard or 0 :]:
+        call(agent, seat, "observe", observe, agent, mover, move)
+    return len(history)
+
+
 def reason_of(error: BaseException) -> str:
     """An error as text, with its class in front unless it is one of ours; also of one whose text raises."""
     try:
@@ -127,7 +151,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     if len(agents) != players or len(rngs) != players:
         raise DouDizhuError(f"{players} seats need as many agents and generators, not {len(agents)} and {len(rngs)}")
     for seat, agent in enumerate(agents):
-        call(agent, seat, "reset", reset, agent, seat, state.rules)
+        tell(agent, seat, state.rules, ())
     while not state.is_over:
         play_one(state, agents, rngs)
     return state

@@ -111,17 +111,16 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
         return agent, None
     agent = spelled_out(agent)
     factory, rest = _read_name(agent)
-    if _BIDDER in _option_names(factory):
+    if any(option.name == _BIDDER for option in _options_of(factory)):
         return agent, None
-    parts = list(filter(None, (piece.strip() for piece in _named(factory, rest).split(","))))
-    written = split_options(parts, InvalidAgentOptionError)
+    written = _split(_named(factory, rest))
     bidder = written.pop(_BIDDER, None)
     theirs = [
-        f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")
+        f"{name[len(_BIDDER) + 1 :]}={written.pop(name)}" for name in [*written] if name.startswith(f"{_BIDDER}.")
     ]
     if theirs and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
-    own = ",".join(f"{name}={value}" for name, value in written.items() if not name.startswith(f"{_BIDDER}."))
+    own = ",".join(map("=".join, written.items()))
     head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
     player = f"{head}:{own}" if own else head
     return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
@@ -136,20 +135,8 @@ def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
         attribute, _, rest = rest.partition(":")
         if not attribute or "=" in attribute:
             raise _unknown(name)
-        _look_here()
         factory = _find(name, attribute)
     return factory, rest
-
-
-def _option_names(factory: Callable[..., Any]) -> list[str]:
-    """The options that a factory itself has."""
-    declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        return [option.name for option in declared.options()]
-    try:
-        return list(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):
-        return []
 
 
 def _named(factory: Callable[..., Any], text: str) -> str:
@@ -163,13 +150,6 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is no agent: it needs a method act(view, rng) that returns a Move")
     return agent if hasattr(agent, "name") else _Named(agent, name)
-
-
-def _look_here() -> None:
-    """Let imports find the current directory, where a user's own agent lies; console scripts do not."""
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
 
 
 class _Named:
@@ -202,7 +182,7 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
     if not isinstance(text, str):
         raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
     try:
-        written = split_options(filter(None, (piece.strip() for piece in text.split(","))), InvalidAgentOptionError)
+        written = _split(text)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{shown(spec or text)}: {error}") from None
     return {name: plain_value(value) for name, value in written.items()}
@@ -214,14 +194,7 @@ def agent_options(name: str) -> tuple[Option, ...]:
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = agent_factory(name)
-    declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        return tuple(option for option in declared.options() if option.textual)
-    return tuple(
-        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
-        for name, option in inspect.signature(factory).parameters.items()
-    )
+    return tuple(option for option in _options_of(agent_factory(name)) if option.textual)
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
@@ -234,6 +207,26 @@ def agent_factory(name: str) -> Callable[..., Any]:
     if factory is None:
         raise _unknown(name)
     return factory
+
+
+def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
+    """The options that a factory declares, or else its parameters; none where nobody can tell."""
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return tuple(declared.options())
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # a factory written in C
+        return ()
+    return tuple(
+        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
+        for name, option in parameters.items()
+    )
+
+
+def _split(text: str) -> dict[str, str]:
+    """``option=value,option=value`` by name."""
+    return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
 def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
@@ -254,14 +247,16 @@ def _factory(name: str) -> Callable[..., Any] | None:
     try:
         return point.load()  # type: ignore[no-any-return]
     except (ImportError, AttributeError) as error:
-        if point.value.partition(".")[0] not in PACKAGES:
+        there = isinstance(error, ImportError) and not _is_missing(point.value.partition(":")[0], error)
+        if there or point.value.partition(".")[0] not in PACKAGES:
             raise
-        module = point.value.partition(":")[0]
-        if isinstance(error, ImportError) and not (error.name and f"{module}.".startswith(f"{error.name}.")):
-            raise  # the module is there, something that it imports is not
-        raise UnknownAgentError(
-            f"{name!r} is installed as {point.value}, which does not exist: {_install()}"
-        ) from error
+        installed = f"{name!r} is installed as {point.value}, which does not exist"
+        raise UnknownAgentError(f"{installed}: {_install()}") from error
+
+
+def _is_missing(module: str, error: ImportError) -> bool:
+    """Whether a module is not there; otherwise it is, and something that it imports is not."""
+    return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
 def _install() -> str:
@@ -280,7 +275,10 @@ def _declared() -> list[str]:
 
 
 def _find(module_name: str, attribute: str) -> Callable[..., Any]:
-    """The user's own ``module:factory``."""
+    """The user's own ``module:factory``; the current folder, which console scripts do not search, has some."""
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
     found = _import_module(module_name)
     for part in attribute.split("."):
         found = getattr(found, part, None)
@@ -293,8 +291,8 @@ def _import_module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # the module is there, something that it imports is not
+        if not _is_missing(name, error):
+            raise
         if name in _declared():
             raise _unknown(name) from error
         near = did_you_mean(name, agent_names())

@@ -21,8 +21,8 @@ from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidM
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
-from ddz_env.playing.agent import Agent, cheats, observe, reset
-from ddz_env.playing.game import AgentFaultError, agent_generator, ask, call, play_answer
+from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.game import AgentFaultError, agent_generator, ask, call, play_answer, tell
 
 Requests = Sequence[Mapping[str, Any]]
 
@@ -203,7 +203,7 @@ class BotzonePlayer:
         self._agent, self._game, self._seed = agent, game, seed
         self._requests: list[Mapping[str, Any]] = []
         self._responses: list[Any] = []
-        self._told = 0
+        self._told: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a message.
@@ -216,7 +216,7 @@ class BotzonePlayer:
             ``{"response": ids}`` or ``{"response": bid}``, with ``debug`` where something went wrong.
         """
         if "requests" in message:
-            self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), 0
+            self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), None
         else:
             self._requests.append(message)
         said: dict[str, Any]
@@ -230,11 +230,7 @@ class BotzonePlayer:
     def _choose(self, told: Told) -> int | list[int]:
         state, seat, agent = told.state, told.seat, self._agent
         history = state.history
-        if not self._told:
-            call(agent, seat, "reset", reset, agent, seat, state.rules)
-        for mover, move in history[self._told :]:
-            call(agent, seat, "observe", observe, agent, mover, move)
-        self._told = len(history)
+        self._told = tell(agent, seat, state.rules, history, self._told)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = agent_generator([self._seed, seat, len(history)])

@@ -92,20 +92,15 @@ class _Writer:
                 lines.append(self._play(seat.play))
             if seat.acting and table.building is not None:
                 cards, left = table.building.cards, table.building.cards_left
-                lines.append(
-                    self._fitting(
-                        *(f"{self._indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
-                    )
-                )
+                built = (f"{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
+                lines.append(self._fitting(*(self._indent() + text for text in built)))
         lines.append(self._paint(_BOLD, table.status_in(self.say)))
         return "\n".join(line.rstrip() for line in lines)
 
     def _header(self, table: Table) -> str:
         say = self.say
         facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
-        facts.append(say("bombs", number=table.bombs))
-        if table.undealt:
-            facts.append(say("undealt", number=table.undealt))
+        facts += [say("bombs", number=table.bombs)] + [say("undealt", number=table.undealt)] * bool(table.undealt)
         return " · ".join(facts)
 
     def _landlord_cards(self, table: Table) -> str:
@@ -136,10 +131,8 @@ class _Writer:
         return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
     def _played(self, play: Play, text: str) -> str:
-        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{self._age(play)}"
-
-    def _age(self, play: Play) -> str:
-        return "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
+        age = "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
+        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{age}"
 
     def _fitting(self, *candidates: str) -> str:
         """The first text that fits a line, else the last."""

@@ -13,8 +13,8 @@ from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.checks import as_integer, check_integer
 from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
 from ddz_env.core.notation import question, spoken, worded
-from ddz_env.playing.agent import Agent, cheats, close, observe, reset, sight
-from ddz_env.playing.game import call, play_answer
+from ddz_env.playing.agent import Agent, cheats, close, sight
+from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
@@ -329,7 +329,7 @@ class Session:
             raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
         seat = self.seat
         agent = self._agents[seat]
-        self._tell(agent, seat)
+        self._told[seat] = tell(agent, seat, self.rules, self._moves, self._told.get(seat))
         thought = think(agent, self._players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
         turn = self._step(thought.move)
@@ -436,9 +436,7 @@ class Session:
             self._check_blind(agent)
             if cheats(agent) and not self._deal.rules.open_hands:
                 raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
-            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
-            for mover, move in self._moves:
-                call(agent, seat, "observe", observe, agent, mover, move)
+            tell(agent, seat, self.rules, self._moves)
             yield agent
 
     # --- keeping ---
@@ -481,25 +479,22 @@ class Session:
     # --- inside ---
 
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
-        """Let agents take their seats; if one cannot, those that sit already are released."""
+        """Let agents take their seats; if one cannot, those that sit already are released.
+
+        At an observed table an agent can only have the seat whose hand is known.
+        """
         try:
             for seat, name in enumerate(self._players):
                 if name != PERSON:
                     self._agents[seat] = given.get(seat) or make_agent(name)
-                    self._check_seat(seat, name)
+                    self._check_blind(self._agents[seat])
+                    if self.observer not in (None, seat):
+                        seen = f"this table is seen from seat {self.observer}, and nobody knows the other hands"
+                        raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
         except BaseException:
             for agent in self._agents.values():
                 close(agent)
             raise
-
-    def _check_seat(self, seat: int, name: str) -> None:
-        """At an observed table an agent can only have the seat whose hand is known."""
-        self._check_blind(self._agents[seat])
-        if self.observer not in (None, seat):
-            raise HiddenCardsError(
-                f"{name} cannot play seat {seat}: this table is seen from seat {self.observer}, and nobody knows the "
-                "other hands"
-            )
 
     def _step(self, move: Move | str) -> Turn:
         seat, number = self.seat, len(self._moves)
@@ -513,14 +508,6 @@ class Session:
             self._state = self._deal.state([*self._moves, (seat, move)])
         self._moves.append((seat, move))
         return Turn(seat, move, number, redealt=not self._state.history)
-
-    def _tell(self, agent: Agent, seat: int) -> None:
-        """Tell an agent what it has not heard yet."""
-        if seat not in self._told:
-            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
-        for mover, move in self._moves[self._told.get(seat, 0) :]:
-            call(agent, seat, "observe", observe, agent, mover, move)
-        self._told[seat] = len(self._moves)
 
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         key: Sequence[int] = [self._deal.seed, self._deal.game, len(self._moves), seat, purpose]

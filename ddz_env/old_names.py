@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 _ROOMS = {
     "ddz_env.core": "actions cards checks docstrings engine errors flat folders notation observation options owned "
     "rules state view whole_file",
-    "ddz_env.playing": "agent bidder generators levels provenance registry thoughts",
-    "ddz_env.envs": "cuda_batch forms infos opponents screen stepping threads",
+    "ddz_env.playing": "agent generators provenance registry thoughts",
+    "ddz_env.envs": "cuda_batch opponents stepping threads",
     "ddz_env.table": "complaints render session texts",
     "ddz_env.peers": "botzone flat_action openspiel",
     "ddz_training.learn": "belief dmc expert ppo sb3 tuning",
     "ddz_training.measure": "benchmark complexity equivalent league markdown strengths",
     "ddz_training.apps": "botzone cli demo documentation integrations web",
+}
+_MERGED = {
+    "ddz_env.envs.outputs": "forms infos screen",
+    "ddz_env.peers.botzone.games": "botzone.combinations botzone.deals",
+    "ddz_env.peers.botzone.judges": "botzone.bidding_judge botzone.fixed_judge botzone.judge",
+    "ddz_env.peers.botzone.player": "botzone.position botzone.serving",
+    "ddz_env.peers.openspiel.dealing": "openspiel.resampling",
+    "ddz_env.peers.openspiel.observers": "openspiel.bounds",
+    "ddz_env.playing.registry": "bidder levels",
+    "ddz_env.table.session.advice": "session.advisers",
+    "ddz_env.table.session.deal": "session.errors",
+    "ddz_env.table.session.session": "session.sight",
 }
 _LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
 
@@ -33,6 +45,7 @@ def _top(room: str) -> str:
 
 MOVED = {
     **{f"{_top(room)}.{name}": f"{room}.{name}" for room in _ROOMS for name in _ROOMS[room].split()},
+    **{f"{_top(file)}.{name}": file for file in _MERGED for name in _MERGED[file].split()},
     **{f"training.ppo.{name}": f"ddz_training.learn.{name}" for name in _LEARNING.split()},
     "agents": "ddz_agents",
     "agents.exact": "ddz_agents.mini",

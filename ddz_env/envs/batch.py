@@ -71,11 +71,6 @@ class Slots(NamedTuple):
     done: stepping.Flags
 
 
-def slots_for(n: int, observation: bool, mask: bool, concealed: bool) -> Slots:
-    """Arrays for ``n`` games, with no rows in those that nobody wants."""
-    return stepping.allocate(Slots, n, observations=n * observation, masks=n * mask, concealed=n * concealed)
-
-
 class BatchRules(NamedTuple):
     """What stays the same, as kernels take it.
 
@@ -177,18 +172,26 @@ def check_count(option: str, value: object) -> int:
 
 
 class Batch:
-    """What batches on the CPU and on a GPU have in common: their arrays by name, first deals, and what they save."""
+    """What batches on the CPU and on a GPU have in common: options, arrays by name, first deals, and what they save."""
 
-    num_games: int
-    rules: Rules
-    seed: int
-    _scoring: int
-    _slots: Slots
-    _streams: Any
-    _turn: Turn
+    def __init__(
+        self, num_games: int, rules: str | Rules, seed: int, scoring: str | None, parts: tuple[bool, bool, bool]
+    ) -> None:
+        self.num_games = check_count("num_games", num_games)
+        self.rules = Rules.preset(rules)
+        self._scoring = stepping.choose_scoring(self.rules, scoring)
+        self.seed = check_seed(seed)
+        self._parts = [check_flag(*part) for part in zip(("observation", "mask", "concealed"), parts, strict=True)]
+        self._allocate()
+        self.reset()
 
-    def _name_arrays(self) -> None:
-        slots = self._slots
+    def _allocate(self) -> None:
+        n, (observation, mask, concealed) = self.num_games, self._parts
+        wanted = {"observations": n * observation, "masks": n * mask, "concealed": n * concealed}
+        self._slots = slots = Slots(*map(self._place, stepping.allocate(Slots, n, **wanted)))
+        self._rule_words = self._place(self.rules.words())
+        self._streams, self._actions = self._place(np.zeros(n, np.uint64)), self._place(np.zeros(n, np.int64))
+        self._turn = Turn()
         self.observation: npt.NDArray[np.int8] = self._as_bytes(slots.observations)
         self.mask: npt.NDArray[np.int8] = self._as_bytes(slots.masks)[:, :NUM_ACTIONS]
         self.concealed: npt.NDArray[np.int8] = self._as_bytes(slots.concealed)
@@ -240,10 +243,28 @@ class Batch:
             self._fill(array, saved[name])
         self._show()
 
+    def _terms(self) -> BatchRules:
+        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+
     def _saved(self) -> dict[str, Any]:
         """The arrays that cannot be computed from the rest, by name."""
         kept = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
         return kept | {"streams": self._streams}
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
+        state = State(self._copied(self._slots.rows[index]), self.rules)
+        state.ring[:] = self._copied(self._slots.rings[index])
+        return state
+
+    def _place(self, array: npt.NDArray[Any]) -> Any:
+        """An array where the games are."""
+        return array
 
     def _as_bytes(self, words: Any) -> Any:
         """The int8 view of an array of words."""
@@ -333,25 +354,8 @@ class SelfPlayBatch(Batch):
         mask: bool = True,
         concealed: bool = False,
     ) -> None:
-        self.num_games = check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
         self.threads = usable_threads(threads)
-        self._scoring = stepping.choose_scoring(self.rules, scoring)
-        self.seed = check_seed(seed)
-        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
-        self._allocate(tuple(check_flag(name, part) for name, part in parts))
-        self.reset()
-
-    def _allocate(self, parts: tuple[bool, ...]) -> None:
-        self._parts, self._turn = parts, Turn()
-        self._rule_words = self.rules.words()
-        self._slots = slots_for(self.num_games, *parts)
-        self._streams = np.zeros(self.num_games, np.uint64)
-        self._actions = np.zeros(self.num_games, np.int64)
-        self._name_arrays()
-
-    def _terms(self) -> BatchRules:
-        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+        super().__init__(num_games, rules, seed, scoring, (observation, mask, concealed))
 
     @one_at_a_time
     def step(self, actions: npt.ArrayLike) -> None:
@@ -378,18 +382,7 @@ class SelfPlayBatch(Batch):
             Shape ``[num_games]``, int64; the same array at every call.
         """
         _sample_all(self.mask_words, self._streams, self._actions)
-        return self._actions
-
-    def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
-
-        Raises:
-            InvalidOptionError: If there is no such game.
-        """
-        index = check_integer("game", index, 0, self.num_games - 1)
-        state = State(self._slots.rows[index].copy(), self.rules)
-        state.ring[:] = self._slots.rings[index]
-        return state
+        return self._actions  # type: ignore[no-any-return]
 
     def _show(self, *, anew: bool = False) -> None:
         if anew:
@@ -404,5 +397,5 @@ class SelfPlayBatch(Batch):
     def __setstate__(self, saved: dict[str, Any]) -> None:
         batch = saved.pop("batch")
         self.__dict__.update(saved)
-        self._allocate(self._parts)
+        self._allocate()
         self.load_state_dict(batch)

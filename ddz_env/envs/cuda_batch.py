@@ -20,13 +20,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import check_seed
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import State
 from ddz_env.envs import batch, stepping
 from ddz_env.envs.batch import Batch, BatchRules, Slots
-from ddz_env.envs.threads import Turn, one_at_a_time
+from ddz_env.envs.threads import one_at_a_time
 
 try:
     from numba import cuda
@@ -63,18 +61,11 @@ def check_device() -> None:
         )
 
 
-def _smaller(a: Any, b: Any) -> Any:
-    return a if a < b else b
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return b if a < b else a
-
-
 @functools.cache
 def _replacements() -> dict[str, Any]:
     """``min`` and ``max`` of two numbers, which Numba 0.68 cannot compile for CUDA."""
-    return {"min": cuda.jit(device=True)(_smaller), "max": cuda.jit(device=True)(_larger)}
+    kernel = cuda.jit(device=True)
+    return {"min": kernel(lambda a, b: a if a < b else b), "max": kernel(lambda a, b: b if a < b else a)}
 
 
 @functools.cache
@@ -107,36 +98,23 @@ def device_kernels() -> dict[str, Any]:
     begin, show, step = map(on_device, (stepping.begin_game, batch.show_game, batch.step_game))
     seed_stream, sample, playable = map(on_device, (batch.seed_slot, batch.sample_slot, stepping.is_playable))
 
-    # The arrays come one by one: the simulator passes them to kernels by argument, not inside tuples.
-    def show_all(
-        rules: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any, observations: Any, concealed: Any,
-        seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def show_all(slots: Slots, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            show(index, slots, rules)
+        if index < slots.games.shape[0]:
+            show(index, slots, terms.rules)
 
-    def begin_all(
-        streams: Any, rules: Any, seed: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any,
-        observations: Any, concealed: Any, seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def begin_all(slots: Slots, streams: Any, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            seed_stream(index, streams, seed)
-            begin(rows[index], rings[index], seed, games[index], rules)
-            show(index, slots, rules)
+        if index < slots.games.shape[0]:
+            seed_stream(index, streams, terms.seed)
+            begin(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
+            show(index, slots, terms.rules)
 
-    def step_all(
-        actions: Any, rules: Any, seed: Any, scoring: Any, peasant_reward: Any, rows: Any, rings: Any, games: Any,
-        bits: Any, masks: Any, observations: Any, concealed: Any, seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def step_all(actions: Any, slots: Slots, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            step(index, np.uint64(actions[index]), slots, BatchRules(rules, seed, scoring, peasant_reward))
-            show(index, slots, rules)
+        if index < slots.games.shape[0]:
+            step(index, np.uint64(actions[index]), slots, terms)
+            show(index, slots, terms.rules)
 
     def sample_all(bits: Any, streams: Any, actions: Any) -> None:
         index = cuda.grid(1)
@@ -200,20 +178,8 @@ class CudaSelfPlayBatch(Batch):
         check: bool = True,
     ) -> None:
         check_device()
-        self._turn = Turn()
-        self.num_games = batch.check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
         self.check = check
-        self.seed = check_seed(seed)
-        self._scoring = stepping.choose_scoring(self.rules, scoring)
-        host = batch.slots_for(self.num_games, observation, mask, concealed)
-        self._slots = Slots(*map(cuda.to_device, host))
-        self._rule_words = cuda.to_device(self.rules.words())
-        self._streams = cuda.to_device(np.zeros(self.num_games, np.uint64))
-        self._actions = cuda.to_device(np.zeros(self.num_games, np.int64))
-        self._blocks = -(-self.num_games // THREADS_PER_BLOCK)
-        self._name_arrays()
-        self.reset()
+        super().__init__(num_games, rules, seed, scoring, (observation, mask, concealed))
 
     @one_at_a_time
     def step(self, actions: Any) -> None:
@@ -227,15 +193,15 @@ class CudaSelfPlayBatch(Batch):
             InvalidMoveError: If the actions are not int64 of that shape, or an id does not exist.
             IllegalMoveError: If an action is not legal.  No game has changed.
         """
-        played = cuda.as_cuda_array(actions) if hasattr(actions, "__cuda_array_interface__") else _to_device(actions)
+        there = hasattr(actions, "__cuda_array_interface__")
+        played = cuda.as_cuda_array(actions) if there else self._place(np.ascontiguousarray(actions))
         if played.shape != (self.num_games,) or played.dtype != np.int64:
             raise InvalidMoveError(
                 f"actions must be int64 of shape [{self.num_games}]; got {played.dtype} of shape {list(played.shape)}"
             )
         if self.check:
             self._refuse_illegal(played)
-        terms = self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward
-        self._launch("step_all", played, *terms, *self._slots)
+        self._launch("step_all", played, self._slots, self._terms())
 
     @one_at_a_time
     def sample_actions(self) -> Any:
@@ -247,17 +213,14 @@ class CudaSelfPlayBatch(Batch):
         self._launch("sample_all", self.mask_words, self._streams, self._actions)
         return self._actions
 
-    def state(self, index: int) -> State:
-        """One game, copied to the host, as a :class:`~ddz_env.State` without the history of moves."""
-        state = State(self._slots.rows.copy_to_host()[index].copy(), self.rules)
-        state.ring[:] = self._slots.rings.copy_to_host()[index]
-        return state
-
     def _show(self, *, anew: bool = False) -> None:
         if anew:
-            self._launch("begin_all", self._streams, self._rule_words, np.uint64(self.seed), *self._slots)
+            self._launch("begin_all", self._slots, self._streams, self._terms())
         else:
-            self._launch("show_all", self._rule_words, *self._slots)
+            self._launch("show_all", self._slots, self._terms())
+
+    def _place(self, array: npt.NDArray[Any]) -> Any:
+        return cuda.to_device(array)
 
     def _fill(self, array: Any, values: Any) -> None:
         array.copy_to_device(np.ascontiguousarray(values))
@@ -279,8 +242,5 @@ class CudaSelfPlayBatch(Batch):
             )
 
     def _launch(self, name: str, *arguments: Any) -> None:
-        device_kernels()[name][self._blocks, THREADS_PER_BLOCK](*arguments)
-
-
-def _to_device(actions: npt.ArrayLike) -> Any:
-    return cuda.to_device(np.ascontiguousarray(actions))
+        blocks = -(-self.num_games // THREADS_PER_BLOCK)
+        device_kernels()[name][blocks, THREADS_PER_BLOCK](*arguments)

@@ -4,7 +4,7 @@ Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in 
 dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
 
 Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
-way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:mod:`ddz_env.playing.levels`).
+way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:data:`LEVELS`).
 Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
 """
 
@@ -15,17 +15,21 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ddz_env import Move
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
 from ddz_env.core.folders import PACKAGES, package_folder
 from ddz_env.core.options import Option, Range, plain_value, refuse_unknown, split_options
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.bidder import WithBidder
-from ddz_env.playing.levels import LEVELS, spelled_out
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, Decision, act_batch, cheats, close, observe, reset
+from ddz_env.playing.thoughts import Candidate
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -33,6 +37,51 @@ GROUP = "ddz_env.agents"
 _DISTRIBUTION = "ddz-env"
 _BIDDER = "bidder"
 _ROOT = package_folder("ddz_env").parent
+
+
+class Level(NamedTuple):
+    """A level of play.
+
+    Attributes:
+        name: Its name.
+        agent: The agent that plays it, as for :func:`make_agent`.
+        elo: Its rating; ``rules`` is 0.
+    """
+
+    name: str
+    agent: str
+    elo: int
+
+
+LEVELS = (
+    Level("easy", "isuct:iterations=200", -311),
+    Level("medium", "rules-without:rule=pass", -124),
+    Level("hard", "rules", 0),
+    Level("master", "neural-ismcts", 139),
+)
+"""From the weakest to the strongest."""
+
+_BY_NAME = {level.name: level for level in LEVELS}
+
+
+def spelled_out(agent: str) -> str:
+    """An agent's specification with the level that it begins with replaced by the agent that plays it.
+
+    Options of its own stand before those that are added; an option that both name is the added one.
+
+    Example:
+        >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
+        ('rules-without:rule=pass', 'isuct:iterations=200,exploration=0.9', 'random')
+    """
+    name, _, rest = agent.strip().partition(":")
+    level = _BY_NAME.get(name)
+    if level is None or (rest and "=" not in rest.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
+        return agent
+    player, _, own = level.agent.partition(":")
+    added = {option.partition("=")[0].strip() for option in rest.split(",")}
+    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in added]
+    options = ",".join([*kept, *filter(None, [rest])])
+    return f"{player}:{options}" if options else player
 
 
 def agent_names() -> list[str]:
@@ -44,7 +93,7 @@ def make_agent(agent: str | object) -> Agent:
     """Make an agent from its name and options.
 
     Args:
-        agent: ``name``, ``name:option=value,option=value``, a level (:data:`ddz_env.playing.levels.LEVELS`), or the
+        agent: ``name``, ``name:option=value,option=value``, a level (:data:`LEVELS`), or the
         user's own
             ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``, ``false``,
             ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).  An object
@@ -340,3 +389,81 @@ def _known() -> str:
     levels = ", ".join(level.name for level in LEVELS)
     known = f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"
     return known if names else f"none is: {_install()}"
+
+
+class WithBidder:
+    """An agent whose bids and answers to doubling are another's.
+
+    It is what the option ``bidder=`` of :func:`make_agent` makes.  It answers game by game, or
+    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch are asked game by game.
+
+    Args:
+        player: Plays the cards.
+        bidder: Bids and doubles.
+
+    Example:
+        >>> make_agent("random:bidder=rules").name
+        'random+rules'
+    """
+
+    def __init__(self, player: Agent, bidder: Agent) -> None:
+        self.player, self.bidder = player, bidder
+        self.name = f"{player.name}+{bidder.name}"
+        self.cheats = cheats(player) or cheats(bidder)
+        if hasattr(player, "decide"):
+            self.decide = self._decide
+        if hasattr(player, "candidates"):
+            self.candidates = self._candidates
+        if hasattr(player, "believe"):
+            self.believe = player.believe
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Ask the bidder in the auction and at doubling, the player elsewhere."""
+        agent = self._agent(view)
+        return agent.act(self._sight(agent, view), rng)
+
+    def act_batch(self, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """A move for each view, each of the two agents asked once for all that are its own."""
+        moves: dict[int, Move] = {}
+        for agent in (self.player, self.bidder):
+            own = [place for place, view in enumerate(views) if self._agent(view) is agent and place not in moves]
+            seen = [self._sight(agent, views[place]) for place in own]
+            moves.update(zip(own, act_batch(agent, seen, [rngs[place] for place in own]), strict=True))
+        return [moves[place] for place in range(len(views))]
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """Tell both that a game begins."""
+        for agent in (self.player, self.bidder):
+            reset(agent, seat, rules)
+
+    def observe(self, seat: int, move: Move) -> None:
+        """Tell both of a move."""
+        for agent in (self.player, self.bidder):
+            observe(agent, seat, move)
+
+    def close(self) -> None:
+        """Release what both hold."""
+        for agent in (self.player, self.bidder):
+            close(agent)
+
+    def _decide(self, view: Any, rng: np.random.Generator) -> Decision:
+        agent: Any = self._agent(view)
+        if hasattr(agent, "decide"):
+            decided: Decision = agent.decide(self._sight(agent, view), rng)
+            return decided
+        move = self.act(view, rng)
+        return Decision(move, line=move.actions)
+
+    def _candidates(self, view: Any) -> Sequence[Candidate]:
+        if self._agent(view) is self.bidder:
+            return ()
+        player: Any = self.player
+        found: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        return found
+
+    def _agent(self, view: Any) -> Agent:
+        return self.bidder if view.stage in AUCTION else self.player
+
+    def _sight(self, agent: Agent, view: Any) -> Any:
+        """What one of the two may see: a state is for those that cheat."""
+        return view.view() if self.cheats and not cheats(agent) else view

@@ -30,11 +30,14 @@ def demo_game(seed: int, moves: int, rules: str = "standard") -> State:
         DouDizhuError: If the seed is out of range or the preset unknown.
     """
     state = State.new(seed=seed, rules=rules)
-    while moves > 0 and not state.is_over:
-        legal, moves = state.legal_moves(), moves - 1
-        follow = legal[:2][-1]
-        longest = max((move for move in legal if len(move.cards) <= 4), key=lambda move: len(move.cards))
-        state.step(longest if state.view().on_lead else follow)
+    for _ in range(moves):
+        if state.is_over:
+            break
+        legal = state.legal_moves()
+        if state.view().on_lead:
+            state.step(max((move for move in legal if len(move.cards) <= 4), key=lambda move: len(move.cards)))
+        else:
+            state.step(legal[min(1, len(legal) - 1)])
     return state
 
 
@@ -56,16 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ddz_env.table.render", description="Draw the table of a game.")
-    for name, kind, default, about in (
-        ("seed", int, 7, "seed of the deal (default: 7)"),
-        ("moves", int, 12, "moves before the picture is taken (default: 12)"),
-        ("rules", str, "standard", "preset, with options if wanted (default: standard)"),
-        ("perspective", int, None, "the seat that looks (default: every hand is shown)"),
-        ("width", int, 960, "pixels across (default: 960)"),
-        ("height", int, 600, "pixels down (default: 600)"),
-        ("out", Path, None, "the PNG to write (default: text on the terminal)"),
-    ):
-        parser.add_argument(f"--{name}", type=kind, default=default, help=about)
+    parser.add_argument("--seed", type=int, default=7, help="seed of the deal (default: 7)")
+    parser.add_argument("--moves", type=int, default=12, help="moves before the picture is taken (default: 12)")
+    parser.add_argument("--rules", default="standard", help="preset, with options if wanted (default: standard)")
+    parser.add_argument("--perspective", type=int, help="the seat that looks (default: every hand is shown)")
+    parser.add_argument("--width", type=int, default=960, help="pixels across (default: 960)")
+    parser.add_argument("--height", type=int, default=600, help="pixels down (default: 600)")
+    parser.add_argument("--out", type=Path, help="the PNG to write (default: text on the terminal)")
     return parser
 
 

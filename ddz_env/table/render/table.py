@@ -215,6 +215,11 @@ class Table:
         return say("must beat", seat=seat, move=self.to_beat.text)
 
 
+def role_text(role: str, players: int) -> str:
+    """A role as people read it: ``peasant down``, or of two players ``peasant``."""
+    return role.partition("_")[0] if players == 2 else role.replace("_", " ")
+
+
 def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:
     """Read the table of a game.
 
@@ -359,10 +364,9 @@ class _Reader:
 
     def _seat(self, seat: int) -> Seat:
         sizes = int(self.row[at.SIZES]) >> (8 * seat) & 255
-        role = (role_of(self.row, seat, self.rules.players) or "").replace("_", " ")
         return Seat(
             number=seat,
-            role=role.split()[0] if self.rules.players == 2 else role,
+            role=role_text(role_of(self.row, seat, self.rules.players) or "", self.rules.players),
             hand=_cards(self.hands[seat].counts, self._held(seat)),
             size=len(self.hands[seat]) if self.viewer is None else sizes,
             play=self._play(seat),

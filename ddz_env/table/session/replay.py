@@ -163,7 +163,6 @@ class Replay:
 
 def _chance(advice: Advice, move: Move) -> float | None:
     """The chance that an advice gives to a move, or else to its main group."""
-    for same in (lambda one: one.move == move, lambda one: one.move is None and one.main == move.main):
-        for option in filter(same, advice.options):
-            return option.chance
-    return None
+    whole = [one.chance for one in advice.options if one.move == move]
+    group = [one.chance for one in advice.options if one.move is None and one.main == move.main]
+    return next(iter(whole + group), None)

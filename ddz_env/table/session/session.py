@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.render.table import Table, table_of
+from ddz_env.table.render.table import Table, role_text, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
@@ -133,8 +133,7 @@ class Session:
 
     def role(self, seat: int) -> str:
         """What a seat is: ``landlord``, ``peasant down``, ``peasant up``, of two players ``peasant``, or ``bidder``."""
-        role = (self._state.role(seat) or "bidder").replace("_", " ")
-        return role.split()[0] if self.rules.players == 2 else role
+        return role_text(self._state.role(seat) or "bidder", self.rules.players)
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -378,9 +377,8 @@ class Session:
         Raises:
             SessionError: If there is no such decision.
         """
-        mine = [
-            place for place, (who, _) in enumerate(self._moves) if self._players[who] == PERSON and seat in (None, who)
-        ]
+        people = [who for who, name in enumerate(self._players) if name == PERSON and seat in (None, who)]
+        mine = [place for place, (who, _) in enumerate(self._moves) if who in people]
         if not mine:
             raise SessionError("there is nothing to take back")
         chosen = mine[-1] if number is None else as_integer(number)
@@ -471,12 +469,15 @@ class Session:
 
     def close(self) -> None:
         """Release what the agents hold; advisers that other games share stay."""
-        for agent in self._agents.values():
-            close(agent)
+        self._close_agents()
         if not self._shares_advisers:
             self._advisers.close()
 
     # --- inside ---
+
+    def _close_agents(self) -> None:
+        for agent in self._agents.values():
+            close(agent)
 
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
         """Let agents take their seats; if one cannot, those that sit already are released.
@@ -492,8 +493,7 @@ class Session:
                         seen = f"this table is seen from seat {self.observer}, and nobody knows the other hands"
                         raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
         except BaseException:
-            for agent in self._agents.values():
-                close(agent)
+            self._close_agents()
             raise
 
     def _step(self, move: Move | str) -> Turn:
@@ -510,8 +510,7 @@ class Session:
         return Turn(seat, move, number, redealt=not self._state.history)
 
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
-        key: Sequence[int] = [self._deal.seed, self._deal.game, len(self._moves), seat, purpose]
-        return agent_generator(key)
+        return agent_generator([self._deal.seed, self._deal.game, len(self._moves), seat, purpose])
 
     def _check_blind(self, agent: Agent) -> None:
         if self._deal.observer is not None and cheats(agent):

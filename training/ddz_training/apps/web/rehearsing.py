@@ -16,7 +16,7 @@ from ddz_env import Rules
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
-from ddz_env.playing.levels import spelled_out
+from ddz_env.playing.registry import spelled_out
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.apps.web.preparing import Step
 

@@ -176,10 +176,14 @@ class Deal(NamedTuple):
     def state(self, game: BotzoneGame) -> State:
         """The deal as a game of ours that begins; with an auction seat 0 opens it."""
         hands = [Hand.from_ids([card for card in own if card not in self.publiccard]) for own in self.allocation]
-        state = State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules)
-        if state.stage == "bid":  # elsewhere the opener is drawn
-            state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
-        return state
+        return opened(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
+
+
+def opened(state: State) -> State:
+    """A game whose auction seat 0 opens, as on the platform (elsewhere the opener is drawn); with none, as it is."""
+    if state.stage == "bid":
+        state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
+    return state
 
 
 def deal_cards(game: BotzoneGame, rng: np.random.Generator) -> Deal:

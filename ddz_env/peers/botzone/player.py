@@ -12,20 +12,22 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.cards import cards_to_counts
+from ddz_env.core.cards import FULL_DECK, NUM_RANKS, cards_to_counts
 from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 from ddz_env.core.notation import Hand, readings_of
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import AgentFaultError, agent_generator, ask, call, play_answer, tell
-from ddz_env.table.session import Deal
 
 Requests = Sequence[Mapping[str, Any]]
 
 KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
+_HAND, _BOTTOM = 17, 3
 
 
 class InvalidRequestError(DouDizhuError):
@@ -80,11 +82,11 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
     """
     try:
         story = _story(game, requests, responses)
-        own, public = Hand.from_ids(story.own), Hand.from_ids(story.public) if story.public else None
-        moves = [(seat, Move(BID_BASE + bid)) for seat, bid in enumerate(story.bids)]
-        for place, cards in enumerate(story.played):
-            moves.append(((story.landlord + place) % SEATS, read_move(cards, game)))
-        state = Deal.observed(game.rules, story.seat, own, public, opener=0).state(moves)
+        state = _possible(game, story)
+        for bid in story.bids:
+            state.step(Move(BID_BASE + bid))
+        for cards in story.played:
+            state.step(read_move(cards, game))
     except InvalidMoveError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -159,6 +161,25 @@ def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) ->
     if landlord >= known:
         bids[landlord] = final
     return bids[: landlord + 1] if bids[landlord] == MOST_BID else bids
+
+
+def _possible(game: BotzoneGame, story: _Story) -> State:
+    """A deal that fits: every other seat gets what it has played, and what is left over."""
+    bottom = np.array(Hand.from_ids(story.public).counts)
+    hands = np.zeros((SEATS, NUM_RANKS), np.int64)
+    for place, cards in enumerate(story.played):
+        hands[(story.landlord + place) % SEATS] += cards_to_counts(cards)
+    if story.landlord >= 0:
+        hands[story.landlord] = np.maximum(hands[story.landlord] - bottom, 0)
+    hands[story.seat] = Hand.from_ids(story.own).counts
+    pool = FULL_DECK - hands.sum(axis=0) - bottom
+    for held, size in zip((*hands, bottom), (_HAND, _HAND, _HAND, _BOTTOM), strict=True):
+        for rank in range(NUM_RANKS):
+            taken = min(pool[rank], size - held.sum())
+            pool[rank] -= taken
+            held[rank] += taken
+    *others, low = (Hand(tuple(held.tolist())) for held in (*hands, bottom))
+    return opened(State.from_hands(others, low, game.rules))
 
 
 class BotzonePlayer:

@@ -10,7 +10,7 @@ import re
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import Card, Cards, Play, Seat, Table, table_of
+from ddz_env.table.render.table import Card, Cards, Play, Seat, Snapshot, table_of
 from ddz_env.table.texts import Texts, cells, padded
 
 _RESET = "\x1b[0m"
@@ -83,7 +83,7 @@ class _Writer:
         self.role_width = max(cells(say(role)) for role in _ROLES)
         self.seat_width = cells(say("seat", seat=0))
 
-    def table(self, table: Table) -> str:
+    def table(self, table: Snapshot) -> str:
         """The whole table."""
         lines = [self._header(table), f"{self.say('landlord cards')}  {self._landlord_cards(table)}"]
         for seat in table.seats:
@@ -97,13 +97,13 @@ class _Writer:
         lines.append(self._paint(_BOLD, table.status_in(self.say)))
         return "\n".join(line.rstrip() for line in lines)
 
-    def _header(self, table: Table) -> str:
+    def _header(self, table: Snapshot) -> str:
         say = self.say
         facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
         facts += [say("bombs", number=table.bombs)] + [say("undealt", number=table.undealt)] * bool(table.undealt)
         return " · ".join(facts)
 
-    def _landlord_cards(self, table: Table) -> str:
+    def _landlord_cards(self, table: Snapshot) -> str:
         if table.landlord_backs:
             return self._backs(table.landlord_backs)
         face_down = f" {self.say('face down')}" if table.landlord is None and table.landlord_cards else ""

@@ -17,7 +17,7 @@ from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidPictureError, MissingDependencyError, plural
 from ddz_env.table.render import sprites
 from ddz_env.table.render.sprites import GOLD, WHITE, Picture
-from ddz_env.table.render.table import Card, Play, Seat, Table
+from ddz_env.table.render.table import Card, Play, Seat, Snapshot
 
 try:
     from PIL import Image, ImageDraw
@@ -71,7 +71,7 @@ _PLAY_CARD = 54.0
 _LANDLORD_CARD = 46.0
 
 
-def draw_table(table: Table, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
+def draw_table(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
     """Draw a table.
 
     Args:
@@ -106,7 +106,7 @@ class _Painter:
         self.scale = min(width / WIDTH, height / HEIGHT)
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
 
-    def table(self, table: Table) -> None:
+    def table(self, table: Snapshot) -> None:
         """The whole table."""
         self._facts(table)
         self._landlord_cards(table)
@@ -118,7 +118,7 @@ class _Painter:
 
     # What lies on the table.
 
-    def _facts(self, table: Table) -> None:
+    def _facts(self, table: Snapshot) -> None:
         """The rules and the stage on the left, the stake on the right."""
         self._text(24, 30, "Dou Dizhu", 24, WHITE, "left")
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
@@ -127,7 +127,7 @@ class _Painter:
         facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
 
-    def _landlord_cards(self, table: Table) -> None:
+    def _landlord_cards(self, table: Snapshot) -> None:
         """The landlord cards, or what was not dealt where the rules have none."""
         cards: list[Drawn] = [*table.landlord_cards, *["back"] * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
@@ -138,7 +138,7 @@ class _Painter:
             self._row(cards, (480, 10), _LANDLORD_CARD, 400, "centre", step)
             self._text(480, 85, caption, 12, _SOFT, "centre")
 
-    def _status(self, table: Table) -> None:
+    def _status(self, table: Snapshot) -> None:
         """One sentence in the middle."""
         text = table.status[0].upper() + table.status[1:]
         over = table.stage == "over"
@@ -150,7 +150,7 @@ class _Painter:
 
     # A seat.
 
-    def _seat(self, table: Table, seat: Seat, place: Place) -> None:
+    def _seat(self, table: Snapshot, seat: Seat, place: Place) -> None:
         building = table.building if seat.acting else None
         self._plate(seat, place)
         chosen = set(building.cards) if building else set()

@@ -1,4 +1,4 @@
-"""What a table looks like, as plain data: every renderer draws a :class:`Table` and never looks at the game.
+"""What a table looks like, as plain data: every renderer draws a :class:`Snapshot` and never looks at the game.
 
 The table is read from a row and the history alone.  For a perspective it is read from that seat's
 :class:`~ddz_env.core.view.View`, so that nothing hidden can reach a picture.
@@ -133,7 +133,7 @@ class Seat:
 
 
 @dataclass(frozen=True)
-class Table:
+class Snapshot:
     """One moment of a game, as one observer sees it.
 
     Attributes:
@@ -220,7 +220,7 @@ def role_text(role: str, players: int) -> str:
     return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
-def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:
+def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Snapshot:
     """Read the table of a game.
 
     Args:
@@ -272,12 +272,12 @@ class _Reader:
         self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
         self.trick_start = _trick_start(self.history, self.rules.players)
 
-    def table(self) -> Table:
+    def table(self) -> Snapshot:
         """The whole table."""
         seats = tuple(self._seat(seat) for seat in range(self.rules.players))
         bottom = self._hand(at.BOTTOM)
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
-        return Table(
+        return Snapshot(
             rules=self.rules.name,
             stage=self.stage,
             robbing=self.rules.bidding == "robbing",

@@ -46,8 +46,11 @@ class Replay:
         number: How many of its moves have been made.
         advisers: Agents that are asked for hints, shared with other games; by default the replay's own.
 
+    Attributes:
+        record: The whole game.
+
     Raises:
-        SessionError: If it has not so many.
+        SessionError: If the game is shorter.
 
     Example:
         >>> from ddz_env import Rules
@@ -61,18 +64,13 @@ class Replay:
     """
 
     def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
-        self._record = record
+        self.record = record
         people = Record(record.deal, (PERSON,) * len(record.players))
         self._session = Session(people, shown=True, advisers=advisers)
         self.go(number)
 
     def __len__(self) -> int:
-        return len(self._record.moves)
-
-    @property
-    def record(self) -> Record:
-        """The whole game."""
-        return self._record
+        return len(self.record.moves)
 
     @property
     def number(self) -> int:
@@ -87,18 +85,18 @@ class Replay:
     @property
     def next_move(self) -> tuple[int, Move] | None:
         """The move that follows, with its seat; None at the end."""
-        return self._record.moves[self.number] if self.number < len(self) else None
+        return self.record.moves[self.number] if self.number < len(self) else None
 
     def go(self, number: int) -> None:
         """Go to the position after so many moves.
 
         Raises:
-            SessionError: If the game has not so many.
+            SessionError: If the game is shorter.
         """
         number = check_integer("move", number, 0, len(self), SessionError)
         if number < self.number:
             self._session.undo(number)
-        for seat, move in self._record.moves[self.number : number]:
+        for seat, move in self.record.moves[self.number : number]:
             self._session.play(move, seat)
 
     def sight(self, viewer: int | None) -> Sight:
@@ -139,7 +137,7 @@ class Replay:
 
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""
-        return Record(self._record.deal, tuple(players), self._session.moves)
+        return Record(self.record.deal, tuple(players), self._session.moves)
 
     def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
         """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
@@ -153,7 +151,7 @@ class Replay:
             UnknownAgentError: If there is no such agent.
             AgentFaultError: If it fails.
         """
-        for number, (seat, move) in enumerate(self._record.moves):
+        for number, (seat, move) in enumerate(self.record.moves):
             self.go(number)
             if (seats is not None and seat not in seats) or len(self._session.view(seat).legal_moves()) == 1:
                 continue

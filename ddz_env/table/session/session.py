@@ -18,7 +18,7 @@ from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.render.table import Table, role_text, table_of
+from ddz_env.table.render.table import Snapshot, role_text, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
@@ -56,7 +56,7 @@ class Sight:
         decisions: Numbers of the moves that the viewer has decided: where it may go back to.
     """
 
-    table: Table
+    table: Snapshot
     players: tuple[str, ...]
     history: tuple[tuple[int, str], ...]
     waits_for: str

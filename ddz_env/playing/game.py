@@ -33,10 +33,7 @@ class AgentFaultError(DouDizhuError):
 
     def __init__(self, agent: str, seat: int, phase: str, reason: str) -> None:
         super().__init__(f"agent {agent!r} on seat {seat}: failed in {phase}: {reason}")
-        self.agent = agent
-        self.seat = seat
-        self.phase = phase
-        self.reason = reason
+        self.agent, self.seat, self.phase, self.reason = agent, seat, phase, reason
 
     def __reduce__(self) -> tuple[object, ...]:  # the default would call the class with the message alone
         return type(self), (self.agent, self.seat, self.phase, self.reason)

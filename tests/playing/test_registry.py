@@ -174,7 +174,7 @@ def test_ours_go_before_those_of_other_distributions(monkeypatch: pytest.MonkeyP
 def test_a_users_own_folders_of_any_name_are_theirs_and_ours_still_play(shape: str, tmp_path: Path) -> None:
     own = tmp_path / shape
     own.parent.mkdir(exist_ok=True)
-    own.write_text("class Mine:\n    def decide(self, view, generator): ...\n")
+    own.write_text("class Mine:\n    def act(self, view, rng): ...\n")
     module = shape.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     script = f"from ddz_env.playing.registry import make_agent\nimport {module}\nprint({module}.__file__)\n"
     script += f"make_agent('{module}:Mine'), make_agent('rules')"

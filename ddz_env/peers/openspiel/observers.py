@@ -8,7 +8,6 @@ and the last 15 moves.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -98,20 +97,19 @@ class _Tensor:
     """A flat tensor with named parts.
 
     Args:
-        shapes: Part name → shape.
+        **shapes: The shape of each part.
 
     Attributes:
         tensor: Shape ``[size]``, float32.
         dict: Part name → its view of ``tensor``.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(self, **shapes: tuple[int, ...]) -> None:
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
         self.tensor = np.zeros(sum(sizes), np.float32)
         parts = np.split(self.tensor, np.cumsum(sizes)[:-1])
-        self.dict: dict[str, npt.NDArray[np.float32]] = {
-            name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
-        }
+        shaped = (part.reshape(shape) for part, shape in zip(parts, shapes.values(), strict=True))
+        self.dict: dict[str, npt.NDArray[np.float32]] = dict(zip(shapes, shaped, strict=True))
 
 
 class InformationStateObserver(_Tensor):
@@ -138,14 +136,12 @@ class InformationStateObserver(_Tensor):
         self._rules = rules
         answers = NUM_ACTIONS - BID_BASE if most_answers(rules) else 0
         super().__init__(
-            {
-                "player": (rules.players,),
-                "hands": (rules.players, NUM_RANKS),
-                "landlord_cards": (NUM_RANKS,),
-                "opener": (rules.players,),
-                "moves": (most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
-                "half_built": (2, NUM_RANKS),
-            }
+            player=(rules.players,),
+            hands=(rules.players, NUM_RANKS),
+            landlord_cards=(NUM_RANKS,),
+            opener=(rules.players,),
+            moves=(most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
+            half_built=(2, NUM_RANKS),
         )
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
@@ -197,7 +193,7 @@ class ObservationObserver(_Tensor):
     """The vector that the environments show, each byte divided by its highest value; its parts are the features."""
 
     def __init__(self) -> None:
-        super().__init__({feature.name: (feature.size,) for feature in OBSERVATION.features})
+        super().__init__(**{feature.name: (feature.size,) for feature in OBSERVATION.features})
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
         """Write what a player sees."""

@@ -76,10 +76,7 @@ class _Writer:
     """
 
     def __init__(self, colour: bool, width: int | None, say: Texts, suits: bool) -> None:
-        self.colour = colour
-        self.suits = suits
-        self.width = width
-        self.say = say
+        self.colour, self.width, self.say, self.suits = colour, width, say, suits
         self.role_width = max(cells(say(role)) for role in _ROLES)
         self.seat_width = cells(say("seat", seat=0))
 
@@ -116,9 +113,8 @@ class _Writer:
             role = self._paint(_GOLD, role)
         hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
         result = f"  [{seat.result:+g}]" if seat.result is not None else ""
-        extras = (
-            self._paint(_BOLD, doubled * seat.doubled + result) for doubled in (f"  {self.say('doubled')}", "  ×2")
-        )
+        doubled = (f"  {self.say('doubled')}", "  ×2")
+        extras = (self._paint(_BOLD, text * seat.doubled + result) for text in doubled)
         head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
         return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 

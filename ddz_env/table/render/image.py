@@ -145,7 +145,7 @@ class _Painter:
         size, height = (19, 32) if over else (15, 28)
         width = self._length(text, size) + 36
         left, top = 480 - width / 2, 315 - height / 2
-        self._panel(left, top, width, height, _ACTING if over else _DARK, GOLD if over else None)
+        self._panel(left, top, width, height, golden=over)
         self._text(480, 315, text, size, GOLD if over else _SOFT, "centre")
 
     # A seat.
@@ -171,7 +171,7 @@ class _Painter:
         lengths = [self._length(mark, 16) + 12 for mark in marks]
         width = 24 + crowned + self._length(text, 16) + sum(lengths)
         left = _left_edge(place.x, width, place.align)
-        self._panel(left, place.plate, width, 32, _ACTING if seat.acting else _DARK, GOLD if seat.acting else None)
+        self._panel(left, place.plate, width, 32, golden=seat.acting)
         if crowned:
             self._paste(sprites.crown(self._pixels(22)), left + 10, place.plate + 4)
         self._text(left + 12 + crowned, place.plate + 16, text, 16, WHITE, "left")
@@ -185,7 +185,7 @@ class _Painter:
         if not play.cards:
             width = self._length(play.text, 18) + 30
             left = _left_edge(place.play_x, width, place.align)
-            self._panel(left, place.play + 20, width, 34, _DARK)
+            self._panel(left, place.play + 20, width, 34)
             self._text(left + width / 2, place.play + 37, play.text, 18, WHITE if play.current else _FADED, "centre")
             return
         corner, faded = (place.play_x, place.play), not play.current and not play.to_beat
@@ -221,18 +221,10 @@ class _Painter:
         for number, card in enumerate(cards):
             self._paste(_sprite(card, pixels, faded), left + number * step, y)
 
-    def _panel(
-        self,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
-        fill: tuple[int, ...],
-        line: tuple[int, ...] | None = None,
-    ) -> None:
-        outline = (*line, 255) if line else ()
-        size = self._pixels(width), self._pixels(height)
-        self._paste(sprites.panel(*size, self._pixels(min(height / 2, 12)), fill, outline), x, y)
+    def _panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
+        fill, outline = (_ACTING, (*GOLD, 255)) if golden else (_DARK, ())
+        size = self._pixels(width), self._pixels(height), self._pixels(min(height / 2, 12))
+        self._paste(sprites.panel(*size, fill, outline), x, y)
 
     def _paste(self, sprite: Picture, x: float, y: float) -> None:
         at = round(self.origin[0] + x * self.scale), round(self.origin[1] + y * self.scale)

@@ -172,11 +172,10 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
         AgentFaultError: If it fails.
     """
     asked = question(sight.history, sight.stage, sight.rules)
-    if not hasattr(agent, "decide"):
-        answer = call(agent, seat, "act", agent.act, sight, rng)
-        move = call(agent, seat, "act", read_answer, answer)
-        return Advice(name, seat, move, (Option(move.main, move),), asked)
-    decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+    if hasattr(agent, "decide"):
+        decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+    else:
+        decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision)
     own = next((one for one in options if one.move == move), Option(move.main, move))

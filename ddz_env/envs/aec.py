@@ -285,12 +285,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         InvalidOptionError: If another option is unknown.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "dou_dizhu_v0",
-        "render_modes": outputs.usable_modes(),
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
+    metadata["render_modes"] = outputs.usable_modes()
 
     def __init__(
         self,

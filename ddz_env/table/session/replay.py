@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ddz_env import Move, State, View
+from ddz_env import Move
 from ddz_env.core.checks import check_integer
-from ddz_env.playing.thoughts import Belief
 from ddz_env.table.session.advice import Advice, Advisers
 from ddz_env.table.session.deal import SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.session import Session, Sight
+from ddz_env.table.session.session import Session
 
 
 class Reviewed(NamedTuple):
@@ -48,6 +47,12 @@ class Replay:
 
     Attributes:
         record: The whole game.
+        sight: The position as plain data, as a seat knew it or (None) with all hands (:meth:`Session.sight`).
+        position: What a renderer draws: what a seat knew or (None) all hands (:meth:`Session.position`).
+        view: What a seat knows here (:meth:`Session.view`).
+        worded: A move of the seat to act in the words of the rules (:meth:`Session.worded`).
+        belief: Where an agent thinks that the hidden cards are (:meth:`Session.belief`).
+        close: Releases what the agents hold that were asked.
 
     Raises:
         SessionError: If the game is shorter.
@@ -66,7 +71,14 @@ class Replay:
     def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
         self.record = record
         people = Record(record.deal, (PERSON,) * len(record.players))
-        self._session = Session(people, shown=True, advisers=advisers)
+        self._session = session = Session(people, shown=True, advisers=advisers)
+        self.sight, self.position, self.view, self.worded = (
+            session.sight,
+            session.position,
+            session.view,
+            session.worded,
+        )
+        self.hint, self.belief, self.close = session.hint, session.belief, session.close
         self.go(number)
 
     def __len__(self) -> int:
@@ -99,22 +111,6 @@ class Replay:
         for seat, move in self.record.moves[self.number : number]:
             self._session.play(move, seat)
 
-    def sight(self, viewer: int | None) -> Sight:
-        """The position as plain data, as a seat knew it or (None) with all hands."""
-        return self._session.sight(viewer)
-
-    def position(self, viewer: int | None) -> View | State:
-        """What a renderer draws: what a seat knew or (None) all hands."""
-        return self._session.position(viewer)
-
-    def worded(self, move: Move) -> str:
-        """A move of the seat to act in the words of the rules."""
-        return self._session.worded(move)
-
-    def view(self, seat: int) -> View:
-        """What a seat knows here."""
-        return self._session.view(seat)
-
     def hint(self, agent: str, viewer: int | None = None) -> Advice:
         """What an agent would do here (:meth:`Session.hint`).
 
@@ -126,14 +122,6 @@ class Replay:
             NotYourTurnError: If another seat than the viewer is to act.
         """
         return self._session.hint(agent, viewer)
-
-    def belief(self, agent: str, seat: int) -> Belief:
-        """Where an agent thinks that the hidden cards are (:meth:`Session.belief`)."""
-        return self._session.belief(agent, seat)
-
-    def close(self) -> None:
-        """Release what the agents hold that were asked."""
-        self._session.close()
 
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""

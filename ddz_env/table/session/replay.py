@@ -72,13 +72,8 @@ class Replay:
         self.record = record
         people = Record(record.deal, (PERSON,) * len(record.players))
         self._session = session = Session(people, shown=True, advisers=advisers)
-        self.sight, self.position, self.view, self.worded = (
-            session.sight,
-            session.position,
-            session.view,
-            session.worded,
-        )
-        self.hint, self.belief, self.close = session.hint, session.belief, session.close
+        self.sight, self.position, self.worded = session.sight, session.position, session.worded
+        self.view, self.belief, self.close = session.view, session.belief, session.close
         self.go(number)
 
     def __len__(self) -> int:

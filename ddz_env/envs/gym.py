@@ -61,7 +61,8 @@ class _LearnerEnv(OwnsArrays):
     _np_random: np.random.Generator | None
     _np_random_seed: int | None
     _renew_seeds = False
-    _count, _threads, _renew, _modes = 1, 1, False, RENDER_MODES
+    _count, _threads, _renew = 1, 1, False
+    _modes: tuple[str, ...] = RENDER_MODES
 
     def __init__(
         self,
@@ -82,7 +83,7 @@ class _LearnerEnv(OwnsArrays):
         self.form = outputs.ObservationForm(observation, dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
-        kept = {"threads": self._threads, "log": render_mode is not None, "renew": self._renew}
+        kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renew": self._renew}
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
         self._all = np.ones(self._count, np.bool_)
         self._turn = Turn()

@@ -44,7 +44,9 @@ Rings = Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
 Bits = Annotated[Any, np.uint64, MASK_WORDS]
 Masks = Annotated[Any, np.uint64, MASK_BYTE_WORDS]
 Observations = Annotated[Any, np.uint64, OBSERVATION_WORDS]
-Words, Bytes, Flags = Annotated[Any, np.uint64], Annotated[Any, np.int8], Annotated[Any, np.bool_]
+Words = Annotated[Any, np.uint64]
+Bytes = Annotated[Any, np.int8]
+Flags = Annotated[Any, np.bool_]
 """Arrays of many games: their types, and their shapes but for the games."""
 
 _Arrays = TypeVar("_Arrays", bound=tuple[Any, ...])

@@ -22,7 +22,8 @@ from ddz_env.core.notation import Hand, readings_of
 from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.game import AgentFaultError, agent_generator, ask, call, play_answer, tell
+from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
+from ddz_env.playing.generators import agent_generator
 
 Requests = Sequence[Mapping[str, Any]]
 

@@ -35,6 +35,8 @@ _ACTING = (92, 66, 10, 225)
 
 Align = Literal["left", "centre", "right"]
 Drawn = Card | Literal["back", "slot"]
+_BACK: list[Drawn] = ["back"]
+_SLOT: list[Drawn] = ["slot"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class _Painter:
 
     def _landlord_cards(self, table: Snapshot) -> None:
         """The landlord cards, or what was not dealt where the rules have none."""
-        cards: list[Drawn] = [*table.landlord_cards, *["back"] * table.landlord_backs]
+        cards: list[Drawn] = [*table.landlord_cards, *_BACK * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
         if not cards and table.undealt:
             cards, caption = ["back"] * min(table.undealt, 4), f"{table.undealt} undealt"
@@ -154,10 +156,10 @@ class _Painter:
         building = table.building if seat.acting else None
         self._plate(seat, place)
         chosen = set(building.cards) if building else set()
-        hand: list[Drawn] = [*["back"] * seat.unseen, *(card for card in reversed(seat.hand) if card not in chosen)]
+        hand: list[Drawn] = [*_BACK * seat.unseen, *(card for card in reversed(seat.hand) if card not in chosen)]
         self._row(hand, (place.x, place.hand), place.card, place.room, place.align, place.card * 0.52)
         if building is not None:
-            cards: list[Drawn] = [*building.cards, *["slot"] * building.cards_left]
+            cards: list[Drawn] = [*building.cards, *_SLOT * building.cards_left]
             self._row(cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5)
         elif seat.play is not None:
             self._play(seat.play, place)

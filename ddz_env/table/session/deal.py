@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,9 +69,10 @@ class Deal:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rules, Rules):
-            made = "Rules.preset makes one from a name"
-            raise InvalidRulesError(f"rules must be a Rules, not {shown(self.rules)}; {made}")
-        hands = () if self.hands is None else self.hands
+            raise InvalidRulesError(
+                f"rules must be a Rules, not {shown(self.rules)}; Rules.preset makes one from a name"
+            )
+        hands: Any = () if self.hands is None else self.hands
         if not isinstance(hands, tuple) or not all(hand is None or isinstance(hand, Hand) for hand in hands):
             raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
         if self.bottom is not None and not isinstance(self.bottom, Hand):
@@ -169,7 +171,7 @@ class Deal:
             state = State.new(self.seed, self.rules, self.game)
         else:
             hands = [hand for hand in self.hands if hand is not None]
-            options = {"check_sizes": not self.endgame, "seed": self.seed}
+            options: dict[str, Any] = {"check_sizes": not self.endgame, "seed": self.seed}
             state = State.from_hands(hands, self.bottom or _NOTHING, self.rules, **options)
         return _played(state, moves)
 
@@ -221,10 +223,10 @@ class Deal:
         counts = [needed[seat] if hand is None else np.array(hand.counts) for seat, hand in enumerate(self.hands or ())]
         counts.append(np.array((self.bottom or _NOTHING).counts))
         pool = np.array(rules.deck) - np.sum(counts, axis=0)
-        for rank in np.flatnonzero(pool < 0):
+        for short in np.flatnonzero(pool < 0):
             raise IllegalMoveError(
-                f"that would be {rules.deck[rank] - pool[rank]} cards of rank {RANK_NAMES[rank]}, "
-                f"yours and the landlord cards included; the deck has {rules.deck[rank]}"
+                f"that would be {rules.deck[short] - pool[short]} cards of rank {RANK_NAMES[short]}, "
+                f"yours and the landlord cards included; the deck has {rules.deck[short]}"
             )
         for place, held in enumerate(counts):
             size = rules.hand_size if place < rules.players else rules.bottom

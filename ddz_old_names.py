@@ -15,33 +15,51 @@ if TYPE_CHECKING:
 _ROOMS = {
     "ddz_env.core": "actions cards checks docstrings engine errors flat folders notation observation options owned "
     "rules state view whole_file",
-    "ddz_env.playing": "agent bidder generators levels provenance registry thoughts",
-    "ddz_env.envs": "cuda_batch forms infos opponents screen stepping threads",
+    "ddz_env.playing": "agent generators provenance registry thoughts",
+    "ddz_env.envs": "cuda_batch opponents stepping threads",
     "ddz_env.table": "complaints render session texts",
     "ddz_env.peers": "botzone flat_action openspiel",
     "ddz_training.learn": "belief dmc expert ppo sb3 tuning",
     "ddz_training.measure": "benchmark complexity equivalent league markdown",
     "ddz_training.apps": "botzone cli demo documentation integrations web",
 }
-_MERGED = """
-mcts.candidates=tree_search.choice mcts.reuse=tree_search.agent mcts.select=tree_search.search
-mcts.simulate_rules=tree_search.simulate neural.compiled_network=neural.compiled_policy
-neural.descriptions=neural.network neural.heading=neural.tensor_file neural.leavings=neural.afterstates
-neural.saved_space=neural.sb3_policy neural_search.halving=neural_search.forest
-neural_search.others=neural_search.opponent_model worlds.belief=worlds.determinize
-worlds.likelihood=worlds.rules_player belief.stored=belief.model
-"""
+_MERGED = {
+    "ddz_agents.belief.model": "belief.stored",
+    "ddz_agents.neural.afterstates": "neural.leavings",
+    "ddz_agents.neural.compiled_policy": "neural.compiled_network",
+    "ddz_agents.neural.network": "neural.descriptions",
+    "ddz_agents.neural.sb3_policy": "neural.saved_space",
+    "ddz_agents.neural.tensor_file": "neural.heading",
+    "ddz_agents.neural_search.forest": "neural_search.halving",
+    "ddz_agents.neural_search.opponent_model": "neural_search.others",
+    "ddz_agents.tree_search.agent": "mcts.reuse",
+    "ddz_agents.tree_search.choice": "mcts.candidates",
+    "ddz_agents.tree_search.search": "mcts.select",
+    "ddz_agents.tree_search.simulate": "mcts.simulate_rules",
+    "ddz_agents.worlds.determinize": "worlds.belief",
+    "ddz_agents.worlds.rules_player": "worlds.likelihood",
+    "ddz_env.envs.outputs": "forms infos screen",
+    "ddz_env.peers.botzone.games": "botzone.combinations botzone.deals",
+    "ddz_env.peers.botzone.judges": "botzone.bidding_judge botzone.fixed_judge botzone.judge",
+    "ddz_env.peers.botzone.player": "botzone.position botzone.serving",
+    "ddz_env.peers.openspiel.dealing": "openspiel.resampling",
+    "ddz_env.peers.openspiel.observers": "openspiel.bounds",
+    "ddz_env.playing.registry": "bidder levels",
+    "ddz_env.table.session.advice": "session.advisers",
+    "ddz_env.table.session.deal": "session.errors",
+    "ddz_env.table.session.session": "session.sight",
+}
 _LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
 
 
 def _top(room: str) -> str:
-    return room.partition(".")[0].replace("ddz_training", "training")
+    return {"ddz_agents": "agents", "ddz_training": "training"}.get(room.partition(".")[0], "ddz_env")
 
 
 MOVED = {
     **{f"{_top(room)}.{name}": f"{room}.{name}" for room in _ROOMS for name in _ROOMS[room].split()},
+    **{f"{_top(file)}.{name}": file for file in _MERGED for name in _MERGED[file].split()},
     **{f"training.ppo.{name}": f"ddz_training.learn.{name}" for name in _LEARNING.split()},
-    **{f"agents.{old}": f"ddz_agents.{new}" for old, _, new in (pair.partition("=") for pair in _MERGED.split())},
     "agents": "ddz_agents",
     "agents.exact": "ddz_agents.mini",
     "agents.exact.minimax": "ddz_agents.open_cards.minimax",

@@ -168,6 +168,12 @@ class Hand:
     def __len__(self) -> int:
         return sum(self.counts)
 
+    def __add__(self, more: Hand) -> Hand:
+        return Hand(tuple(map(operator.add, self.counts, more.counts)))
+
+    def __sub__(self, less: Hand) -> Hand:
+        return Hand(tuple(map(operator.sub, self.counts, less.counts)))
+
     def __str__(self) -> str:
         return _counts_text(self.counts)
 

@@ -36,16 +36,23 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
+from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_integer, check_number, check_seed
-from ddz_env.core.engine.layout import STAGE_OVER
-from ddz_env.core.errors import GameOverError, InvalidMoveError, InvalidOptionError, shown, unknown
-from ddz_env.core.observation import OBSERVATION, STATE, full_state
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.deal import new_game
+from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE_OVER
+from ddz_env.core.engine.score import write_returns
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError, shown, unknown
+from ddz_env.core.observation import write_mask, write_observation
+from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
-from ddz_env.envs.forms import ObservationForm
-from ddz_env.envs.infos import STAGE_COLUMN, as_infos, check_infos
-from ddz_env.envs.screen import Screen, usable_modes
-from ddz_env.envs.stepping import Game, check_position, random_seed
+from ddz_env.core.state import game_key
+from ddz_env.envs import outputs, stepping
+from ddz_env.envs.outputs import write_infos
+from ddz_env.envs.stepping import marked, play_action
+from ddz_env.envs.threads import Turn
 
 if TYPE_CHECKING:
     from ddz_env.core.state import State
@@ -57,46 +64,167 @@ Observation = dict[str, npt.NDArray[Any]]
 ILLEGAL_REWARD = -1.0
 
 
-def env(
-    *,
-    rules: str | Rules = "standard",
-    render_mode: str | None = None,
-    scoring: str | None = None,
-    dtype: Any = "int8",
-    observation_key: str = "observation",
-    mask_key: str = "action_mask",
-    infos: str = "numbers",
-    illegal_reward: float = ILLEGAL_REWARD,
-) -> AECEnv[str, Observation, int | None]:
+@pure_kernel
+def step_and_look(
+    row: np.ndarray,
+    ring: np.ndarray,
+    log: np.ndarray,
+    rules: np.ndarray,
+    action: int,
+    observer: int,
+    bits: np.ndarray,
+    observation: np.ndarray,
+    mask: np.ndarray,
+    infos: np.ndarray,
+) -> bool:
+    """Play one action if it is legal, then write what a seat sees, the mask of the seat to act, and all seats' infos.
+
+    An environment calls this one kernel for everything that it shows, because each one that Python calls is compiled
+    with all that it calls.
+
+    Args:
+        row: The game, shape ``[32]``, uint64, changed in place.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        log: All moves, as for :func:`play_action`.
+        rules: The rules array.
+        action: Any action id 0..399, or -1 to look only.
+        observer: Whose observation is written: a seat, or -1 for the seat that is to act then.
+        bits: The mask of the position, shape ``[7]``, uint64; afterwards that of the next one.
+        observation: Output, shape ``[OBSERVATION_WORDS]``, uint64.
+        mask: Output, shape ``[50]``, uint64: the mask as bytes.
+        infos: Output, shape ``[players, WIDTH]``, int64 (:mod:`ddz_env.envs.outputs`).
+
+    Returns:
+        False if the action is not legal; then nothing has changed.
+    """
+    if action >= 0:
+        if not marked(bits, np.uint64(action)):
+            return False
+        play_action(row, ring, log, np.uint64(action), rules)
+    write_mask(row, rules, bits, mask)
+    write_observation(row, ring, rules, row[SEAT] if observer < 0 else np.uint64(observer), observation)
+    write_infos(row, ring, rules, infos)
+    return True
+
+
+class Game:
+    """One game with the buffers of an environment.
+
+    Args:
+        rules: The rules.
+        scoring: A key of ``SCORINGS``, the rules' own by default.
+
+    Attributes:
+        rules: The rules.
+        rule_words: The rules array, shape ``[17]``, uint64.
+        row: The engine's row, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        observation: What the seat to act sees, shape ``[OBSERVATION_SIZE]``, int8; written anew by every step.
+        mask: Its legal actions, shape ``[400]``, int8; written anew by every step.
+        infos: By the table ``INFOS`` of :mod:`ddz_env.envs.outputs`, shape ``[players, WIDTH]``, int64, likewise.
+    """
+
+    def __init__(self, rules: Rules, scoring: str | None = None) -> None:
+        self.rules = rules
+        self._scoring = stepping.choose_scoring(rules, scoring)
+        self.rule_words = rules.words()
+        self.row = np.zeros(ROW_WORDS, np.uint64)
+        self.ring = np.zeros((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+        self._log = np.zeros((stepping.LOG_MOVES, HISTORY_WORDS), np.uint64)
+        self._bits = np.zeros(MASK_WORDS, np.uint64)
+        self._observation = np.zeros(observation.OBSERVATION_WORDS, np.uint64)
+        self._mask = np.zeros(observation.MASK_BYTE_WORDS, np.uint64)
+        self.infos = np.zeros((rules.players, outputs.WIDTH), np.int64)
+        self._turn = Turn()
+        self._name_bytes()
+
+    def _name_bytes(self) -> None:
+        self.observation: npt.NDArray[np.int8] = self._observation.view(np.int8)
+        self.mask: npt.NDArray[np.int8] = observation.mask_bytes(self._mask)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(own(saved))
+        self._name_bytes()  # a copied view would no longer share the words
+
+    def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
+        """Start game ``number`` of a seed, or the deal that the options name.
+
+        Raises:
+            InvalidDealError: If seed or deal do not fit.
+            InvalidOptionError: If an option is unknown.
+        """
+        given = stepping.dealt_state(options, self.rules, seed)
+        if given is None:
+            new_game(self.row, game_key(seed, number), self.rule_words)
+            self.ring[:] = 0
+        else:
+            stepping.lay_out(given, self.row, self.ring, self._log)
+        self._step_and_look(-1, -1, self._observation)
+
+    def step(self, action: int) -> None:
+        """Play one action.
+
+        Raises:
+            GameOverError: If the game has ended.
+            InvalidMoveError: If the id does not exist.
+            IllegalMoveError: If it is not legal now.  The game is unchanged.
+        """
+        number = as_integer(action)
+        if number is None or not 0 <= number < NUM_ACTIONS or not self._step_and_look(number, -1, self._observation):
+            self.state().step_action(action)  # knows what is wrong, and raises it
+            raise IllegalMoveError(f"action {shown(action)} is not legal now")
+
+    def _step_and_look(self, action: int, observer: int, observation: npt.NDArray[np.uint64]) -> bool:
+        turn = self._turn
+        if not turn.acquire(False):
+            raise turn.refuse()
+        try:
+            game = self.row, self.ring, self._log, self.rule_words
+            return step_and_look(*game, action, observer, self._bits, observation, self._mask, self.infos)
+        finally:
+            turn.release()
+
+    @property
+    def seat(self) -> int:
+        """The seat to act."""
+        return int(self.row[SEAT])
+
+    def returns(self) -> list[float]:
+        """Each seat's return; zeros while the game runs."""
+        values = np.zeros(3)
+        write_returns(self.row, self.rule_words, self._scoring, self.rules.peasant_reward, values)
+        return [float(value) for value in values[: self.rules.players]]
+
+    def observe(self, seat: int) -> npt.NDArray[np.int8]:
+        """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
+        out = np.empty(observation.OBSERVATION_WORDS, np.uint64)
+        self._step_and_look(-1, seat, out)  # writes mask and infos again, as they are
+        return out.view(np.int8)
+
+    def state(self) -> State:
+        """A state of its own; changing it does not change the game."""
+        return stepping.restore_state(self.row, self.ring, self._log, self.rules)
+
+
+def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:
     """Make the environment with PettingZoo's usual wrappers.
 
     An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (PettingZoo's
     ``CaptureStdoutWrapper`` is not among the wrappers: it is for environments that print, and ours returns its text.)
 
     Args:
-        rules: A preset's name or a :class:`~ddz_env.Rules`.
-        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
-        scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
-        dtype: ``"int8"``, or ``"float32"``: observations and ``state()`` scaled to 0..1.
-        observation_key: Where the vector stands in an observation.
-        mask_key: Where the mask of legal actions stands.
-        infos: ``"numbers"``, which every library can stack, or ``"text"``.
         illegal_reward: Reward for an illegal action.
+        **options: Those of :class:`raw_env`: ``rules``, ``render_mode``, ``scoring``, ``dtype``, ``observation_key``,
+            ``mask_key`` and ``infos``.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
         InvalidOptionError: If another option is unknown, or the reward is no finite number.
     """
-    game = raw_env(
-        rules=rules,
-        render_mode=render_mode,
-        scoring=scoring,
-        dtype=dtype,
-        observation_key=observation_key,
-        mask_key=mask_key,
-        infos=infos,
-    )
-    return wrap(game, illegal_reward)
+    return wrap(raw_env(**options), illegal_reward)
 
 
 def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
@@ -141,7 +269,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
     ``OBSERVATION`` of :mod:`ddz_env.core.observation`, and ``"action_mask"``, shape ``[400]``, int8: all zero unless it
     is the agent's turn.  ``state()`` is the whole game by the table ``STATE``.
 
-    ``infos[agent]`` holds what the table ``INFOS`` of :mod:`ddz_env.envs.infos` says, an ``np.int64`` under each key.
+    ``infos[agent]`` holds what the table ``INFOS`` of :mod:`ddz_env.envs.outputs` says, an ``np.int64`` under each key.
 
     Args:
         rules: A preset's name or a :class:`~ddz_env.Rules`.
@@ -157,12 +285,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
         InvalidOptionError: If another option is unknown.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "name": "dou_dizhu_v0",
-        "render_modes": usable_modes(),
-        "is_parallelizable": False,
-        "render_fps": 2,
-    }
+    metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
+    metadata["render_modes"] = outputs.usable_modes()
 
     def __init__(
         self,
@@ -177,17 +301,17 @@ class raw_env(AECEnv):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.rules = Rules.preset(rules)
-        self.render_mode, self._screen = render_mode, Screen(render_mode)
-        self.form = ObservationForm("dict", dtype, observation_key, mask_key)
-        self._text = check_infos(infos)
+        self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
+        self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
+        self._text = outputs.check_infos(infos)
         self._game = Game(self.rules, scoring)
-        self._seed = random_seed()
+        self._seed = stepping.random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self.observation_spaces = {agent: self.form.space(OBSERVATION, NUM_ACTIONS) for agent in self.possible_agents}
+        self.observation_spaces = {agent: self.form.space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
-        self.state_space = self.form.box(STATE)
+        self.state_space = self.form.box(observation.STATE)
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The observation space of an agent (always the same object).
@@ -231,7 +355,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
         """
-        self._game.deal(self._seed, self._number, {"deal": check_position(state)})
+        self._game.deal(self._seed, self._number, {"deal": stepping.check_position(state)})
         self._begin()
 
     def _begin(self) -> None:
@@ -243,10 +367,6 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self._skip_agent_selection: str | None = None
         self._show()
-        if self._over:
-            self._finish()
-        if self.render_mode == "human":
-            self.render()
 
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
@@ -266,10 +386,6 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._game.step(action)  # type: ignore[arg-type]  # None is refused by name
         self._cumulative_rewards[agent] = 0.0
         self._show()
-        if self._over:
-            self._finish()
-        if self.render_mode == "human":
-            self.render()
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now; the arrays are the caller's own.
@@ -283,16 +399,14 @@ class raw_env(AECEnv):  # type: ignore[misc]
         game = self._game
         seat = None if agent is self.agent_selection and not self._over else self._seat(agent)
         if seat is not None and (agent != self.agent_selection or self._over):
-            return self._formed(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))
+            return self.form.seen(game.observe(seat), np.zeros(NUM_ACTIONS, np.int8))  # type: ignore[no-any-return]
         ended = self.terminations.get(agent, True)  # by an illegal action
-        return self._formed(game.observation, np.zeros_like(game.mask) if ended else game.mask)
-
-    def _formed(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Observation:
-        return self.form.of(self.form.vector(observed, OBSERVATION), mask)  # type: ignore[no-any-return]
+        mask = np.zeros_like(game.mask) if ended else game.mask
+        return self.form.seen(game.observation, mask)  # type: ignore[no-any-return]
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
-        return self.form.vector(full_state(self._game), STATE)
+        return self.form.vector(observation.full_state(self._game), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
@@ -317,20 +431,20 @@ class raw_env(AECEnv):  # type: ignore[misc]
         except (KeyError, TypeError):
             raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
 
-    def _finish(self) -> None:
-        """The game has ended: everybody's return, once."""
-        for agent, value in zip(self.agents, self._game.returns(), strict=True):
-            self.rewards[agent] = value
-            self.terminations[agent] = True
-        self._accumulate_rewards()
-
     def _show(self) -> None:
-        """Select the seat to act and make the infos."""
+        """Select the seat to act, make the infos, and at the end of the game pay everybody's return, once."""
         game, agents = self._game, self.possible_agents
         written = game.infos.tolist()
-        self._over = written[0][STAGE_COLUMN] == STAGE_OVER
+        self._over = written[0][outputs.STAGE_COLUMN] == STAGE_OVER
         self.agent_selection = agents[game.seat]
-        self.infos = dict(zip(agents, as_infos(written, text=self._text), strict=True))
+        self.infos = dict(zip(agents, outputs.as_infos(written, text=self._text), strict=True))
+        if self._over:
+            for agent, value in zip(self.agents, game.returns(), strict=True):
+                self.rewards[agent] = value
+                self.terminations[agent] = True
+            self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
 
 
 class _OfGame:

@@ -14,36 +14,25 @@ Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.checks import as_array, check_flag, check_integer, check_seed, described
 from ddz_env.core.engine.compiling import pure_kernel
-from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, shown
-from ddz_env.core.observation import (
-    CONCEALED_WORDS,
-    MASK_BYTE_WORDS,
-    OBSERVATION_WORDS,
-    expand_mask,
-    mask_bytes,
-    write_concealed,
-    write_observation,
-)
+from ddz_env.core.errors import InvalidOptionError, shown
+from ddz_env.core.observation import CONCEALED_WORDS, expand_mask, write_concealed, write_observation
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.core.view import seat_role
-from ddz_env.envs.stepping import choose_scoring, marked
+from ddz_env.envs import stepping
+from ddz_env.envs.stepping import acting_role, begin_game, check_actions, first_illegal
 from ddz_env.envs.threads import Turn, one_at_a_time, run_chunks, usable_threads
 
 MOST_GAMES = 2**24
@@ -69,37 +58,20 @@ class Slots(NamedTuple):
         done: Whether the last step ended a game, shape ``[n]``, bool.
     """
 
-    rows: Any
-    rings: Any
-    games: Any
-    bits: Any
-    masks: Any
-    observations: Any
-    concealed: Any
-    seats: Any
-    roles: Any
-    rewards: Any
-    done: Any
-
-    @classmethod
-    def allocate(cls, n: int, *, observation: bool = True, mask: bool = True, concealed: bool = False) -> Slots:
-        """Zeroed arrays for ``n`` games."""
-        return cls(
-            rows=np.zeros((n, ROW_WORDS), np.uint64),
-            rings=np.zeros((n, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
-            games=np.zeros(n, np.uint64),
-            bits=np.zeros((n, MASK_WORDS), np.uint64),
-            masks=np.zeros((n if mask else 0, MASK_BYTE_WORDS), np.uint64),
-            observations=np.zeros((n if observation else 0, OBSERVATION_WORDS), np.uint64),
-            concealed=np.zeros((n if concealed else 0, CONCEALED_WORDS), np.uint64),
-            seats=np.zeros(n, np.int8),
-            roles=np.zeros(n, np.int8),
-            rewards=np.zeros((n, 3), np.float32),
-            done=np.zeros(n, np.bool_),
-        )
+    rows: stepping.Rows
+    rings: stepping.Rings
+    games: stepping.Words
+    bits: stepping.Bits
+    masks: stepping.Masks
+    observations: stepping.Observations
+    concealed: Annotated[Any, np.uint64, CONCEALED_WORDS]
+    seats: stepping.Bytes
+    roles: stepping.Bytes
+    rewards: Annotated[Any, np.float32, 3]
+    done: stepping.Flags
 
 
-class Terms(NamedTuple):
+class BatchRules(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
@@ -113,21 +85,6 @@ class Terms(NamedTuple):
     seed: Any
     scoring: int
     peasant_reward: float
-
-
-@pure_kernel
-def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint64, rules: np.ndarray) -> None:
-    """Deal game number ``game`` of a seed and clear the ring."""
-    new_game(row, key(seed, game), rules)
-    for slot in range(HISTORY_MOVES):
-        for word in range(HISTORY_WORDS):
-            ring[slot, word] = U0
-
-
-@pure_kernel
-def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
-    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
-    return seat_role(row, row[SEAT], rules)
 
 
 @pure_kernel
@@ -147,7 +104,7 @@ def show_game(index: int, slots: Slots, rules: np.ndarray) -> None:
 
 
 @pure_kernel
-def step_game(index: int, action: np.uint64, slots: Slots, terms: Terms) -> None:
+def step_game(index: int, action: np.uint64, slots: Slots, terms: BatchRules) -> None:
     """Play one legal action in one game; if that ends it, note the returns and deal the slot's next game."""
     row, ring, rewards = slots.rows[index], slots.rings[index], slots.rewards[index]
     apply_and_record(row, ring, action, terms.rules)
@@ -163,7 +120,7 @@ def step_game(index: int, action: np.uint64, slots: Slots, terms: Terms) -> None
 
 
 @pure_kernel
-def step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: Terms) -> None:
+def step_range(first: int, stop: int, actions: np.ndarray, slots: Slots, terms: BatchRules) -> None:
     """Play one legal action in each of the games ``first..stop-1``."""
     for index in range(first, stop):
         step_game(index, np.uint64(actions[index]), slots, terms)
@@ -177,7 +134,7 @@ def seed_slot(index: int, streams: np.ndarray, seed: np.uint64) -> None:
 
 
 @pure_kernel
-def begin_all(slots: Slots, streams: np.ndarray, terms: Terms) -> None:
+def begin_all(slots: Slots, streams: np.ndarray, terms: BatchRules) -> None:
     """Deal every game, and begin its stream of random actions."""
     for index in range(streams.shape[0]):
         seed_slot(index, streams, terms.seed)
@@ -189,21 +146,6 @@ def begin_all(slots: Slots, streams: np.ndarray, terms: Terms) -> None:
 def _show_all(slots: Slots, rules: np.ndarray) -> None:
     for index in range(slots.rows.shape[0]):
         show_game(index, slots, rules)
-
-
-@pure_kernel
-def is_playable(action: int, bits: np.ndarray) -> bool:
-    """Whether any integer is a legal action of a mask of shape ``[7]``."""
-    return 0 <= action < NUM_ACTIONS and marked(bits, np.uint64(action))
-
-
-@pure_kernel
-def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
-    """Index of the first action that is not legal, -1 if all are."""
-    for index in range(actions.shape[0]):
-        if not is_playable(actions[index], bits[index]):
-            return index
-    return -1
 
 
 @pure_kernel
@@ -220,31 +162,6 @@ def _sample_all(bits: np.ndarray, streams: np.ndarray, actions: np.ndarray) -> N
         sample_slot(index, bits, streams, actions)
 
 
-def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Actions as the kernels take them.
-
-    Raises:
-        InvalidMoveError: If they are not integers of shape ``[count]``.
-    """
-    array = as_array(actions)
-    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
-    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
-
-
-def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
-    """Say what is wrong with an action.
-
-    Raises:
-        InvalidMoveError: If the id does not exist.
-        IllegalMoveError: Otherwise.
-    """
-    if not 0 <= action < NUM_ACTIONS:
-        raise InvalidMoveError(f"{where}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-    names = ", ".join(f"{a} ({action_name(a)})" for a in legal[:12])
-    raise IllegalMoveError(f"{where}: action {action} ({action_name(action)}) is not legal; legal are {names}")
-
-
 def check_count(option: str, value: object) -> int:
     """How many games are stepped at once.
 
@@ -254,22 +171,119 @@ def check_count(option: str, value: object) -> int:
     return check_integer(option, value, 1, MOST_GAMES)
 
 
-def saved_arrays(slots: Slots, streams: Any) -> dict[str, Any]:
-    """The arrays of a batch that cannot be computed from the rest, by name."""
-    saved = {name: getattr(slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
-    return saved | {"streams": streams}
+class Batch:
+    """What batches on the CPU and on a GPU have in common: options, arrays by name, first deals, and what they save."""
+
+    def __init__(
+        self, num_games: int, rules: str | Rules, seed: int, scoring: str | None, parts: tuple[bool, bool, bool]
+    ) -> None:
+        self.num_games = check_count("num_games", num_games)
+        self.rules = Rules.preset(rules)
+        self._scoring = stepping.choose_scoring(self.rules, scoring)
+        self.seed = check_seed(seed)
+        self._parts = [check_flag(*part) for part in zip(("observation", "mask", "concealed"), parts, strict=True)]
+        self._allocate()
+        self.reset()
+
+    def _allocate(self) -> None:
+        n, (observation, mask, concealed) = self.num_games, self._parts
+        wanted = {"observations": n * observation, "masks": n * mask, "concealed": n * concealed}
+        self._slots = slots = Slots(*map(self._place, stepping.allocate(Slots, n, **wanted)))
+        self._rule_words = self._place(self.rules.words())
+        self._streams, self._actions = self._place(np.zeros(n, np.uint64)), self._place(np.zeros(n, np.int64))
+        self._turn = Turn()
+        self.observation: npt.NDArray[np.int8] = self._as_bytes(slots.observations)
+        self.mask: npt.NDArray[np.int8] = self._as_bytes(slots.masks)[:, :NUM_ACTIONS]
+        self.concealed: npt.NDArray[np.int8] = self._as_bytes(slots.concealed)
+        self.mask_words: npt.NDArray[np.uint64] = slots.bits
+        self.seat: npt.NDArray[np.int8] = slots.seats
+        self.role: npt.NDArray[np.int8] = slots.roles
+        self.reward: npt.NDArray[np.float32] = slots.rewards
+        self.done: npt.NDArray[np.bool_] = slots.done
+        self.game: npt.NDArray[np.uint64] = slots.games
+        self.rows: npt.NDArray[np.uint64] = slots.rows
+
+    @one_at_a_time
+    def reset(self, seed: int | None = None) -> None:
+        """Deal every slot's first game.
+
+        Args:
+            seed: A new seed; the old one by default.
+
+        Raises:
+            InvalidDealError: If the seed is out of range.
+        """
+        if seed is not None:
+            self.seed = check_seed(seed)
+        self._fill(self.game, np.arange(self.num_games, dtype=np.uint64))
+        self._fill(self.reward, np.zeros((self.num_games, 3), np.float32))
+        self._fill(self.done, np.zeros(self.num_games, np.bool_))
+        self._show(anew=True)
+
+    @one_at_a_time
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that :meth:`load_state_dict` needs to continue identically: numbers, and arrays of the host.
+
+        A batch on the CPU and one on a GPU take each other's.
+        """
+        saved = {name: self._copied(array) for name, array in self._saved().items()}
+        return {"rules": self.rules.words(), "seed": self.seed} | saved
+
+    @one_at_a_time
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Continue from :meth:`state_dict`.
+
+        Raises:
+            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
+            InvalidDealError: If its seed is out of range.
+        """
+        arrays = self._saved()
+        self.seed = _check_saved(saved, self.rules, arrays)
+        for name, array in arrays.items():
+            self._fill(array, saved[name])
+        self._show()
+
+    def _terms(self) -> BatchRules:
+        return BatchRules(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+
+    def _saved(self) -> dict[str, Any]:
+        """The arrays that cannot be computed from the rest, by name."""
+        kept = {name: getattr(self._slots, name) for name in ("rows", "rings", "games", "rewards", "done")}
+        return kept | {"streams": self._streams}
+
+    def state(self, index: int) -> State:
+        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
+
+        Raises:
+            InvalidOptionError: If there is no such game.
+        """
+        index = check_integer("game", index, 0, self.num_games - 1)
+        state = State(self._copied(self._slots.rows[index]), self.rules)
+        state.ring[:] = self._copied(self._slots.rings[index])
+        return state
+
+    def _place(self, array: npt.NDArray[Any]) -> Any:
+        """An array where the games are."""
+        return array
+
+    def _as_bytes(self, words: Any) -> Any:
+        """The int8 view of an array of words."""
+        return words.view(np.int8)
+
+    def _fill(self, array: Any, values: Any) -> None:
+        array[:] = values
+
+    def _copied(self, array: Any) -> npt.NDArray[Any]:
+        """A copy on the host."""
+        return array.copy()  # type: ignore[no-any-return]
+
+    def _show(self, *, anew: bool = False) -> None:
+        """Write what the games show; ``anew``: after dealing each and beginning its stream of random actions."""
+        raise NotImplementedError
 
 
-def check_saved(saved: Mapping[str, Any], rules: Rules, arrays: Mapping[str, Any]) -> int:
-    """Check what a batch is to continue from.
-
-    Args:
-        saved: As from ``state_dict``.
-        rules: The batch's rules.
-        arrays: Its own arrays (:func:`saved_arrays`).
-
-    Returns:
-        The saved seed.
+def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
+    """Check what a batch is to continue from, by its own arrays; returns the saved seed.
 
     Raises:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -285,14 +299,14 @@ def check_saved(saved: Mapping[str, Any], rules: Rules, arrays: Mapping[str, Any
     for name, array in arrays.items():
         given = as_array(saved[name])
         if given is None or given.shape != array.shape or given.dtype != array.dtype:
+            needed = f"{array.dtype} of shape {list(array.shape)}"
             raise InvalidOptionError(
-                f"{name} of the saved batch is {described(saved[name])}; "
-                f"this batch needs {array.dtype} of shape {list(array.shape)}"
+                f"{name} of the saved batch is {described(saved[name])}; this batch needs {needed}"
             )
     return check_seed(saved["seed"])
 
 
-class SelfPlayBatch:
+class SelfPlayBatch(Batch):
     """Many games, stepped in one compiled call.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
@@ -340,51 +354,8 @@ class SelfPlayBatch:
         mask: bool = True,
         concealed: bool = False,
     ) -> None:
-        self.num_games = check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
         self.threads = usable_threads(threads)
-        self._scoring = choose_scoring(self.rules, scoring)
-        self.seed = check_seed(seed)
-        parts = ("observation", observation), ("mask", mask), ("concealed", concealed)
-        self._allocate(tuple(check_flag(name, part) for name, part in parts))
-        self.reset()
-
-    def _allocate(self, parts: tuple[bool, ...]) -> None:
-        self._parts, self._turn = parts, Turn()
-        self._rule_words = self.rules.words()
-        self._slots = Slots.allocate(self.num_games, observation=parts[0], mask=parts[1], concealed=parts[2])
-        self._streams = np.zeros(self.num_games, np.uint64)
-        self._actions = np.zeros(self.num_games, np.int64)
-        self.observation: npt.NDArray[np.int8] = self._slots.observations.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = mask_bytes(self._slots.masks)
-        self.concealed: npt.NDArray[np.int8] = self._slots.concealed.view(np.int8)
-        self.mask_words: npt.NDArray[np.uint64] = self._slots.bits
-        self.seat: npt.NDArray[np.int8] = self._slots.seats
-        self.role: npt.NDArray[np.int8] = self._slots.roles
-        self.reward: npt.NDArray[np.float32] = self._slots.rewards
-        self.done: npt.NDArray[np.bool_] = self._slots.done
-        self.game: npt.NDArray[np.uint64] = self._slots.games
-        self.rows: npt.NDArray[np.uint64] = self._slots.rows
-
-    @one_at_a_time
-    def reset(self, seed: int | None = None) -> None:
-        """Deal every slot's first game.
-
-        Args:
-            seed: A new seed; the old one by default.
-
-        Raises:
-            InvalidDealError: If the seed is out of range.
-        """
-        if seed is not None:
-            self.seed = check_seed(seed)
-        self.game[:] = np.arange(self.num_games, dtype=np.uint64)
-        self.reward[:] = 0
-        self.done[:] = False
-        begin_all(self._slots, self._streams, self._terms())
-
-    def _terms(self) -> Terms:
-        return Terms(self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward)
+        super().__init__(num_games, rules, seed, scoring, (observation, mask, concealed))
 
     @one_at_a_time
     def step(self, actions: npt.ArrayLike) -> None:
@@ -400,7 +371,7 @@ class SelfPlayBatch:
         played = check_actions(actions, self.num_games)
         wrong = int(first_illegal(played, self.mask_words))
         if wrong >= 0:
-            refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
+            stepping.refuse_action(f"game {wrong}", int(played[wrong]), self.state(wrong).legal_actions())
         run_chunks(step_range, self.num_games, self.threads, played, self._slots, self._terms())
 
     @one_at_a_time
@@ -411,41 +382,13 @@ class SelfPlayBatch:
             Shape ``[num_games]``, int64; the same array at every call.
         """
         _sample_all(self.mask_words, self._streams, self._actions)
-        return self._actions
+        return self._actions  # type: ignore[no-any-return]
 
-    def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own, without the history of moves.
-
-        Raises:
-            InvalidOptionError: If there is no such game.
-        """
-        index = check_integer("game", index, 0, self.num_games - 1)
-        state = State(self._slots.rows[index].copy(), self.rules)
-        state.ring[:] = self._slots.rings[index]
-        return state
-
-    @one_at_a_time
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
-        return {"rules": self._rule_words.copy(), "seed": self.seed} | {
-            name: array.copy() for name, array in self._saved().items()
-        }
-
-    def _saved(self) -> dict[str, npt.NDArray[Any]]:
-        return saved_arrays(self._slots, self._streams)
-
-    @one_at_a_time
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
-
-        Raises:
-            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
-            InvalidDealError: If its seed is out of range.
-        """
-        self.seed = check_saved(saved, self.rules, self._saved())
-        for name, array in self._saved().items():
-            array[:] = saved[name]
-        _show_all(self._slots, self._rule_words)
+    def _show(self, *, anew: bool = False) -> None:
+        if anew:
+            begin_all(self._slots, self._streams, self._terms())
+        else:
+            _show_all(self._slots, self._rule_words)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = {name: getattr(self, name) for name in ("num_games", "rules", "threads", "_scoring", "_parts")}
@@ -454,5 +397,5 @@ class SelfPlayBatch:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         batch = saved.pop("batch")
         self.__dict__.update(saved)
-        self._allocate(self._parts)
+        self._allocate()
         self.load_state_dict(batch)

@@ -20,27 +20,11 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import check_seed
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import State
-from ddz_env.envs.batch import (
-    Slots,
-    Terms,
-    begin_game,
-    check_count,
-    check_saved,
-    is_playable,
-    refuse_action,
-    sample_slot,
-    saved_arrays,
-    seed_slot,
-    show_game,
-    step_game,
-)
-from ddz_env.envs.stepping import choose_scoring
-from ddz_env.envs.threads import Turn, one_at_a_time
+from ddz_env.envs import batch, stepping
+from ddz_env.envs.batch import Batch, BatchRules, Slots
+from ddz_env.envs.threads import one_at_a_time
 
 try:
     from numba import cuda
@@ -77,18 +61,11 @@ def check_device() -> None:
         )
 
 
-def _smaller(a: Any, b: Any) -> Any:
-    return a if a < b else b
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return b if a < b else a
-
-
 @functools.cache
 def _replacements() -> dict[str, Any]:
     """``min`` and ``max`` of two numbers, which Numba 0.68 cannot compile for CUDA."""
-    return {"min": cuda.jit(device=True)(_smaller), "max": cuda.jit(device=True)(_larger)}
+    kernel = cuda.jit(device=True)
+    return {"min": kernel(lambda a, b: a if a < b else b), "max": kernel(lambda a, b: b if a < b else a)}
 
 
 @functools.cache
@@ -118,42 +95,26 @@ def on_device(function: Any, instead: tuple[str, Any] | None = None) -> Any:
 @functools.cache
 def device_kernels() -> dict[str, Any]:
     """The entry points, by name; each is compiled at its first call."""
-    begin, show, step = on_device(begin_game), on_device(show_game), on_device(step_game)
-    seed_stream, sample, playable = on_device(seed_slot), on_device(sample_slot), on_device(is_playable)
+    begin, show, step = map(on_device, (stepping.begin_game, batch.show_game, batch.step_game))
+    seed_stream, sample, playable = map(on_device, (batch.seed_slot, batch.sample_slot, stepping.is_playable))
 
-    # The arrays come one by one: the simulator passes them to kernels by argument, not inside tuples.
-    def show_all(
-        rules: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any, observations: Any, concealed: Any,
-        seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def show_all(slots: Slots, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            show(
-                index,
-                Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done),
-                rules,
-            )
+        if index < slots.games.shape[0]:
+            show(index, slots, terms.rules)
 
-    def begin_all(
-        streams: Any, rules: Any, seed: Any, rows: Any, rings: Any, games: Any, bits: Any, masks: Any,
-        observations: Any, concealed: Any, seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def begin_all(slots: Slots, streams: Any, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            seed_stream(index, streams, seed)
-            begin(rows[index], rings[index], seed, games[index], rules)
-            show(index, slots, rules)
+        if index < slots.games.shape[0]:
+            seed_stream(index, streams, terms.seed)
+            begin(slots.rows[index], slots.rings[index], terms.seed, slots.games[index], terms.rules)
+            show(index, slots, terms.rules)
 
-    def step_all(
-        actions: Any, rules: Any, seed: Any, scoring: Any, peasant_reward: Any, rows: Any, rings: Any, games: Any,
-        bits: Any, masks: Any, observations: Any, concealed: Any, seats: Any, roles: Any, rewards: Any, done: Any,
-    ) -> None:  # fmt: skip
+    def step_all(actions: Any, slots: Slots, terms: BatchRules) -> None:
         index = cuda.grid(1)
-        if index < games.shape[0]:
-            slots = Slots(rows, rings, games, bits, masks, observations, concealed, seats, roles, rewards, done)
-            step(index, np.uint64(actions[index]), slots, Terms(rules, seed, scoring, peasant_reward))
-            show(index, slots, rules)
+        if index < slots.games.shape[0]:
+            step(index, np.uint64(actions[index]), slots, terms)
+            show(index, slots, terms.rules)
 
     def sample_all(bits: Any, streams: Any, actions: Any) -> None:
         index = cuda.grid(1)
@@ -168,7 +129,7 @@ def device_kernels() -> dict[str, Any]:
     return {f.__name__: cuda.jit(f) for f in (begin_all, show_all, step_all, sample_all, find_illegal)}
 
 
-class CudaSelfPlayBatch:
+class CudaSelfPlayBatch(Batch):
     """Many games on a GPU, stepped in one launch.
 
     The same games, numbers and results as :class:`ddz_env.envs.batch.SelfPlayBatch`.  The attributes are device arrays
@@ -217,43 +178,8 @@ class CudaSelfPlayBatch:
         check: bool = True,
     ) -> None:
         check_device()
-        self._turn = Turn()
-        self.num_games = check_count("num_games", num_games)
-        self.rules = Rules.preset(rules)
         self.check = check
-        self.seed = check_seed(seed)
-        self._scoring = choose_scoring(self.rules, scoring)
-        host = Slots.allocate(self.num_games, observation=observation, mask=mask, concealed=concealed)
-        self._slots = Slots(*(cuda.to_device(array) for array in host))
-        self._rule_words = cuda.to_device(self.rules.words())
-        self._streams = cuda.to_device(np.zeros(self.num_games, np.uint64))
-        self._actions = cuda.to_device(np.zeros(self.num_games, np.int64))
-        self._blocks = -(-self.num_games // THREADS_PER_BLOCK)
-        self.observation = _as_bytes(self._slots.observations)
-        self.mask = _as_bytes(self._slots.masks)[:, :NUM_ACTIONS]
-        self.concealed = _as_bytes(self._slots.concealed)
-        self.mask_words = self._slots.bits
-        self.rows = self._slots.rows
-        self.seat, self.role = self._slots.seats, self._slots.roles
-        self.reward, self.done, self.game = self._slots.rewards, self._slots.done, self._slots.games
-        self.reset()
-
-    @one_at_a_time
-    def reset(self, seed: int | None = None) -> None:
-        """Deal every slot's first game.
-
-        Args:
-            seed: A new seed; the old one by default.
-
-        Raises:
-            InvalidDealError: If the seed is out of range.
-        """
-        if seed is not None:
-            self.seed = check_seed(seed)
-        self.game.copy_to_device(np.arange(self.num_games, dtype=np.uint64))
-        self.reward.copy_to_device(np.zeros((self.num_games, 3), np.float32))
-        self.done.copy_to_device(np.zeros(self.num_games, np.bool_))
-        self._launch("begin_all", self._streams, self._rule_words, np.uint64(self.seed), *self._slots)
+        super().__init__(num_games, rules, seed, scoring, (observation, mask, concealed))
 
     @one_at_a_time
     def step(self, actions: Any) -> None:
@@ -267,15 +193,15 @@ class CudaSelfPlayBatch:
             InvalidMoveError: If the actions are not int64 of that shape, or an id does not exist.
             IllegalMoveError: If an action is not legal.  No game has changed.
         """
-        played = cuda.as_cuda_array(actions) if hasattr(actions, "__cuda_array_interface__") else _to_device(actions)
+        there = hasattr(actions, "__cuda_array_interface__")
+        played = cuda.as_cuda_array(actions) if there else self._place(np.ascontiguousarray(actions))
         if played.shape != (self.num_games,) or played.dtype != np.int64:
             raise InvalidMoveError(
                 f"actions must be int64 of shape [{self.num_games}]; got {played.dtype} of shape {list(played.shape)}"
             )
         if self.check:
             self._refuse_illegal(played)
-        terms = self._rule_words, np.uint64(self.seed), self._scoring, self.rules.peasant_reward
-        self._launch("step_all", played, *terms, *self._slots)
+        self._launch("step_all", played, self._slots, self._terms())
 
     @one_at_a_time
     def sample_actions(self) -> Any:
@@ -287,52 +213,34 @@ class CudaSelfPlayBatch:
         self._launch("sample_all", self.mask_words, self._streams, self._actions)
         return self._actions
 
-    def state(self, index: int) -> State:
-        """One game, copied to the host, as a :class:`~ddz_env.State` without the history of moves."""
-        state = State(self._slots.rows.copy_to_host()[index].copy(), self.rules)
-        state.ring[:] = self._slots.rings.copy_to_host()[index]
-        return state
+    def _show(self, *, anew: bool = False) -> None:
+        if anew:
+            self._launch("begin_all", self._slots, self._streams, self._terms())
+        else:
+            self._launch("show_all", self._slots, self._terms())
 
-    @one_at_a_time
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that :meth:`load_state_dict` needs, on the host; the batch of the CPU takes it, too."""
-        saved = {name: array.copy_to_host() for name, array in self._saved().items()}
-        return {"rules": self.rules.words(), "seed": self.seed} | saved
+    def _place(self, array: npt.NDArray[Any]) -> Any:
+        return cuda.to_device(array)
 
-    @one_at_a_time
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict` of this batch or of one on the CPU.
+    def _fill(self, array: Any, values: Any) -> None:
+        array.copy_to_device(np.ascontiguousarray(values))
 
-        Raises:
-            InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
-            InvalidDealError: If its seed is out of range.
-        """
-        arrays = self._saved()
-        self.seed = check_saved(saved, self.rules, arrays)
-        for name, array in arrays.items():
-            array.copy_to_device(np.ascontiguousarray(saved[name]))
-        self._launch("show_all", self._rule_words, *self._slots)
+    def _copied(self, array: Any) -> npt.NDArray[Any]:
+        return array.copy_to_host()  # type: ignore[no-any-return]
 
-    def _saved(self) -> dict[str, Any]:
-        return saved_arrays(self._slots, self._streams)
+    def _as_bytes(self, words: Any) -> Any:
+        """The int8 view of a device array of words; the simulator's arrays are viewed on the host."""
+        return words.view(np.int8) if hasattr(words, "view") else type(words)(words.__array__().view(np.int8))
 
     def _refuse_illegal(self, played: Any) -> None:
         wrong = cuda.to_device(np.full(1, self.num_games, np.int64))
         self._launch("find_illegal", played, self.mask_words, wrong)
         index = int(wrong.copy_to_host()[0])
         if index < self.num_games:
-            refuse_action(f"game {index}", int(played.copy_to_host()[index]), self.state(index).legal_actions())
+            stepping.refuse_action(
+                f"game {index}", int(played.copy_to_host()[index]), self.state(index).legal_actions()
+            )
 
     def _launch(self, name: str, *arguments: Any) -> None:
-        device_kernels()[name][self._blocks, THREADS_PER_BLOCK](*arguments)
-
-
-def _to_device(actions: npt.ArrayLike) -> Any:
-    return cuda.to_device(np.ascontiguousarray(actions))
-
-
-def _as_bytes(words: Any) -> Any:
-    """The int8 view of a device array of words; the simulator's arrays are viewed on the host."""
-    if hasattr(words, "view"):
-        return words.view(np.int8)
-    return type(words)(words.__array__().view(np.int8))
+        blocks = -(-self.num_games // THREADS_PER_BLOCK)
+        device_kernels()[name][blocks, THREADS_PER_BLOCK](*arguments)

@@ -29,19 +29,17 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ddz_env.core import checks
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import as_array, as_integer, check_choice, check_flag, check_integer, check_seed, described
 from ddz_env.core.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.core.view import View
+from ddz_env.envs import outputs
 from ddz_env.envs.batch import check_count
-from ddz_env.envs.forms import ObservationForm
-from ddz_env.envs.infos import KEYS, TEXT_KEYS, as_infos, check_infos
 from ddz_env.envs.learner_games import FINISHED, LearnerGames
-from ddz_env.envs.screen import RENDER_MODES, Screen, usable_modes
+from ddz_env.envs.outputs import RENDER_MODES, as_infos
 from ddz_env.envs.threads import Turn, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
@@ -51,17 +49,44 @@ _NO_LIMIT = 2**62
 """Steps that no game has."""
 
 
-class _GamesOfSeeds(OwnsArrays):
-    """What both kinds of environments share: their games, and where games get seeds when the caller gives none.
+class _LearnerEnv(OwnsArrays):
+    """What both kinds of environments share: options, games, and where games get seeds when the caller gives none.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
     ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
     """
 
-    _games: LearnerGames
+    observation_space: Any
+    action_space: Any
     _np_random: np.random.Generator | None
     _np_random_seed: int | None
     _renew_seeds = False
+    _count, _threads, _renew = 1, 1, False
+    _modes: tuple[str, ...] = RENDER_MODES
+
+    def __init__(
+        self,
+        rules: str | Rules = "standard",
+        opponents: Any = "random",
+        role: str = "random",
+        scoring: str | None = None,
+        illegal_action: str = "terminate",
+        render_mode: str | None = None,
+        observation: str = "vector",
+        dtype: Any = "int8",
+        observation_key: str = "observation",
+        mask_key: str = "action_mask",
+        infos: str = "numbers",
+    ) -> None:
+        self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
+        self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
+        self.form = outputs.ObservationForm(observation, dtype, observation_key, mask_key)
+        self._text = outputs.check_infos(infos)
+        self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
+        kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renew": self._renew}
+        self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
+        self._all = np.ones(self._count, np.bool_)
+        self._turn = Turn()
 
     @property
     def np_random(self) -> np.random.Generator:
@@ -86,8 +111,12 @@ class _GamesOfSeeds(OwnsArrays):
     def _draw_seed(self) -> int:
         return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
 
+    def _picture(self, index: int, fps: float) -> Any:
+        """Text or a picture of what a game's learner sees."""
+        return self._screen.show(self._games.state(index).view(int(self._games.tables.learners[index])), fps)
 
-class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
+
+class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
     """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
 
     A move with kickers is several steps: the main group, then each kicker.
@@ -114,32 +143,7 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
         UnknownAgentError: If an opponent cannot be found.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": usable_modes(), "render_fps": 2}  # type: ignore[misc]
-
-    def __init__(
-        self,
-        rules: str | Rules = "standard",
-        opponents: Any = "random",
-        role: str = "random",
-        scoring: str | None = None,
-        illegal_action: str = "terminate",
-        render_mode: str | None = None,
-        observation: str = "vector",
-        dtype: Any = "int8",
-        observation_key: str = "observation",
-        mask_key: str = "action_mask",
-        infos: str = "numbers",
-    ) -> None:
-        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
-        self.render_mode, self._screen = render_mode, Screen(render_mode)
-        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
-        self._text = check_infos(infos)
-        self.observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
-        self.action_space = spaces.Discrete(NUM_ACTIONS)
-        self._refuse = illegal_action == "raise"
-        self._games = LearnerGames(1, rules, opponents, role, scoring, log=render_mode is not None)
-        self._turn = Turn()
-        self._all = np.ones(1, np.bool_)
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": outputs.usable_modes(), "render_fps": 2}  # type: ignore[misc]
 
     @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -157,11 +161,9 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
             InvalidOptionError: If a deal has unknown fields.
             InvalidDealError: If the deal does not fit the rules or the seed is out of range.
         """
-        seed = None if seed is None else check_seed(seed)
+        seed = None if seed is None else checks.check_seed(seed)
         super().reset(seed=seed)
         self._games.begin(self._all, self._seeded([seed], self._all), options)
-        if self.render_mode == "human":
-            self.render()
         return self._seen()
 
     @one_at_a_time
@@ -184,8 +186,6 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
             InvalidDealError: If the seed is out of range.
         """
         self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
-        if self.render_mode == "human":
-            self.render()
         return self._seen()
 
     def game_state(self) -> State:
@@ -208,13 +208,11 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
             InvalidMoveError: If the action is not an integer.
             IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
         """
-        if (number := as_integer(action)) is None:
+        if (number := checks.as_integer(action)) is None:
             raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
         checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
         self._games.step(checked, self._all)
         tables = self._games.tables
-        if self.render_mode == "human":
-            self.render()
         observed, info = self._seen()
         return observed, float(tables.rewards[0]), bool(tables.status[0] == FINISHED), False, info
 
@@ -223,15 +221,17 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
         return np.asarray(self._games.masks[0], np.bool_)
 
     def _seen(self) -> tuple[Any, dict[str, Any]]:
-        """The learner's observation and info, all of the caller's own."""
+        """The learner's observation and info, all of the caller's own; the window, if there is one, shows the game."""
+        if self.render_mode == "human":
+            self.render()
         tables, mask = self._games.tables, self._games.masks[0]
         (info,) = as_infos(tables.infos.tolist(), text=self._text)
         info |= {"illegal": np.int64(tables.illegal[0]), "action_mask": mask.copy()}
-        return self.form.of(self.form.vector(self._games.observations[0], OBSERVATION), mask), info
+        return self.form.seen(self._games.observations[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
-        return self._screen.show(_position(self._games, 0), self.metadata["render_fps"])  # type: ignore[no-any-return]
+        return self._picture(0, self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Close the window and the opponents."""
@@ -239,12 +239,7 @@ class DouDizhuEnv(_GamesOfSeeds, gymnasium.Env[Any, "np.int64"]):
         self._games.close()
 
 
-def _position(games: LearnerGames, index: int) -> View:
-    """What a game's learner sees."""
-    return games.state(index).view(int(games.tables.learners[index]))
-
-
-class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
+class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Many games for one learner; games, opponents and observations are stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
@@ -267,22 +262,14 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
 
     Args:
         num_envs: How many games.
-        rules: As :class:`DouDizhuEnv`.
-        opponents: As :class:`DouDizhuEnv`.
-        role: As :class:`DouDizhuEnv`.
-        scoring: As :class:`DouDizhuEnv`.
-        illegal_action: As :class:`DouDizhuEnv`.
-        render_mode: ``"ansi"`` or ``"rgb_array"``.
-        observation: As :class:`DouDizhuEnv`.
-        dtype: As :class:`DouDizhuEnv`.
-        observation_key: As :class:`DouDizhuEnv`.
-        mask_key: As :class:`DouDizhuEnv`.
-        infos: As :class:`DouDizhuEnv`.
+        *options: All options of :class:`DouDizhuEnv`, in its order or by name; ``render_mode`` is ``"ansi"`` or
+            ``"rgb_array"``.
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
         max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
             None or -1 for never.
         threads: How many threads step; None for one a core.  Results do not depend on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
+        **named: As ``options``.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
@@ -290,58 +277,35 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
         UnknownAgentError: If an opponent cannot be found.
     """
 
+    _modes = RENDER_MODES[:2]
+
     def __init__(
         self,
         num_envs: int = 1,
-        rules: str | Rules = "standard",
-        opponents: Any = "random",
-        role: str = "random",
-        scoring: str | None = None,
-        illegal_action: str = "terminate",
-        render_mode: str | None = None,
-        observation: str = "vector",
-        dtype: Any = "int8",
-        observation_key: str = "observation",
-        mask_key: str = "action_mask",
-        infos: str = "numbers",
-        *,
+        *options: Any,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         threads: int | None = None,
         copy: bool = True,
+        **named: Any,
     ) -> None:
-        check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
         if not isinstance(autoreset_mode, AutoresetMode):
-            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
-        self.num_envs = check_count("num_envs", num_envs)
-        self.render_mode, self._screen = render_mode, Screen(render_mode, RENDER_MODES[:2])
+            checks.check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
+        self.num_envs = self._count = check_count("num_envs", num_envs)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        modes = usable_modes(RENDER_MODES[:2])
+        modes = outputs.usable_modes(self._modes)
         self.metadata = {"render_modes": modes, "render_fps": 2, "autoreset_mode": self.autoreset_mode}
-        self.form = ObservationForm(observation, dtype, observation_key, mask_key)
-        self._text = check_infos(infos)
-        self.single_observation_space = self.form.space(OBSERVATION, NUM_ACTIONS)
-        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
+        self._copy = checks.check_flag("copy", copy)
+        self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
+        super().__init__(*options, **named)
+        self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._refuse = illegal_action == "raise"
-        self._copy = check_flag("copy", copy)
-        self._games = LearnerGames(
-            self.num_envs,
-            rules,
-            opponents,
-            role,
-            scoring,
-            threads=usable_threads(threads),
-            log=render_mode is not None,
-            renew=self.autoreset_mode == AutoresetMode.SAME_STEP,
-        )
         self._ended = np.zeros(self.num_envs, np.bool_)
-        self._turn = Turn()
         self._elapsed = np.zeros(self.num_envs, np.int64)
         self._most_steps = _NO_LIMIT
-        if max_episode_steps is not None and as_integer(max_episode_steps) != -1:
-            self._most_steps = check_integer("max_episode_steps", max_episode_steps, 1, _NO_LIMIT)
+        if max_episode_steps is not None and checks.as_integer(max_episode_steps) != -1:
+            self._most_steps = checks.check_integer("max_episode_steps", max_episode_steps, 1, _NO_LIMIT)
 
     @one_at_a_time
     def reset(
@@ -363,9 +327,9 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
             InvalidDealError: If a seed is out of range.
         """
         seeds = self._seeds(seed)
-        super().reset(seed=as_integer(seed))
+        super().reset(seed=checks.as_integer(seed))
         chosen, rest = self._reset_mask(options)
-        self._games.begin(chosen, self._seeded(seeds or [None] * self.num_envs, chosen), rest)
+        self._games.begin(chosen, self._seeded(seeds, chosen), rest)
         self._ended[chosen] = False
         self._elapsed[chosen] = 0
         return self._seen(chosen)
@@ -374,23 +338,22 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
         if not isinstance(options, (Mapping, type(None))):
             raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
         rest = dict(options or {})
-        given = rest.pop("reset_mask", np.ones(self.num_envs, np.bool_))
-        mask = as_array(given)
+        given = rest.pop("reset_mask", self._all)
+        mask = checks.as_array(given)
         if mask is None or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            raise InvalidOptionError(
-                f"reset_mask must be bool of shape [{self.num_envs}] with at least one True, not {described(given)}"
-            )
+            wanted = f"bool of shape [{self.num_envs}] with at least one True"
+            raise InvalidOptionError(f"reset_mask must be {wanted}, not {checks.described(given)}")
         return mask, rest
 
-    def _seeds(self, seed: Any) -> list[int | None] | None:
+    def _seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
-            return None
+            return [None] * self.num_envs
         if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
-            seeds: list[int | None] = [None if one is None else check_seed(one) for one in seed]
+            seeds: list[int | None] = [None if one is None else checks.check_seed(one) for one in seed]
             if len(seeds) != self.num_envs:
                 raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
             return seeds
-        first = check_seed(seed)
+        first = checks.check_seed(seed)
         return list(range(first, first + self.num_envs))
 
     @one_at_a_time
@@ -420,13 +383,13 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
         ended, rewards, illegal = self._games.outcome()
         self._elapsed = np.where(played, self._elapsed + 1, 0)
         truncated = self._elapsed >= self._most_steps
-        self._ended = ended | truncated
+        self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and self._ended.any():
-            final = self._final(ended, truncated & ~ended, illegal)
+        if self._renew and self._ended.any():
+            final = self._final(ended, cut, illegal)
             self._elapsed[self._ended] = 0
-            if (truncated & ~ended).any():
-                self._games.begin(truncated & ~ended)
+            if cut.any():
+                self._games.begin(cut)
         observed, infos = self._seen()
         return observed, rewards, ended, truncated, infos | final
 
@@ -436,36 +399,28 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
 
     def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games; the infos are said to hold for all, or for those just dealt."""
-        games, tables = self._games, self._games.tables
-        values, masks = games.observations, games.masks
+        games, values = self._games, self._games.observations
         if self._copy or self.form.scaled:
             values = self.form.vector(values, OBSERVATION)
-        present = np.ones(self.num_envs, np.bool_) if dealt is None else dealt.copy()
-        infos = self._stacked(present, tables.infos, tables.illegal, masks)
-        return self.form.of(values, masks), infos
+        present = (self._all if dealt is None else dealt).copy()
+        infos = self._stacked(present, games.tables.infos, games.tables.illegal, games.masks)
+        return self.form.of(values, games.masks), infos
 
     def _stacked(
-        self,
-        present: npt.NDArray[np.bool_],
-        written: npt.NDArray[np.int64],
-        illegal: npt.NDArray[np.bool_],
-        masks: npt.NDArray[np.int8],
+        self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
-        columns: dict[str, Any] = dict(zip(KEYS, written.T.copy(), strict=False))
+        columns: dict[str, Any] = dict(zip(outputs.KEYS, written.T.copy(), strict=False))
         if self._text:
             told = as_infos(written.tolist(), text=True)
-            columns = {KEYS[0]: columns[KEYS[0]]}
-            for key in TEXT_KEYS[1:]:
+            columns = {"seat": columns["seat"]}
+            for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in told], object)
                 columns[key][~present] = None
-        columns["illegal"] = illegal.astype(np.int64)
-        columns["action_mask"] = masks.copy() if self._copy else masks
+        columns |= {"illegal": illegal.astype(np.int64), "action_mask": masks.copy() if self._copy else masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
-    def _final(
-        self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: npt.NDArray[np.bool_]
-    ) -> dict[str, Any]:
+    def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """What the games showed last that have just ended, or were cut off and run on, in Gymnasium's form."""
         games, over = self._games, ended | cut
         observations = np.full(self.num_envs, None, dtype=object)
@@ -473,16 +428,14 @@ class DouDizhuVectorEnv(_GamesOfSeeds, VectorEnv[Any, npt.NDArray[np.int64], npt
         masks[ended, 0] = 1
         for index in np.flatnonzero(over).tolist():
             last = games.endings.observations if ended[index] else games.observations
-            observations[index] = self.form.of(self.form.vector(last[index], OBSERVATION), masks[index])
+            observations[index] = self.form.seen(last[index], masks[index])
         written = np.where(ended[:, None], games.endings.infos, np.where(cut[:, None], games.tables.infos, 0))
         info = self._stacked(over.copy(), written, illegal & ended, masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
         """One text or picture a game, as its learner sees it."""
-        if self.render_mode is None:
-            return None
-        return tuple(self._screen.show(_position(self._games, index), 0) for index in range(self.num_envs))
+        return tuple(self._picture(index, 0) for index in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the opponents."""

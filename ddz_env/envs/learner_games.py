@@ -7,52 +7,27 @@ compiled part plays the compiled opponents until the learner must decide; the ot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.checks import check_choice, check_seed
 from ddz_env.core.engine.compiling import kernel, pure_kernel
-from ddz_env.core.engine.layout import (
-    HISTORY_MOVES,
-    HISTORY_WORDS,
-    LANDLORD,
-    NO_SEAT,
-    ROW_WORDS,
-    SEAT,
-    STAGE,
-    STAGE_OVER,
-)
+from ddz_env.core.engine.layout import HISTORY_WORDS, LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
-from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.errors import GameOverError, InvalidRulesError
-from ddz_env.core.observation import (
-    MASK_BYTE_WORDS,
-    OBSERVATION_SIZE,
-    OBSERVATION_WORDS,
-    mask_bytes,
-    write_mask,
-    write_observation,
-)
+from ddz_env.core.observation import OBSERVATION_SIZE, mask_bytes, write_mask, write_observation
 from ddz_env.core.owned import own
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
-from ddz_env.envs.batch import acting_role, begin_game, check_actions, first_illegal, is_playable, refuse_action
-from ddz_env.envs.infos import WIDTH, write_info
+from ddz_env.envs import stepping
 from ddz_env.envs.opponents import ASKED, Opponents, play_randomly, play_whole_move
-from ddz_env.envs.stepping import (
-    LOG_MOVES,
-    check_position,
-    choose_scoring,
-    dealt_state,
-    play_action,
-    random_seed,
-    restore_state,
-)
+from ddz_env.envs.outputs import WIDTH, write_info
+from ddz_env.envs.stepping import acting_role, begin_game, is_playable, play_action
 from ddz_env.envs.threads import run_chunks
 
 LEARNER_TURN, OPPONENT_TURN, FINISHED = 0, 1, 2
@@ -69,7 +44,7 @@ _NO_SEAT = np.uint64(NO_SEAT)
 _STAGE_OVER = np.uint64(STAGE_OVER)
 
 
-class Tables(NamedTuple):
+class LearnerSlots(NamedTuple):
     """The arrays of ``n`` games with a learner, as kernels take them.
 
     Attributes:
@@ -84,48 +59,28 @@ class Tables(NamedTuple):
         bits: Masks as bits, shape ``[n, 7]``, uint64.
         masks: Masks as bytes, shape ``[n, 50]``, uint64.
         observations: Shape ``[n, OBSERVATION_WORDS]``, uint64.
-        infos: By the table ``INFOS`` of :mod:`ddz_env.envs.infos`, shape ``[n, WIDTH]``, int64.
+        infos: By the table ``INFOS`` of :mod:`ddz_env.envs.outputs`, shape ``[n, WIDTH]``, int64.
         rewards: The learner's reward of the last step, shape ``[n]``, float64.
         illegal: Whether the last action was illegal, shape ``[n]``, bool.
     """
 
-    rows: Any
-    rings: Any
-    logs: Any
-    seeds: Any
-    episodes: Any
-    streams: Any
-    learners: Any
-    status: Any
-    bits: Any
-    masks: Any
-    observations: Any
-    infos: Any
-    rewards: Any
-    illegal: Any
-
-    @classmethod
-    def allocate(cls, n: int, *, log: bool) -> Tables:
-        """Zeroed arrays for ``n`` games."""
-        return cls(
-            rows=np.zeros((n, ROW_WORDS), np.uint64),
-            rings=np.zeros((n, HISTORY_MOVES, HISTORY_WORDS), np.uint64),
-            logs=np.zeros((n, LOG_MOVES if log else 0, HISTORY_WORDS), np.uint64),
-            seeds=np.zeros(n, np.uint64),
-            episodes=np.zeros(n, np.uint64),
-            streams=np.zeros(n, np.uint64),
-            learners=np.zeros(n, np.int8),
-            status=np.full(n, FINISHED, np.int8),
-            bits=np.zeros((n, MASK_WORDS), np.uint64),
-            masks=np.zeros((n, MASK_BYTE_WORDS), np.uint64),
-            observations=np.zeros((n, OBSERVATION_WORDS), np.uint64),
-            infos=np.zeros((n, WIDTH), np.int64),
-            rewards=np.zeros(n, np.float64),
-            illegal=np.zeros(n, np.bool_),
-        )
+    rows: stepping.Rows
+    rings: stepping.Rings
+    logs: Annotated[Any, np.uint64, 0, HISTORY_WORDS]
+    seeds: stepping.Words
+    episodes: stepping.Words
+    streams: stepping.Words
+    learners: stepping.Bytes
+    status: stepping.Bytes
+    bits: stepping.Bits
+    masks: stepping.Masks
+    observations: stepping.Observations
+    infos: Annotated[Any, np.int64, WIDTH]
+    rewards: Annotated[Any, np.float64]
+    illegal: stepping.Flags
 
 
-class LearnerTerms(NamedTuple):
+class LearnerRules(NamedTuple):
     """What stays the same, as kernels take it.
 
     Attributes:
@@ -144,7 +99,7 @@ class LearnerTerms(NamedTuple):
 
 
 @pure_kernel
-def seat_learner(index: int, tables: Tables, setting: LearnerTerms, stay: bool) -> None:
+def seat_learner(index: int, tables: LearnerSlots, setting: LearnerRules, stay: bool) -> None:
     """Seed the opponents' generator of a game that begins, and choose the learner's seat; a random one may stay."""
     row, rules = tables.rows[index], setting.rules
     state = advance(key(tables.seeds[index] ^ _OPPONENT_STREAM, tables.episodes[index]))
@@ -161,7 +116,7 @@ def seat_learner(index: int, tables: Tables, setting: LearnerTerms, stay: bool) 
 
 
 @pure_kernel
-def show(index: int, tables: Tables, setting: LearnerTerms) -> None:
+def show(index: int, tables: LearnerSlots, setting: LearnerRules) -> None:
     """Write what the learner sees, or the opponent who is asked.
 
     A game that is over offers action 0, which changes nothing: a distribution over no actions at all does not exist,
@@ -180,7 +135,7 @@ def show(index: int, tables: Tables, setting: LearnerTerms) -> None:
 
 
 @kernel
-def play_opponents(index: int, tables: Tables, setting: LearnerTerms) -> None:
+def play_opponents(index: int, tables: LearnerSlots, setting: LearnerRules) -> None:
     """Play the compiled opponents until the learner, an opponent who is asked or nobody is to act."""
     row, ring, log = tables.rows[index], tables.rings[index], tables.logs[index]
     status = FINISHED
@@ -202,7 +157,7 @@ def play_opponents(index: int, tables: Tables, setting: LearnerTerms) -> None:
 
 
 @pure_kernel
-def play_learner(index: int, action: int, tables: Tables, setting: LearnerTerms) -> bool:
+def play_learner(index: int, action: int, tables: LearnerSlots, setting: LearnerRules) -> bool:
     """Play the learner's action; an illegal one ends the game, and False is returned."""
     tables.rewards[index] = 0.0
     if not is_playable(action, tables.bits[index]):
@@ -221,8 +176,8 @@ def run_orders(
     orders: np.ndarray,
     actions: np.ndarray,
     answers: np.ndarray,
-    tables: Tables,
-    setting: LearnerTerms,
+    tables: LearnerSlots,
+    setting: LearnerRules,
 ) -> None:
     """Carry out one order in each of the games ``first..stop-1``, then play on.  One entry point: it compiles once.
 
@@ -281,22 +236,11 @@ class Endings(NamedTuple):
         observations: What the learners saw last, shape ``[n, OBSERVATION_SIZE]``, int8.
     """
 
-    ended: Any
-    rewards: Any
-    illegal: Any
-    infos: Any
-    observations: Any
-
-    @classmethod
-    def allocate(cls, n: int) -> Endings:
-        """Arrays for ``n`` games."""
-        return cls(
-            ended=np.zeros(n, np.bool_),
-            rewards=np.zeros(n, np.float64),
-            illegal=np.zeros(n, np.bool_),
-            infos=np.zeros((n, WIDTH), np.int64),
-            observations=np.zeros((n, OBSERVATION_SIZE), np.int8),
-        )
+    ended: stepping.Flags
+    rewards: Annotated[Any, np.float64]
+    illegal: stepping.Flags
+    infos: Annotated[Any, np.int64, WIDTH]
+    observations: Annotated[Any, np.int8, OBSERVATION_SIZE]
 
 
 class LearnerGames:
@@ -341,16 +285,13 @@ class LearnerGames:
         self.rules = Rules.preset(rules)
         role_number = check_role(role, self.rules)
         self._opponents = Opponents(opponents, role, self.rules, count)
-        self._setting = LearnerTerms(
-            self.rules.words(),
-            self._opponents.kinds,
-            role_number,
-            choose_scoring(self.rules, scoring),
-            self.rules.peasant_reward,
-        )
+        score = stepping.choose_scoring(self.rules, scoring), self.rules.peasant_reward
+        self._setting = LearnerRules(self.rules.words(), self._opponents.kinds, role_number, *score)
         self._threads = threads
-        self.tables = Tables.allocate(count, log=log or self._opponents.read_moves)
-        self.endings = Endings.allocate(count if renew else 0)
+        logs = np.zeros((count, stepping.LOG_MOVES * (log or self._opponents.read_moves), HISTORY_WORDS), np.uint64)
+        self.tables = stepping.allocate(LearnerSlots, count)._replace(logs=logs)
+        self.tables.status[:] = FINISHED
+        self.endings = stepping.allocate(Endings, count if renew else 0)
         self._renew = renew
         self._seeded = np.zeros(count, np.bool_)
         self._decided = np.zeros(count, np.bool_)
@@ -369,7 +310,7 @@ class LearnerGames:
     def __setstate__(self, saved: dict[str, Any]) -> None:
         saved = own(saved)
         self.__dict__.update(saved)
-        self.tables, self._setting = Tables(*saved["tables"]), LearnerTerms(*saved["_setting"])
+        self.tables, self._setting = LearnerSlots(*saved["tables"]), LearnerRules(*saved["_setting"])
         self._name_bytes()  # a copied view would no longer share the words
 
     def begin(
@@ -392,7 +333,7 @@ class LearnerGames:
         for seed in seeds or ():
             if seed is not None:
                 check_seed(seed)
-        given = dealt_state(options, self.rules, 0)
+        given = stepping.dealt_state(options, self.rules, 0)
         self._number(chosen, seeds)
         if given is not None:
             self._lay_out(chosen, given)
@@ -410,7 +351,7 @@ class LearnerGames:
             InvalidOptionError: If it is no :class:`~ddz_env.State`, or follows other rules.
             InvalidDealError: If the seed is out of range.
         """
-        position = dealt_state({"deal": check_position(given)}, self.rules, 0)
+        position = stepping.dealt_state({"deal": stepping.check_position(given)}, self.rules, 0)
         assert position is not None
         stay = self._seeded.copy()
         self._number(chosen, [check_seed(seed)] * self.count)
@@ -433,15 +374,13 @@ class LearnerGames:
             seed = None if seeds is None else seeds[index]
             if seed is None and self._seeded[index]:
                 continue
-            self.tables.seeds[index] = np.uint64(random_seed() if seed is None else seed)
+            self.tables.seeds[index] = np.uint64(stepping.random_seed() if seed is None else seed)
             self.tables.episodes[index] = np.uint64(0)
             self._seeded[index] = True
 
     def _lay_out(self, chosen: npt.NDArray[np.bool_], given: State) -> None:
-        self.tables.rows[chosen] = given.row
-        self.tables.rings[chosen] = given.ring
-        for slot, (seat, move) in enumerate(given.history if self.tables.logs.shape[1] else ()):
-            self.tables.logs[chosen, slot] = move.cards.word, move.main | seat << 16
+        for index in np.flatnonzero(chosen):
+            stepping.lay_out(given, self.tables.rows[index], self.tables.rings[index], self.tables.logs[index])
 
     def check(self, actions: npt.ArrayLike, chosen: npt.NDArray[np.bool_], *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
@@ -457,16 +396,16 @@ class LearnerGames:
             GameOverError: If a chosen game is over.  One that ended before its learner could act is not: a step must
                 tell its reward.
         """
-        checked = check_actions(actions, self.count)
+        checked = stepping.check_actions(actions, self.count)
         over = np.flatnonzero(chosen & (self.tables.status == FINISHED))
         if len(over) and len(over := over[self._decided[over] | ~self._seeded[over]]):
             raise GameOverError(f"game {over[0]} is over: call reset")
         if refuse:
             where = np.flatnonzero(chosen)
-            wrong = int(first_illegal(checked[where], self.tables.bits[where]))
+            wrong = int(stepping.first_illegal(checked[where], self.tables.bits[where]))
             if wrong >= 0:
                 index = int(where[wrong])
-                refuse_action(f"game {index}", int(checked[index]), np.flatnonzero(self.masks[index]).tolist())
+                stepping.refuse_action(f"game {index}", int(checked[index]), np.flatnonzero(self.masks[index]).tolist())
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> None:
@@ -490,16 +429,8 @@ class LearnerGames:
     def _run(self, orders: npt.NDArray[Any] | None) -> None:
         """Carry out orders, then deal games anew and ask opponents until every game waits for its learner."""
         while orders is not None:
-            run_chunks(
-                run_orders,
-                self.count,
-                self._threads,
-                orders.astype(np.int8),
-                self._actions,
-                self._answers,
-                self.tables,
-                self._setting,
-            )
+            given = orders.astype(np.int8), self._actions, self._answers
+            run_chunks(run_orders, self.count, self._threads, *given, self.tables, self._setting)
             if self.count == 1:
                 self._opponents.tell(self.state)
             orders = self._renewed() if self._renew else None
@@ -522,16 +453,17 @@ class LearnerGames:
             return None
         ended = over & self._decided
         endings.ended[ended] = True
-        endings.rewards[ended] = tables.rewards[ended]
-        endings.illegal[ended] = tables.illegal[ended]
+        for kept in ("rewards", "illegal", "infos"):
+            getattr(endings, kept)[ended] = getattr(tables, kept)[ended]
         endings.observations[ended] = self.observations[ended]
-        endings.infos[ended] = tables.infos[ended]
         self._number(over)
         return np.where(over, DEAL, WAIT)
 
     def state(self, index: int) -> State:
         """One game as a :class:`~ddz_env.State` of its own."""
-        return restore_state(self.tables.rows[index], self.tables.rings[index], self.tables.logs[index], self.rules)
+        return stepping.restore_state(
+            self.tables.rows[index], self.tables.rings[index], self.tables.logs[index], self.rules
+        )
 
     def close(self) -> None:
         """Close the opponents that can be closed."""

@@ -27,10 +27,9 @@ from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
-from ddz_env.envs.batch import check_actions, first_illegal, refuse_action
-from ddz_env.envs.stepping import play_action
-from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, observe, reset, sight
-from ddz_env.playing.game import call, play_answer
+from ddz_env.envs.stepping import check_actions, first_illegal, play_action, refuse_action
+from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
+from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 
@@ -210,14 +209,13 @@ class Opponents(OwnsArrays):
         self._rngs = {index: rng for index, rng in self._rngs.items() if not chosen[index]}
         self._told = 0
         for one in self._listeners:
-            call(one.agent, one.role, "reset", reset, one.agent, one.role, self._rules)
+            tell(one.agent, one.role, self._rules, ())
 
     def tell(self, state: Callable[[int], State]) -> None:
         """Tell the opponents of a single game the moves that they have not heard of."""
         history = state(0).history if self._listeners else []
-        for seat, move in history[self._told :]:
-            for one in self._listeners:
-                call(one.agent, one.role, "observe", observe, one.agent, seat, move)
+        for one in self._listeners:
+            tell(one.agent, one.role, self._rules, history, self._told)
         self._told = len(history)
 
     def answer(
@@ -227,7 +225,7 @@ class Opponents(OwnsArrays):
 
         Args:
             waiting: The games.
-            tables: The arrays of all games (:class:`ddz_env.envs.learner_games.Tables`).
+            tables: The arrays of all games (:class:`ddz_env.envs.learner_games.LearnerSlots`).
             state: A game as a state of its own.
             answers: Output: main id and kickers, or the action id of a single stage and 0, shape ``[n, 2]``, uint64.
 

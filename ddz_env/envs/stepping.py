@@ -1,35 +1,34 @@
-"""Stepping a game for an environment: one compiled call plays, records, observes and masks.
+"""Stepping games for environments: what a game is dealt, which actions are legal, and playing one in a bare row.
 
 The environments keep bare rows, because a :class:`~ddz_env.State` costs microseconds a step.  What people and agents
-need (a state, a view, readable moves) is rebuilt from the row and its log on request.
+need (a state, a view, readable moves) is rebuilt from the row and its log on request.  Many games are named tuples of
+arrays (:func:`allocate`), which kernels take whole.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, NoReturn, TypeVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import as_integer, check_choice
+from ddz_env.core.actions import NUM_ACTIONS, action_name
+from ddz_env.core.checks import as_array, check_choice, described
 from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT, STAGE, STAGE_OVER
-from ddz_env.core.engine.score import write_returns
+from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, MOVES, ROW_WORDS, SEAT
+from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.core.notation import Move, recorded_move
-from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.core.owned import own
+from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.core.notation import recorded_move
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import SCORINGS, State, game_key
-from ddz_env.envs.infos import WIDTH, write_infos
-from ddz_env.envs.threads import Turn
+from ddz_env.core.state import SCORINGS, State
+from ddz_env.core.view import seat_role
 
 LOG_MOVES = 256
 """Completed moves a log holds.  54 cards are at most 54 plays with two passes after each, and an auction."""
@@ -38,6 +37,32 @@ _U6 = np.uint64(6)
 _U15 = np.uint64(15)
 _U63 = np.uint64(63)
 _MAIN = 0xFFFF
+
+
+Rows = Annotated[Any, np.uint64, ROW_WORDS]
+Rings = Annotated[Any, np.uint64, HISTORY_MOVES, HISTORY_WORDS]
+Bits = Annotated[Any, np.uint64, MASK_WORDS]
+Masks = Annotated[Any, np.uint64, MASK_BYTE_WORDS]
+Observations = Annotated[Any, np.uint64, OBSERVATION_WORDS]
+Words = Annotated[Any, np.uint64]
+Bytes = Annotated[Any, np.int8]
+Flags = Annotated[Any, np.bool_]
+"""Arrays of many games: their types, and their shapes but for the games."""
+
+_Arrays = TypeVar("_Arrays", bound=tuple[Any, ...])
+
+
+def allocate(kind: type[_Arrays], n: int, **fewer: int) -> _Arrays:
+    """Zeroed arrays for ``n`` games.
+
+    Args:
+        kind: A named tuple; the annotation of each field has the array's type and shape, but for the games.
+        n: How many games.
+        **fewer: For how many games an array is, by its field: none where nobody reads it.
+    """
+    fields = get_type_hints(kind, include_extras=True).items()
+    shapes = {name: (fewer.get(name, n), *annotated.__metadata__[1:]) for name, annotated in fields}
+    return kind(*(np.zeros(shapes[name], annotated.__metadata__[0]) for name, annotated in fields))
 
 
 @inline_kernel
@@ -67,51 +92,33 @@ def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.u
 
 
 @pure_kernel
-def step_and_look(
-    row: np.ndarray,
-    ring: np.ndarray,
-    log: np.ndarray,
-    rules: np.ndarray,
-    action: int,
-    observer: int,
-    bits: np.ndarray,
-    observation: np.ndarray,
-    mask: np.ndarray,
-    infos: np.ndarray,
-) -> bool:
-    """Play one action if it is legal, then write what a seat sees, the mask of the seat to act, and all seats' infos.
-
-    An environment calls this one kernel for everything that it shows, because each one that Python calls is compiled
-    with all that it calls.
-
-    Args:
-        row: The game, shape ``[32]``, uint64, changed in place.
-        ring: The recent moves, shape ``[16, 2]``, uint64.
-        log: All moves, as for :func:`play_action`.
-        rules: The rules array.
-        action: Any action id 0..399, or -1 to look only.
-        observer: Whose observation is written: a seat, or -1 for the seat that is to act then.
-        bits: The mask of the position, shape ``[7]``, uint64; afterwards that of the next one.
-        observation: Output, shape ``[OBSERVATION_WORDS]``, uint64.
-        mask: Output, shape ``[50]``, uint64: the mask as bytes.
-        infos: Output, shape ``[players, WIDTH]``, int64 (:mod:`ddz_env.envs.infos`).
-
-    Returns:
-        False if the action is not legal; then nothing has changed.
-    """
-    if action >= 0:
-        if not marked(bits, np.uint64(action)):
-            return False
-        play_action(row, ring, log, np.uint64(action), rules)
-    write_mask(row, rules, bits, mask)
-    write_observation(row, ring, rules, row[SEAT] if observer < 0 else np.uint64(observer), observation)
-    write_infos(row, ring, rules, infos)
-    return True
+def begin_game(row: np.ndarray, ring: np.ndarray, seed: np.uint64, game: np.uint64, rules: np.ndarray) -> None:
+    """Deal game number ``game`` of a seed and clear the ring."""
+    new_game(row, key(seed, game), rules)
+    for slot in range(HISTORY_MOVES):
+        for word in range(HISTORY_WORDS):
+            ring[slot, word] = U0
 
 
-def read_log(log: npt.NDArray[np.uint64], moves: int) -> list[tuple[int, Move]]:
-    """The first ``moves`` completed moves of a log as ``(seat, move)``."""
-    return [(packed >> 16, recorded_move(packed & _MAIN, cards)) for cards, packed in log[:moves].tolist()]
+@pure_kernel
+def acting_role(row: np.ndarray, rules: np.ndarray) -> np.int64:
+    """The role of the seat to act: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
+    return seat_role(row, row[SEAT], rules)
+
+
+@pure_kernel
+def is_playable(action: int, bits: np.ndarray) -> bool:
+    """Whether any integer is a legal action of a mask of shape ``[7]``."""
+    return 0 <= action < NUM_ACTIONS and marked(bits, np.uint64(action))
+
+
+@pure_kernel
+def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
+    """Index of the first action that is not legal, -1 if all are."""
+    for index in range(actions.shape[0]):
+        if not is_playable(actions[index], bits[index]):
+            return index
+    return -1
 
 
 def restore_state(
@@ -119,8 +126,44 @@ def restore_state(
 ) -> State:
     """A state of its own from a row, its ring and its log (all copied)."""
     state = State.__new__(State)
-    state.__setstate__((row.copy(), rules, ring.copy(), read_log(log, int(row[MOVES]))))
+    packed = log[: int(row[MOVES])].tolist()
+    history = [(mover >> 16, recorded_move(mover & _MAIN, cards)) for cards, mover in packed]
+    state.__setstate__((row.copy(), rules, ring.copy(), history))
     return state
+
+
+def lay_out(
+    state: State, row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64]
+) -> None:
+    """Write a state into a row, its ring and its log (of no rows where nobody reads it)."""
+    row[:], ring[:] = state.row, state.ring
+    for slot, (seat, move) in enumerate(state.history if len(log) else ()):
+        log[slot] = move.cards.word, move.main | seat << 16
+
+
+def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
+    """Actions as the kernels take them.
+
+    Raises:
+        InvalidMoveError: If they are not integers of shape ``[count]``.
+    """
+    array = as_array(actions)
+    if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
+        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
+    return np.array(array, np.int64, order="C")  # a copy: what is checked is what is played, whoever writes to theirs
+
+
+def refuse_action(where: str, action: int, legal: list[int]) -> NoReturn:
+    """Say what is wrong with an action.
+
+    Raises:
+        InvalidMoveError: If the id does not exist.
+        IllegalMoveError: Otherwise.
+    """
+    if not 0 <= action < NUM_ACTIONS:
+        raise InvalidMoveError(f"{where}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+    names = ", ".join(f"{a} ({action_name(a)})" for a in legal[:12])
+    raise IllegalMoveError(f"{where}: action {action} ({action_name(action)}) is not legal; legal are {names}")
 
 
 def choose_scoring(rules: Rules, scoring: str | None) -> int:
@@ -180,131 +223,6 @@ def check_position(position: object) -> State:
     if not isinstance(position, State):
         raise InvalidOptionError(f"a position is a ddz_env.State, not {shown(position)}")
     return position
-
-
-class Game:
-    """One game with the buffers of an environment.
-
-    Args:
-        rules: The rules.
-        scoring: A key of ``SCORINGS``, the rules' own by default.
-
-    Attributes:
-        rules: The rules.
-        rule_words: The rules array, shape ``[17]``, uint64.
-        row: The engine's row, shape ``[32]``, uint64.
-        ring: The recent moves, shape ``[16, 2]``, uint64.
-        observation: What the seat to act sees, shape ``[OBSERVATION_SIZE]``, int8; written anew by every step.
-        mask: Its legal actions, shape ``[400]``, int8; written anew by every step.
-        infos: By the table ``INFOS`` of :mod:`ddz_env.envs.infos`, shape ``[players, WIDTH]``, int64, likewise.
-        over: Whether the game has ended.
-    """
-
-    def __init__(self, rules: Rules, scoring: str | None = None) -> None:
-        self.rules = rules
-        self._scoring = choose_scoring(rules, scoring)
-        self.rule_words = rules.words()
-        self.row = np.zeros(ROW_WORDS, np.uint64)
-        self.ring = np.zeros((HISTORY_MOVES, HISTORY_WORDS), np.uint64)
-        self._log = np.zeros((LOG_MOVES, HISTORY_WORDS), np.uint64)
-        self._bits = np.zeros(MASK_WORDS, np.uint64)
-        self._observation = np.zeros(OBSERVATION_WORDS, np.uint64)
-        self._mask = np.zeros(MASK_BYTE_WORDS, np.uint64)
-        self.infos = np.zeros((rules.players, WIDTH), np.int64)
-        self._turn = Turn()
-        self._name_bytes()
-
-    def _name_bytes(self) -> None:
-        self.observation: npt.NDArray[np.int8] = self._observation.view(np.int8)
-        self.mask: npt.NDArray[np.int8] = mask_bytes(self._mask)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("observation", "mask")}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__.update(own(saved))
-        self._name_bytes()  # a copied view would no longer share the words
-
-    def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
-        """Start game ``number`` of a seed, or the deal that the options name.
-
-        Raises:
-            InvalidDealError: If seed or deal do not fit.
-            InvalidOptionError: If an option is unknown.
-        """
-        given = dealt_state(options, self.rules, seed)
-        if given is None:
-            new_game(self.row, game_key(seed, number), self.rule_words)
-            self.ring[:] = 0
-        else:
-            self.row[:] = given.row
-            self.ring[:] = given.ring
-            for slot, (seat, move) in enumerate(given.history):
-                self._log[slot] = move.cards.word, move.main | seat << 16
-        self._step_and_look(-1, -1, self._observation)
-
-    def step(self, action: int) -> None:
-        """Play one action.
-
-        Raises:
-            GameOverError: If the game has ended.
-            InvalidMoveError: If the id does not exist.
-            IllegalMoveError: If it is not legal now.  The game is unchanged.
-        """
-        if not self._play(action):
-            self.state().step_action(action)  # knows what is wrong, and raises it
-            raise IllegalMoveError(f"action {shown(action)} is not legal now")
-
-    def _play(self, action: object) -> bool:
-        """Play a legal action; False, and no change, for anything else."""
-        number = as_integer(action)
-        return number is not None and 0 <= number < NUM_ACTIONS and self._step_and_look(number, -1, self._observation)
-
-    def _step_and_look(self, action: int, observer: int, observation: npt.NDArray[np.uint64]) -> bool:
-        turn = self._turn
-        if not turn.acquire(False):
-            raise turn.refuse()
-        try:
-            return step_and_look(
-                self.row,
-                self.ring,
-                self._log,
-                self.rule_words,
-                action,
-                observer,
-                self._bits,
-                observation,
-                self._mask,
-                self.infos,
-            )
-        finally:
-            turn.release()
-
-    @property
-    def seat(self) -> int:
-        """The seat to act."""
-        return int(self.row[SEAT])
-
-    @property
-    def over(self) -> bool:
-        """Whether the game has ended."""
-        return bool(self.row[STAGE] == STAGE_OVER)
-
-    def returns(self) -> list[float]:
-        """Each seat's return; zeros while the game runs."""
-        values = np.zeros(3)
-        write_returns(self.row, self.rule_words, self._scoring, self.rules.peasant_reward, values)
-        return [float(value) for value in values[: self.rules.players]]
-
-    def observe(self, seat: int) -> npt.NDArray[np.int8]:
-        """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
-        out = np.empty(OBSERVATION_WORDS, np.uint64)
-        self._step_and_look(-1, seat, out)  # writes mask and infos again, as they are
-        return out.view(np.int8)
-
-    def state(self) -> State:
-        """A state of its own; changing it does not change the game."""
-        return restore_state(self.row, self.ring, self._log, self.rules)
 
 
 def random_seed() -> int:

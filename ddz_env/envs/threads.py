@@ -22,8 +22,6 @@ MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
 _SMALLEST_CHUNK = 64  # a call costs microseconds, a game less than one
 
-_pools: dict[int, ThreadPoolExecutor] = {}
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = "give each thread its own games, or let one thread have them until it is done"
 
@@ -106,7 +104,7 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
         return
     starts = iter(range(0, count, size))
     helpers = min(threads, -(-count // size)) - 1
-    pool = _pool()
+    pool = _pool(os.getpid())
     futures = [pool.submit(_work, starts, function, count, size, arguments) for _ in range(helpers)]
     _work(starts, function, count, size, arguments)
     for future in futures:
@@ -120,10 +118,7 @@ def _work(
         function(first, min(first + size, count), *arguments)
 
 
-def _pool() -> ThreadPoolExecutor:
-    """This process's pool: threads do not survive a fork."""
-    process = os.getpid()
-    if process not in _pools:
-        _pools.clear()
-        _pools[process] = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ddz-batch")
-    return _pools[process]
+@functools.lru_cache(maxsize=1)
+def _pool(process: int) -> ThreadPoolExecutor:
+    """A process's pool: threads do not survive a fork."""
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ddz-batch")

@@ -23,20 +23,13 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
+from ddz_env.core import errors
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
 from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import (
-    GameOverError,
-    IllegalMoveError,
-    InvalidMoveError,
-    InvalidOptionError,
-    InvalidRulesError,
-    shown,
-)
+from ddz_env.core.errors import shown
 from ddz_env.core.flat import rlcard_actions
 from ddz_env.core.notation import Move, counts_to_word
-from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
@@ -65,20 +58,20 @@ def check_covered(rules: Rules) -> None:
     """
     covered = {CATEGORIES[MAIN_GROUPS[move.main].category].name for move in flat_moves()}
     lacking = [name for name in rules.categories if name not in covered]
-    if rules.bidding != "fixed":
-        lacking.append("bids")
-    if rules.doubling:
-        lacking.append("answers to doubling")
-    if rules.showing:
-        lacking.append("a shown hand")
-    if rules.two_jokers:
-        lacking.append("two jokers as kickers")
-    if rules.kicker_repeat > 3:
-        lacking.append("a kicker four times")
-    elif rules.kicker_repeat == 3 and rules.kicker_trios != "not-adjacent":
-        lacking.append("kicker trios next to the body")
+    beside = rules.kicker_repeat == 3 and rules.kicker_trios != "not-adjacent"
+    for has, what in (
+        (rules.bidding != "fixed", "bids"),
+        (rules.doubling, "answers to doubling"),
+        (rules.showing, "a shown hand"),
+        (rules.two_jokers, "two jokers as kickers"),
+        (rules.kicker_repeat > 3, "a kicker four times"),
+        (beside, "kicker trios next to the body"),
+    ):
+        lacking += [what] * has
     if lacking:
-        raise InvalidRulesError(f"RLCard's flat actions lack moves of the {rules.name} rules: {', '.join(lacking)}")
+        raise errors.InvalidRulesError(
+            f"RLCard's flat actions lack moves of the {rules.name} rules: {', '.join(lacking)}"
+        )
 
 
 def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapper:
@@ -128,13 +121,13 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
 
     def __init__(self, env: aec.raw_env) -> None:
         if not isinstance(env, aec.raw_env):
-            raise InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {shown(env)}")
+            raise errors.InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {shown(env)}")
         check_covered(env.rules)
         super().__init__(env)
         self.inner = env
         moves = len(flat_moves())
         self._rule_words = env.rules.words()
-        self._spaces = {agent: env.form.space(OBSERVATION, moves) for agent in env.possible_agents}
+        self._spaces = {agent: env.form.space(moves) for agent in env.possible_agents}
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
@@ -163,20 +156,20 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
         """
         inner = self.inner
         if not getattr(inner, "agents", None):
-            raise GameOverError("no game is running: call reset first")
+            raise errors.GameOverError("no game is running: call reset first")
         if action is None or inner.terminations[inner.agent_selection]:
             inner.step(action)
             return
         moves = flat_moves()
         number = as_integer(action)
         if number is None or not 0 <= number < len(moves):
-            raise InvalidMoveError(f"action {shown(action)} does not exist: flat ids run from 0 to {len(moves) - 1}")
-        action = number
+            ids = f"flat ids run from 0 to {len(moves) - 1}"
+            raise errors.InvalidMoveError(f"action {shown(action)} does not exist: {ids}")
         legal = self._legal_ids()
-        if action not in legal:
+        if number not in legal:
             names = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])
-            raise IllegalMoveError(f"action {action} ({moves[action]}) is not legal; legal are {names}")
-        for stage in moves[action].actions:
+            raise errors.IllegalMoveError(f"action {number} ({moves[number]}) is not legal; legal are {names}")
+        for stage in moves[number].actions:
             inner.step(stage)
 
     def _legal_ids(self) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from ddz_env import Move, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.core.notation import plain_move
+from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
 
@@ -32,10 +33,7 @@ class AgentFaultError(DouDizhuError):
 
     def __init__(self, agent: str, seat: int, phase: str, reason: str) -> None:
         super().__init__(f"agent {agent!r} on seat {seat}: failed in {phase}: {reason}")
-        self.agent = agent
-        self.seat = seat
-        self.phase = phase
-        self.reason = reason
+        self.agent, self.seat, self.phase, self.reason = agent, seat, phase, reason
 
     def __reduce__(self) -> tuple[object, ...]:  # the default would call the class with the message alone
         return type(self), (self.agent, self.seat, self.phase, self.reason)
@@ -69,6 +67,29 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
     except BaseException as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
         raise kind(_name(agent), seat, phase, reason_of(error)) from error
+
+
+def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
+    """Tell an agent a game: that it begins, unless it has heard some moves of it, and the moves since.
+
+    Args:
+        agent: The agent.
+        seat: Its seat.
+        rules: The rules.
+        history: The moves so far.
+        heard: How many of them it has heard; None if it does not know of the game.
+
+    Returns:
+        How many it has heard now.
+
+    Raises:
+        AgentFaultError: If it fails.
+    """
+    if heard is None:
+        call(agent, seat, "reset", reset, agent, seat, rules)
+    for mover, move in history[heard or 0 :]:
+        call(agent, seat, "observe", observe, agent, mover, move)
+    return len(history)
 
 
 def reason_of(error: BaseException) -> str:
@@ -127,7 +148,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     if len(agents) != players or len(rngs) != players:
         raise DouDizhuError(f"{players} seats need as many agents and generators, not {len(agents)} and {len(rngs)}")
     for seat, agent in enumerate(agents):
-        call(agent, seat, "reset", reset, agent, seat, state.rules)
+        tell(agent, seat, state.rules, ())
     while not state.is_over:
         play_one(state, agents, rngs)
     return state

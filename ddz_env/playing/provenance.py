@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,18 +97,11 @@ def agent_files(agent: str) -> dict[str, str]:
 def _option_files(agent: str, factory: Callable[..., Any], options: dict[str, Any]) -> tuple[Path, ...]:
     declared = getattr(factory, "options_type", None)
     if declared is None:
-        return tuple(Path(value) for value in options.values() if isinstance(value, str) and _is_file(value))
+        return tuple(Path(value) for value in options.values() if isinstance(value, str) and os.path.isfile(value))
     try:
         return tuple(declared.of(**options).files())
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # no name that a file could have
-        return False
 
 
 def _source_files(agent: str, factory: Callable[..., Any]) -> Iterator[Path]:

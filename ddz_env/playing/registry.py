@@ -4,7 +4,7 @@ Every agent also takes ``bidder=AGENT``, another agent that bids and doubles in 
 dot: ``isuct:iterations=2000,bidder=payoff,bidder.worlds=100``.
 
 Names come from the entry-point group ``ddz_env.agents`` alone, so that every distribution adds its agents in the same
-way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:mod:`ddz_env.playing.levels`).
+way; a level (``easy``, ``medium``, ``hard``, ``master``) stands for one of them (:data:`LEVELS`).
 Factories are loaded when they are asked for: nobody waits for search kernels to play ``random``.
 """
 
@@ -15,17 +15,21 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ddz_env import Move
 from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
 from ddz_env.core.folders import PACKAGES, package_folder
 from ddz_env.core.options import Option, Range, plain_value, refuse_unknown, split_options
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.bidder import WithBidder
-from ddz_env.playing.levels import LEVELS, spelled_out
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, Decision, act_batch, cheats, close, observe, reset
+from ddz_env.playing.thoughts import Candidate
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -33,6 +37,51 @@ GROUP = "ddz_env.agents"
 _DISTRIBUTION = "ddz-env"
 _BIDDER = "bidder"
 _ROOT = package_folder("ddz_env").parent
+
+
+class Level(NamedTuple):
+    """A level of play.
+
+    Attributes:
+        name: Its name.
+        agent: The agent that plays it, as for :func:`make_agent`.
+        elo: Its rating; ``rules`` is 0.
+    """
+
+    name: str
+    agent: str
+    elo: int
+
+
+LEVELS = (
+    Level("easy", "isuct:iterations=200", -311),
+    Level("medium", "rules-without:rule=pass", -124),
+    Level("hard", "rules", 0),
+    Level("master", "neural-ismcts", 139),
+)
+"""From the weakest to the strongest."""
+
+_BY_NAME = {level.name: level for level in LEVELS}
+
+
+def spelled_out(agent: str) -> str:
+    """An agent's specification with the level that it begins with replaced by the agent that plays it.
+
+    Options of its own stand before those that are added; an option that both name is the added one.
+
+    Example:
+        >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
+        ('rules-without:rule=pass', 'isuct:iterations=200,exploration=0.9', 'random')
+    """
+    name, _, rest = agent.strip().partition(":")
+    level = _BY_NAME.get(name)
+    if level is None or (rest and "=" not in rest.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
+        return agent
+    player, _, own = level.agent.partition(":")
+    added = {option.partition("=")[0].strip() for option in rest.split(",")}
+    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in added]
+    options = ",".join([*kept, *filter(None, [rest])])
+    return f"{player}:{options}" if options else player
 
 
 def agent_names() -> list[str]:
@@ -44,7 +93,7 @@ def make_agent(agent: str | object) -> Agent:
     """Make an agent from its name and options.
 
     Args:
-        agent: ``name``, ``name:option=value,option=value``, a level (:data:`ddz_env.playing.levels.LEVELS`), or the
+        agent: ``name``, ``name:option=value,option=value``, a level (:data:`LEVELS`), or the
         user's own
             ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``, ``false``,
             ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).  An object
@@ -111,17 +160,16 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
         return agent, None
     agent = spelled_out(agent)
     factory, rest = _read_name(agent)
-    if _BIDDER in _option_names(factory):
+    if any(option.name == _BIDDER for option in _options_of(factory)):
         return agent, None
-    parts = list(filter(None, (piece.strip() for piece in _named(factory, rest).split(","))))
-    written = split_options(parts, InvalidAgentOptionError)
+    written = _split(_named(factory, rest))
     bidder = written.pop(_BIDDER, None)
     theirs = [
-        f"{name[len(_BIDDER) + 1 :]}={value}" for name, value in written.items() if name.startswith(f"{_BIDDER}.")
+        f"{name[len(_BIDDER) + 1 :]}={written.pop(name)}" for name in [*written] if name.startswith(f"{_BIDDER}.")
     ]
     if theirs and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
-    own = ",".join(f"{name}={value}" for name, value in written.items() if not name.startswith(f"{_BIDDER}."))
+    own = ",".join(map("=".join, written.items()))
     head = agent.strip()[: len(agent.strip()) - len(rest)].rstrip(":")
     player = f"{head}:{own}" if own else head
     return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
@@ -136,20 +184,8 @@ def _read_name(agent: str) -> tuple[Callable[..., Any], str]:
         attribute, _, rest = rest.partition(":")
         if not attribute or "=" in attribute:
             raise _unknown(name)
-        _look_here()
         factory = _find(name, attribute)
     return factory, rest
-
-
-def _option_names(factory: Callable[..., Any]) -> list[str]:
-    """The options that a factory itself has."""
-    declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        return [option.name for option in declared.options()]
-    try:
-        return list(inspect.signature(factory).parameters)
-    except (TypeError, ValueError):
-        return []
 
 
 def _named(factory: Callable[..., Any], text: str) -> str:
@@ -163,13 +199,6 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is no agent: it needs a method act(view, rng) that returns a Move")
     return agent if hasattr(agent, "name") else _Named(agent, name)
-
-
-def _look_here() -> None:
-    """Let imports find the current directory, where a user's own agent lies; console scripts do not."""
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
 
 
 class _Named:
@@ -202,7 +231,7 @@ def parse_options(text: str, spec: str = "") -> dict[str, Any]:
     if not isinstance(text, str):
         raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
     try:
-        written = split_options(filter(None, (piece.strip() for piece in text.split(","))), InvalidAgentOptionError)
+        written = _split(text)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{shown(spec or text)}: {error}") from None
     return {name: plain_value(value) for name, value in written.items()}
@@ -214,14 +243,7 @@ def agent_options(name: str) -> tuple[Option, ...]:
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = agent_factory(name)
-    declared = getattr(factory, "options_type", None)
-    if declared is not None:
-        return tuple(option for option in declared.options() if option.textual)
-    return tuple(
-        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
-        for name, option in inspect.signature(factory).parameters.items()
-    )
+    return tuple(option for option in _options_of(agent_factory(name)) if option.textual)
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
@@ -234,6 +256,26 @@ def agent_factory(name: str) -> Callable[..., Any]:
     if factory is None:
         raise _unknown(name)
     return factory
+
+
+def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
+    """The options that a factory declares, or else its parameters; none where nobody can tell."""
+    declared = getattr(factory, "options_type", None)
+    if declared is not None:
+        return tuple(declared.options())
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):  # a factory written in C
+        return ()
+    return tuple(
+        Option(name, MISSING if option.default is option.empty else option.default, (), (), Range(), False, "")
+        for name, option in parameters.items()
+    )
+
+
+def _split(text: str) -> dict[str, str]:
+    """``option=value,option=value`` by name."""
+    return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
 def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
@@ -254,14 +296,16 @@ def _factory(name: str) -> Callable[..., Any] | None:
     try:
         return point.load()  # type: ignore[no-any-return]
     except (ImportError, AttributeError) as error:
-        if point.value.partition(".")[0] not in PACKAGES:
+        there = isinstance(error, ImportError) and not _is_missing(point.value.partition(":")[0], error)
+        if there or point.value.partition(".")[0] not in PACKAGES:
             raise
-        module = point.value.partition(":")[0]
-        if isinstance(error, ImportError) and not (error.name and f"{module}.".startswith(f"{error.name}.")):
-            raise  # the module is there, something that it imports is not
-        raise UnknownAgentError(
-            f"{name!r} is installed as {point.value}, which does not exist: {_install()}"
-        ) from error
+        installed = f"{name!r} is installed as {point.value}, which does not exist"
+        raise UnknownAgentError(f"{installed}: {_install()}") from error
+
+
+def _is_missing(module: str, error: ImportError) -> bool:
+    """Whether a module is not there; otherwise it is, and something that it imports is not."""
+    return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
 def _install() -> str:
@@ -280,7 +324,10 @@ def _declared() -> list[str]:
 
 
 def _find(module_name: str, attribute: str) -> Callable[..., Any]:
-    """The user's own ``module:factory``."""
+    """The user's own ``module:factory``; the current folder, which console scripts do not search, has some."""
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
     found = _import_module(module_name)
     for part in attribute.split("."):
         found = getattr(found, part, None)
@@ -293,8 +340,8 @@ def _import_module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # the module is there, something that it imports is not
+        if not _is_missing(name, error):
+            raise
         if name in _declared():
             raise _unknown(name) from error
         near = did_you_mean(name, agent_names())
@@ -342,3 +389,81 @@ def _known() -> str:
     levels = ", ".join(level.name for level in LEVELS)
     known = f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"
     return known if names else f"none is: {_install()}"
+
+
+class WithBidder:
+    """An agent whose bids and answers to doubling are another's.
+
+    It is what the option ``bidder=`` of :func:`make_agent` makes.  It answers game by game, or
+    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch are asked game by game.
+
+    Args:
+        player: Plays the cards.
+        bidder: Bids and doubles.
+
+    Example:
+        >>> make_agent("random:bidder=rules").name
+        'random+rules'
+    """
+
+    def __init__(self, player: Agent, bidder: Agent) -> None:
+        self.player, self.bidder = player, bidder
+        self.name = f"{player.name}+{bidder.name}"
+        self.cheats = cheats(player) or cheats(bidder)
+        if hasattr(player, "decide"):
+            self.decide = self._decide
+        if hasattr(player, "candidates"):
+            self.candidates = self._candidates
+        if hasattr(player, "believe"):
+            self.believe = player.believe
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Ask the bidder in the auction and at doubling, the player elsewhere."""
+        agent = self._agent(view)
+        return agent.act(self._sight(agent, view), rng)
+
+    def act_batch(self, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
+        """A move for each view, each of the two agents asked once for all that are its own."""
+        moves: dict[int, Move] = {}
+        for agent in (self.player, self.bidder):
+            own = [place for place, view in enumerate(views) if self._agent(view) is agent and place not in moves]
+            seen = [self._sight(agent, views[place]) for place in own]
+            moves.update(zip(own, act_batch(agent, seen, [rngs[place] for place in own]), strict=True))
+        return [moves[place] for place in range(len(views))]
+
+    def reset(self, seat: int, rules: Rules) -> None:
+        """Tell both that a game begins."""
+        for agent in (self.player, self.bidder):
+            reset(agent, seat, rules)
+
+    def observe(self, seat: int, move: Move) -> None:
+        """Tell both of a move."""
+        for agent in (self.player, self.bidder):
+            observe(agent, seat, move)
+
+    def close(self) -> None:
+        """Release what both hold."""
+        for agent in (self.player, self.bidder):
+            close(agent)
+
+    def _decide(self, view: Any, rng: np.random.Generator) -> Decision:
+        agent: Any = self._agent(view)
+        if hasattr(agent, "decide"):
+            decided: Decision = agent.decide(self._sight(agent, view), rng)
+            return decided
+        move = self.act(view, rng)
+        return Decision(move, line=move.actions)
+
+    def _candidates(self, view: Any) -> Sequence[Candidate]:
+        if self._agent(view) is self.bidder:
+            return ()
+        player: Any = self.player
+        found: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        return found
+
+    def _agent(self, view: Any) -> Agent:
+        return self.bidder if view.stage in AUCTION else self.player
+
+    def _sight(self, agent: Agent, view: Any) -> Any:
+        """What one of the two may see: a state is for those that cheat."""
+        return view.view() if self.cheats and not cheats(agent) else view

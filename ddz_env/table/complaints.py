@@ -31,13 +31,11 @@ _PARTS = {
 _WHOLE = {
     "line {number}: {whole}": "第 {number} 行：{whole}",
     # --- cards and moves ---
-    "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A "
-    "2 B (black joker) R (red joker)": (
+    "cannot read {letter} in {text}: cards are written {rest}": (
         "看不懂 {text} 中的 {letter}：牌写作 3 4 5 6 7 8 9 T（或 10）J Q K A 2 B（小王）R（大王）"
     ),
     "{number} cards of rank {rank}: the pack has {most}": "{number} 张 {rank}：一副牌只有 {most} 张",
-    "{cards} is no move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs 3333, "
-    "chains 34567, planes 333444+57, or pass": (
+    "{cards} is no move under the {rules} rules; write {rest}": (
         "{cards} 不成牌型（{rules}规则）：单张 3，对子 33，三张 333 或 333+4，炸弹 3333，顺子 34567，"
         "飞机 333444+57，不出 pass"
     ),
@@ -59,7 +57,7 @@ _WHOLE = {
     "your hand has {number} cards; {rules} deals {most}": "您的手牌有 {number} 张；{rules}规则发 {most} 张",
     "{number} landlord cards; {rules} has {most}": "底牌有 {number} 张；{rules}规则是 {most} 张",
     "the landlord's {number} cards have the landlord cards among them": "地主的 {number} 张牌应包括底牌",
-    "that would be {number} cards of rank {rank}, yours and the landlord cards included; the deck has {most}": (
+    "that would be {number} cards of rank {rank}, yours and {rest}; the deck has {most}": (
         "那样 {rank} 就有 {number} 张了（包括您的手牌和底牌）：一副牌只有 {most} 张"
     ),
     "seat {seat} would have played more cards than it was dealt": "{seat}号位出的牌比发到的还多",
@@ -79,12 +77,10 @@ _WHOLE = {
     "{agent} looks at hidden cards, and at this table nobody knows them": "{agent} 会看暗牌，而这张桌上没有人知道暗牌",
     "no agent is called {text}; {names}": "没有叫 {text} 的智能体；{names}",
     "no agent is called {text} (did you mean {near}?); {names}": "没有叫 {text} 的智能体（是 {near} 吗？）",
-    "there is no module {text} in the current folder or on the path, and no such agent": (
-        "当前文件夹和搜索路径中没有模块 {text}，也没有这样的智能体"
-    ),
-    "there is no module {text} in the current folder or on the path, and no such agent (did you mean {near}?)": (
+    "there is no module {text} in {rest} such agent (did you mean {near}?)": (
         "当前文件夹和搜索路径中没有模块 {text}，也没有这样的智能体（是 {near} 吗？）"
     ),
+    "there is no module {text} in {rest} such agent": "当前文件夹和搜索路径中没有模块 {text}，也没有这样的智能体",
     "move={number} must be an integer in {least}..{most}": "没有第 {number} 手：从 {least} 到 {most}",
     "there is no unfinished game of {command} in {folder}": "{folder} 中没有 {command} 未打完的牌局",
     "{file} is there already: {part}": "{file} 已经存在：{part}",

@@ -34,7 +34,7 @@ from ddz_env.core.observation import (
 )
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.envs.infos import WIDTH, write_info
+from ddz_env.envs.outputs import WIDTH, write_info
 from ddz_env.table.session import Record
 from tests.hidden import Scripted, permuted, twin_games
 

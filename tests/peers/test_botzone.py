@@ -16,16 +16,10 @@ from typer.testing import CliRunner
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
-from ddz_env.peers.botzone.bidding_judge import bidding_scores
-from ddz_env.peers.botzone.combinations import PASS, combination
-from ddz_env.peers.botzone.deals import deal_cards
-from ddz_env.peers.botzone.fixed_judge import fixed_scores
-from ddz_env.peers.botzone.games import GAMES, game_of
-from ddz_env.peers.botzone.judge import judge
+from ddz_env.peers.botzone.games import GAMES, PASS, combination, deal_cards, game_of
+from ddz_env.peers.botzone.judges import bidding_scores, fixed_scores, judge
 from ddz_env.peers.botzone.log import BotzoneLogError, read_log
-from ddz_env.peers.botzone.player import BotzonePlayer
-from ddz_env.peers.botzone.position import InvalidRequestError, read_move, read_requests
-from ddz_env.peers.botzone.serving import KEEP_RUNNING
+from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidRequestError, read_move, read_requests
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_training.apps.botzone.bundle import BundleError, write_bundle

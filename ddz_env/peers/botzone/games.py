@@ -1,11 +1,26 @@
-"""The two games of the platform and the rules that each judge plays by."""
+"""The two games of the platform: the rules of each judge, what cards mean to it, and deals as it writes them.
+
+A judge sees card ids, not moves.  The older one wants one kicker a quad of a shuttle; the action table has two a quad,
+as nearly everybody plays, so these combinations are read here and have no move.
+"""
 
 from __future__ import annotations
 
+import functools
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ddz_env import State
+from ddz_env.core.actions import CATEGORIES
+from ddz_env.core.cards import CHAIN_RANKS, NUM_CARDS, cards_to_counts
 from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import InvalidOptionError, InvalidRulesError
+from ddz_env.core.engine import layout as at
+from ddz_env.core.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.rules import Rules
 
 SEATS = 3
@@ -31,13 +46,9 @@ class BotzoneGame:
         return self.rules.bidding != "fixed"
 
 
-GAMES: dict[str, BotzoneGame] = {
-    game.name: game
-    for game in (
-        BotzoneGame("FightTheLandlord", Rules.preset("botzone"), 1),
-        BotzoneGame("FightTheLandlord2", Rules.preset("botzone2"), 2),
-    )
-}
+_OLDER = BotzoneGame("FightTheLandlord", Rules.preset("botzone"), 1)
+_NEWER = BotzoneGame("FightTheLandlord2", Rules.preset("botzone2"), 2)
+GAMES = {game.name: game for game in (_OLDER, _NEWER)}
 """By name: the older game with fixed seats, and the newer one with an auction."""
 
 
@@ -66,4 +77,159 @@ def game_of(rules: Rules) -> BotzoneGame:
             f"Botzone has no game with the {rules.name} rules: name botzone, botzone2, or others for three players and "
             "the whole deck, without doubling, with a fixed landlord or one round of bids"
         )
-    return next(game for game in GAMES.values() if game.has_auction == (rules.bidding != "fixed"))
+    return _OLDER if rules.bidding == "fixed" else _NEWER
+
+
+PRIORITIES = {"rocket": 3, "bomb": 2}
+_LONG = 3
+"""From so many quads on a shuttle weighs more."""
+
+
+class Combination(NamedTuple):
+    """Cards as a judge reads them.
+
+    Attributes:
+        category: The name of its category in the action table; ``pass`` for no cards.
+        rank: The lowest rank of the body.
+        length: Ranks in the body.
+        kickers: Cards beside the body.
+    """
+
+    category: str
+    rank: int
+    length: int
+    kickers: int
+
+    @property
+    def weight(self) -> int:
+        """Hundredths of a point that the older game gives for it."""
+        category = next(category for category in CATEGORIES if category.name == self.category)
+        if self.length >= _LONG and category.long_weight is not None:
+            return category.long_weight
+        return category.weight
+
+    def refusal(self, target: Combination) -> str:
+        """Why a judge refuses this as an answer to ``target``: its own word, empty if it is legal."""
+        mine, theirs = (PRIORITIES.get(each.category, 1) for each in (self, target))
+        if mine != theirs:
+            return "" if mine > theirs else "LESS_COMPARE"
+        if self.category != target.category:
+            return "MISMATCH_CARDTYPE"
+        if (self.length, self.kickers) != (target.length, target.kickers):
+            return "MISMATCH_CARDLENGTH"
+        return "" if self.rank > target.rank else "LESS_COMPARE"
+
+
+PASS = Combination("pass", -1, 0, 0)
+
+
+def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
+    """What card ids mean in a game; None if they are nothing.
+
+    Raises:
+        InvalidHandError: If an id does not exist or stands twice.
+
+    Example:
+        >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord"])
+        Combination(category='shuttle+solos', rank=0, length=2, kickers=2)
+        >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord2"]) is None
+        True
+    """
+    return _read(tuple(cards_to_counts(cards)), game.name) if cards else PASS
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _read(counts: tuple[int, ...], name: str) -> Combination | None:
+    game, hand = botzone_game(name), Hand(counts)
+    for move in readings_of(hand, game.rules):
+        if (group := move.group) is not None:
+            return Combination(move.category, group.rank, group.length, len(hand) - sum(group.need))
+    return _sparse_shuttle(counts) if game.quad_kickers == 1 else None
+
+
+def _sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
+    """A shuttle with one solo or one pair a quad."""
+    quads = [rank for rank, count in enumerate(counts) if count == 4]
+    if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
+        return None
+    rest = [count for count in counts if count not in (0, 4)]
+    for size, category in ((1, "shuttle+solos"), (2, "shuttle+pairs")):
+        if rest == [size] * len(quads):
+            return Combination(category, quads[0], len(quads), sum(rest))
+    return None
+
+
+_HAND, _BOTTOM = 17, 3
+
+
+class Deal(NamedTuple):
+    """A deal.
+
+    Attributes:
+        allocation: Card ids of each seat: 20, 17 and 17 in the older game, 17 each in the newer one.
+        publiccard: The three landlord cards; in the older game also in the landlord's own.
+    """
+
+    allocation: list[list[int]]
+    publiccard: list[int]
+
+    def state(self, game: BotzoneGame) -> State:
+        """The deal as a game of ours that begins; with an auction seat 0 opens it."""
+        hands = [Hand.from_ids([card for card in own if card not in self.publiccard]) for own in self.allocation]
+        return opened(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
+
+
+def opened(state: State) -> State:
+    """A game whose auction seat 0 opens, as on the platform (elsewhere the opener is drawn); with none, as it is."""
+    if state.stage == "bid":
+        state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
+    return state
+
+
+def deal_cards(game: BotzoneGame, rng: np.random.Generator) -> Deal:
+    """Shuffle and deal."""
+    cards = rng.permutation(NUM_CARDS).tolist()
+    first = cards[_BOTTOM : _BOTTOM + _HAND] if game.has_auction else cards[: _BOTTOM + _HAND]
+    return Deal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
+
+
+def read_deal(initdata: Any, game: BotzoneGame) -> Deal | None:
+    """The deal in a judge's ``initdata`` (an object, or its text); None if there is none.
+
+    Raises:
+        InvalidDealError: If it is no deal of the game.
+    """
+    if isinstance(initdata, str):
+        try:
+            initdata = json.loads(initdata)
+        except ValueError:
+            return None
+    if not isinstance(initdata, dict) or "allocation" not in initdata:
+        return None
+    allocation = initdata["allocation"]
+    publiccard = initdata.get("publiccard")
+    if publiccard is None and not game.has_auction:
+        publiccard = allocation[0][:_BOTTOM]
+    deal = Deal(allocation, [] if publiccard is None else publiccard)
+    sizes = [_HAND if game.has_auction else _HAND + _BOTTOM, _HAND, _HAND]
+    if not _is_whole(deal, game, sizes):
+        raise InvalidDealError(
+            f"allocation must give {', '.join(map(str, sizes))} of the 54 card ids, and publiccard {_BOTTOM}"
+            f"{'' if game.has_auction else ' of seat 0'}; got {shown(deal.allocation)}"
+        )
+    return deal
+
+
+def _is_whole(deal: Deal, game: BotzoneGame, sizes: list[int]) -> bool:
+    """Whether every card is dealt once, and the landlord cards are where the game has them."""
+    try:
+        cards = [card for own in deal.allocation for card in own] + deal.publiccard * game.has_auction
+        whole = sorted(cards) == list(range(NUM_CARDS)) and [len(own) for own in deal.allocation] == sizes
+        return whole and len(deal.publiccard) == _BOTTOM and (game.has_auction or {*deal.publiccard} <= {*cards[:20]})
+    except TypeError:
+        return False
+
+
+def last_two(played: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The ``history`` of a request: what the last two seats played, ``[]`` for a pass or nothing yet."""
+    return [[], [], *map(list, played)][-2:]

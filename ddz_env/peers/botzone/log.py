@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.peers.botzone.bidding_judge import read_bids
-from ddz_env.peers.botzone.deals import Deal, read_deal
-from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame
-from ddz_env.peers.botzone.judge import judge
-from ddz_env.peers.botzone.position import read_move
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, Deal, read_deal
+from ddz_env.peers.botzone.judges import judge, read_bids
+from ddz_env.peers.botzone.player import read_move
 
 _FIELDS = ("logs", "log")
 _STYLES: tuple[Mapping[str, Any], ...] = tuple(
@@ -138,8 +136,7 @@ class BotzoneLog:
 
     def judged_again(self) -> list[dict[str, Any]]:
         """What our judge says at each step of the log; equal to :attr:`outputs` where it agrees."""
-        deal = {"allocation": self.deal.allocation, "publiccard": self.deal.publiccard}
-        first = self.outputs[0].get("initdata", deal)
+        first = self.outputs[0].get("initdata", self.deal._asdict())
         return [judge(self.game, self.entries[:place], first) for place in range(0, len(self.entries), 2)]
 
 

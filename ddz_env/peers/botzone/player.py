@@ -1,17 +1,186 @@
-"""An agent of ours as a bot: requests of the platform in, answers out."""
+"""An agent of ours as a bot: requests of the platform in, answers out.
+
+What the platform tells a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
+standard input and output a message is a line, and so is an answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.peers.botzone.games import BotzoneGame
-from ddz_env.peers.botzone.position import Requests, Told, pick, read_requests
-from ddz_env.playing.agent import Agent, cheats, observe, reset
-from ddz_env.playing.game import AgentFaultError, ask, call, play_answer
+from ddz_env.core.cards import FULL_DECK, NUM_RANKS, cards_to_counts
+from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
+from ddz_env.core.notation import Hand, readings_of
+from ddz_env.peers.botzone.games import GAMES, SEATS, BotzoneGame, opened
+from ddz_env.peers.botzone.judges import MOST_BID
+from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
+
+Requests = Sequence[Mapping[str, Any]]
+
+KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
+_HAND, _BOTTOM = 17, 3
+
+
+class InvalidRequestError(DouDizhuError):
+    """A request or an answer is not what the platform's judges write."""
+
+
+class Told(NamedTuple):
+    """What a seat has been told.
+
+    Attributes:
+        state: A game in which this seat sees what it has been told; its other hands are made up.
+        seat: The seat.
+        held: The ids of its cards.
+    """
+
+    state: State
+    seat: int
+    held: list[int]
+
+
+class _Story(NamedTuple):
+    """Requests and answers, put together.
+
+    Attributes:
+        seat: Who was asked.
+        own: The ids dealt to it, without the landlord cards.
+        public: The ids of the landlord cards; empty before they are shown.
+        landlord: The landlord's seat.
+        bids: The bids, as far as known; a bid that the platform does not tell is 0.
+        played: The ids of every move from the landlord on.
+    """
+
+    seat: int
+    own: list[int]
+    public: list[int]
+    landlord: int
+    bids: list[int]
+    played: list[list[int]]
+
+
+def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> Told:
+    """The position in which a seat is asked.
+
+    Args:
+        game: The game.
+        requests: All requests to the seat, the last one still without an answer.
+        responses: Its answers.
+
+    Raises:
+        InvalidRequestError: If they are none of this game.
+        InvalidMoveError: If a move in them is none under our rules: a shuttle with one kicker a quad.
+    """
+    try:
+        story = _story(game, requests, responses)
+        state = _possible(game, story)
+        for bid in story.bids:
+            state.step(Move(BID_BASE + bid))
+        for cards in story.played:
+            state.step(read_move(cards, game))
+    except InvalidMoveError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        reason = error if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
+        raise InvalidRequestError(f"these are no requests of {game.name}: {reason}") from error
+    held = story.own + (story.public if story.seat == story.landlord else [])
+    gone = {card for cards in story.played for card in cards}
+    return Told(state, story.seat, sorted(card for card in held if card not in gone))
+
+
+def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
+    """The move that card ids are.
+
+    Raises:
+        InvalidHandError: If an id does not exist or stands twice.
+        InvalidMoveError: If our rules have no such move.
+    """
+    if not cards:
+        return Move(0)
+    hand = Hand.from_ids(cards)
+    readings = readings_of(hand, game.rules)
+    if not readings:
+        raise InvalidMoveError(f"{str(hand)!r} is no move under the {game.rules.name} rules")
+    return readings[0]
+
+
+def pick(move: Move, held: Sequence[int]) -> list[int]:
+    """The ids with which a seat plays a move: the lowest that it holds of each rank.
+
+    Raises:
+        InvalidMoveError: If it does not hold them.
+    """
+    chosen: list[int] = []
+    for rank, count in enumerate(move.cards.counts):
+        mine = [card for card in sorted(held) if cards_to_counts([card])[rank]]
+        if len(mine) < count:
+            raise InvalidMoveError(f"{move} needs cards that are not in the hand")
+        chosen += mine[:count]
+    return chosen
+
+
+def _story(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _Story:
+    first = requests[0]
+    if "bid" in first and len(requests) == 1:
+        return _Story(len(first["bid"]), list(first["own"]), [], -1, list(map(int, first["bid"])), [])
+    asked = list(requests)
+    answers = list(responses)
+    spoken = [asked.pop(0), answers.pop(0)] if "bid" in first else None
+    first = asked[0]
+    before = [cards for cards in first["history"] if cards]
+    if game.has_auction:
+        seat, landlord, own = first["pos"], first["landlord"], list(first["own"])
+        turns = (seat - landlord) % SEATS
+        bids = _bids(spoken, seat, landlord, first["finalbid"])
+    else:
+        landlord, bids = 0, []
+        seat = turns = 2 if first["history"][0] else len(before)
+        own = [card for card in first["own"] if card not in first["publiccard"]]
+    played = [list(cards) for cards in first["history"][SEATS - 1 - turns :]]
+    for answer, request in zip(answers, asked[1:], strict=True):
+        played += [list(answer), *map(list, request["history"])]
+    return _Story(seat, own, list(first["publiccard"]), landlord, bids, played)
+
+
+def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
+    """The auction as far as the seat knows it."""
+    bids = [*map(int, spoken[0]["bid"]), int(spoken[1])] if spoken else []
+    if MOST_BID in bids:
+        return bids
+    bids += [0] * (SEATS - len(bids))
+    known = seat + 1 if spoken else 0
+    if landlord >= known:
+        bids[landlord] = final
+    return bids[: landlord + 1] if bids[landlord] == MOST_BID else bids
+
+
+def _possible(game: BotzoneGame, story: _Story) -> State:
+    """A deal that fits: every other seat gets what it has played, and what is left over."""
+    bottom = np.array(Hand.from_ids(story.public).counts)
+    hands = np.zeros((SEATS, NUM_RANKS), np.int64)
+    for place, cards in enumerate(story.played):
+        hands[(story.landlord + place) % SEATS] += cards_to_counts(cards)
+    if story.landlord >= 0:
+        hands[story.landlord] = np.maximum(hands[story.landlord] - bottom, 0)
+    hands[story.seat] = Hand.from_ids(story.own).counts
+    pool = FULL_DECK - hands.sum(axis=0) - bottom
+    for held, size in zip((*hands, bottom), (_HAND, _HAND, _HAND, _BOTTOM), strict=True):
+        for rank in range(NUM_RANKS):
+            taken = min(pool[rank], size - held.sum())
+            pool[rank] -= taken
+            held[rank] += taken
+    *others, low = (Hand(tuple(held.tolist())) for held in (*hands, bottom))
+    return opened(State.from_hands(others, low, game.rules))
 
 
 class BotzonePlayer:
@@ -35,7 +204,7 @@ class BotzonePlayer:
         self._agent, self._game, self._seed = agent, game, seed
         self._requests: list[Mapping[str, Any]] = []
         self._responses: list[Any] = []
-        self._told = 0
+        self._told: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a message.
@@ -48,7 +217,7 @@ class BotzonePlayer:
             ``{"response": ids}`` or ``{"response": bid}``, with ``debug`` where something went wrong.
         """
         if "requests" in message:
-            self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), 0
+            self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), None
         else:
             self._requests.append(message)
         said: dict[str, Any]
@@ -62,11 +231,7 @@ class BotzonePlayer:
     def _choose(self, told: Told) -> int | list[int]:
         state, seat, agent = told.state, told.seat, self._agent
         history = state.history
-        if not self._told:
-            call(agent, seat, "reset", reset, agent, seat, state.rules)
-        for mover, move in history[self._told :]:
-            call(agent, seat, "observe", observe, agent, mover, move)
-        self._told = len(history)
+        self._told = tell(agent, seat, state.rules, history, self._told)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = agent_generator([self._seed, seat, len(history)])
@@ -85,3 +250,50 @@ def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
     held = {*first["own"], *(first["publiccard"] if first.get("landlord", -1) == first.get("pos") else [])}
     gone = {card for response in responses if isinstance(response, list) for card in response}
     return sorted(held - gone)[:1]
+
+
+def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True) -> None:
+    """Answer until the input ends.
+
+    What the agent itself prints goes to standard error.
+
+    Args:
+        agent: The agent.
+        lines: The input.
+        say: Takes the output, a line at a time.
+        seed: Of the agent's draws.
+        stay: Whether to ask to be kept running; otherwise there is one answer.
+
+    Raises:
+        InvalidRequestError: If a line is no JSON, or the first message names no game.
+        InvalidAgentOptionError: If the agent looks at hidden cards.
+    """
+    player: BotzonePlayer | None = None
+    for line in filter(str.strip, lines):
+        try:
+            message = json.loads(line)
+        except ValueError as error:
+            raise InvalidRequestError(f"a message is a line of JSON: {error}") from error
+        with contextlib.redirect_stdout(sys.stderr):
+            if player is None:
+                player = BotzonePlayer(agent, game_asked(message), seed)
+            answer = player.answer(message)
+        say(json.dumps(answer))
+        if not stay:
+            return
+        say(KEEP_RUNNING)
+
+
+def game_asked(message: Mapping[str, Any]) -> BotzoneGame:
+    """The game that a first message is of.
+
+    Raises:
+        InvalidRequestError: If it is of none.
+    """
+    try:
+        first = message["requests"][0]
+        if "own" in first:
+            return GAMES["FightTheLandlord2" if {"bid", "finalbid"} & set(first) else "FightTheLandlord"]
+    except (LookupError, TypeError):
+        pass
+    raise InvalidRequestError('a first message is {"requests": [{"own": ...}], "responses": []}')

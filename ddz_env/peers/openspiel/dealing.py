@@ -2,20 +2,25 @@
 
 Suits never matter, so a deal of cards card by card would reach one and the same game on many paths.  Here each rank is
 one chance node, each outcome of it a *split* of the rank's cards among the receivers, and every deal of ranks is one
-history, with the probability of all deals of cards that look like it.
+history, with the probability of all deals of cards that look like it.  Resampling draws another deal that a player
+cannot tell from the true one.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, prod
 from typing import Any
 
 from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.layout import HIDDEN
 from ddz_env.core.notation import Hand
 from ddz_env.core.rules import Rules
+from ddz_env.core.state import State
+from ddz_env.peers.openspiel.observers import whole_hand
 
 Split = tuple[int, ...]
 """How many cards of a rank each receiver gets."""
@@ -134,3 +139,45 @@ class PartialDeal:
             else:
                 break
         return deal
+
+
+def resampled_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
+    """What each receiver of the deal could have been dealt, as far as a player knows.
+
+    Args:
+        state: A game.
+        player: The player whose knowledge is kept.
+        draw: Draws from 0 (included) to 1.
+
+    Returns:
+        The seats' hands without the landlord cards, the landlord cards, the undealt cards; the last two are left out
+        if the rules deal none.
+    """
+    rules, view = state.rules, state.view(player)
+    cards = _shuffled(Hand.from_word(int(view.row[HIDDEN])), draw)
+    hands = []
+    for seat in range(rules.players):
+        held = whole_hand(state, seat)
+        if seat != player and not rules.open_hands:
+            known = view.known_cards if seat == view.landlord else Hand.parse("")
+            drawn = _take(cards, view.hand_sizes[seat] - len(known))
+            held = drawn + known + view.played(seat)
+        hands.append(held - state.bottom if seat == view.landlord else held)
+    if rules.bottom:
+        hands.append(state.bottom if view.landlord is not None else _take(cards, rules.bottom))
+    undealt = _take(cards, sum(rules.deck) - sum(map(len, hands)))
+    return [*hands, undealt] if undealt else hands
+
+
+def _shuffled(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
+    """The ranks of a pool's cards in random order (Fisher and Yates)."""
+    ranks = [rank for rank, count in enumerate(pool.counts) for _ in range(count)]
+    while ranks:
+        place = int(draw() * len(ranks))
+        ranks[place], ranks[-1] = ranks[-1], ranks[place]
+        yield ranks.pop()
+
+
+def _take(cards: Iterator[int], number: int) -> Hand:
+    counts = Counter(next(cards) for _ in range(number))
+    return Hand(tuple(counts[rank] for rank in range(NUM_RANKS)))

@@ -9,22 +9,42 @@ from typing import Any
 
 import pyspiel
 
-from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
+from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.errors import InvalidRulesError
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.peers.openspiel.bounds import is_zero_sum, most_moves, return_bounds
-from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits
-from ddz_env.peers.openspiel.observers import (
-    InformationStateObserver,
-    ObservationObserver,
-    half_built,
-    opener_of,
-)
-from ddz_env.peers.openspiel.resampling import resampled_hands
+from ddz_env.peers.openspiel import observers
+from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits, resampled_hands
+from ddz_env.peers.openspiel.observers import half_built, most_moves, opener_of
 
 NAME = "python_ddz"
+
+
+_QUAD = 4
+_HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
+"""The base at most."""
+
+
+def is_zero_sum(rules: Rules) -> bool:
+    """Whether the returns of all seats add up to zero."""
+    return rules.scoring == "stake" or (
+        rules.scoring == "win" and (rules.players == 2 or rules.peasant_reward * (rules.players - 1) == 1)
+    )
+
+
+def return_bounds(rules: Rules) -> tuple[float, float]:
+    """The lowest and the highest return that a seat can get (a bound, not always reached)."""
+    if rules.scoring == "win":
+        return -1.0, 1.0
+    if rules.scoring == "botzone":
+        weight = max(category.long_weight or category.weight for category in CATEGORIES)
+        return 0.0, 2.0 + observers.cards_in_play(rules) * weight / 100
+    bombs = sum(count == _QUAD for count in rules.deck) + (rules.deck[-2:] == (1, 1))
+    base = _HIGHEST[rules.bidding] * (2 if rules.showing else 1)
+    spring, doubled = 2, 4 if rules.doubling else 1
+    most = float(base * 2**bombs * spring * doubled * (rules.players - 1))
+    return -most, most
 
 
 def _game_type(zero_sum: bool = True) -> Any:
@@ -123,7 +143,9 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if params or not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             raise InvalidRulesError(f"{NAME} shows what is public and one player's own cards, together, and no more")
-        return InformationStateObserver(self.rules) if wanted.perfect_recall else ObservationObserver()
+        return (
+            observers.InformationStateObserver(self.rules) if wanted.perfect_recall else observers.ObservationObserver()
+        )
 
 
 class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no types

@@ -8,7 +8,6 @@ and the last 15 moves.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -16,29 +15,40 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import BID_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.engine.layout import (
-    BIDS,
-    BOTTOM,
-    CHOSEN,
-    HANDS,
-    LANDLORD,
-    NO_SEAT,
-    PENDING,
-    PLAYED,
-    STAGE,
-    STAGE_KICKER,
-)
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_shown
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.observation import OBSERVATION, observe
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.peers.openspiel.bounds import most_answers, most_moves
 
 _COPIES = 4.0
 """Numbers of cards of a rank are divided by it."""
 _HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
+
+
+_SPEAKS = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
+"""Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass, bid 3, two passes; a call and three robs."""
+
+
+def cards_in_play(rules: Rules) -> int:
+    """Cards that can be played: every other seat keeps one."""
+    return rules.players * rules.hand_size + rules.bottom - (rules.players - 1)
+
+
+def most_answers(rules: Rules) -> int:
+    """Bids and answers to showing and doubling in the longest game."""
+    return _SPEAKS[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
+
+
+def most_moves(rules: Rules) -> int:
+    """Completed moves in the longest game: one card a time, and everybody passes on each but the last.
+
+    As many actions are enough: a kicker is an action of its own, and also a card.
+    """
+    cards = cards_in_play(rules)
+    return most_answers(rules) + cards + (cards - 1) * (rules.players - 1)
 
 
 @functools.lru_cache(maxsize=2**16)
@@ -60,11 +70,11 @@ class HasGame(Protocol):
 
 def opener_of(state: State) -> int:
     """The seat that moves first: the auction's opener, or the landlord."""
-    return (int(state.row[BIDS]) >> 16) & 15
+    return (int(state.row[at.BIDS]) >> 16) & 15
 
 
 def _whole_hand(state: State, seat: int) -> int:
-    return int(add_hand(state.row[HANDS + seat], state.row[PLAYED + seat]))
+    return int(add_hand(state.row[at.HANDS + seat], state.row[at.PLAYED + seat]))
 
 
 def whole_hand(state: State, seat: int) -> Hand:
@@ -73,34 +83,33 @@ def whole_hand(state: State, seat: int) -> Hand:
 
 
 def _has_landlord(state: State) -> bool:
-    return int(state.row[LANDLORD]) != NO_SEAT
+    return int(state.row[at.LANDLORD]) != at.NO_SEAT
 
 
 def half_built(state: State, seat: int) -> tuple[int, int]:
     """Main group and kickers so far of a seat's own half-built move, zeros if there is none."""
-    if int(state.row[STAGE]) != STAGE_KICKER or state.seat != seat:
+    if int(state.row[at.STAGE]) != at.STAGE_KICKER or state.seat != seat:
         return 0, 0
-    return int(state.row[PENDING]), int(state.row[CHOSEN])
+    return int(state.row[at.PENDING]), int(state.row[at.CHOSEN])
 
 
 class _Tensor:
     """A flat tensor with named parts.
 
     Args:
-        shapes: Part name → shape.
+        **shapes: The shape of each part.
 
     Attributes:
         tensor: Shape ``[size]``, float32.
         dict: Part name → its view of ``tensor``.
     """
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def __init__(self, **shapes: tuple[int, ...]) -> None:
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
         self.tensor = np.zeros(sum(sizes), np.float32)
         parts = np.split(self.tensor, np.cumsum(sizes)[:-1])
-        self.dict: dict[str, npt.NDArray[np.float32]] = {
-            name: part.reshape(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)
-        }
+        shaped = (part.reshape(shape) for part, shape in zip(parts, shapes.values(), strict=True))
+        self.dict: dict[str, npt.NDArray[np.float32]] = dict(zip(shapes, shaped, strict=True))
 
 
 class InformationStateObserver(_Tensor):
@@ -127,14 +136,12 @@ class InformationStateObserver(_Tensor):
         self._rules = rules
         answers = NUM_ACTIONS - BID_BASE if most_answers(rules) else 0
         super().__init__(
-            {
-                "player": (rules.players,),
-                "hands": (rules.players, NUM_RANKS),
-                "landlord_cards": (NUM_RANKS,),
-                "opener": (rules.players,),
-                "moves": (most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
-                "half_built": (2, NUM_RANKS),
-            }
+            player=(rules.players,),
+            hands=(rules.players, NUM_RANKS),
+            landlord_cards=(NUM_RANKS,),
+            opener=(rules.players,),
+            moves=(most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
+            half_built=(2, NUM_RANKS),
         )
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
@@ -169,7 +176,7 @@ class InformationStateObserver(_Tensor):
         if state is None:
             return f"player {player}"
         hands = " ".join(_hand_text(_whole_hand(state, seat)) for seat in self._seen(state, player))
-        shown = [f"player {player}", hands, _hand_text(int(state.row[BOTTOM])) if _has_landlord(state) else ""]
+        shown = [f"player {player}", hands, _hand_text(int(state.row[at.BOTTOM])) if _has_landlord(state) else ""]
         moves = [f"seat {opener_of(state)}", *(f"{seat}:{_move_text(move)}" for seat, move in state.history)]
         main, chosen = half_built(state, player)
         if main:
@@ -178,7 +185,7 @@ class InformationStateObserver(_Tensor):
 
     def _seen(self, state: State, player: int) -> list[int]:
         """The seats whose hands a player sees, a landlord's that has shown it among them."""
-        shown = int(state.row[LANDLORD]) if is_shown(state.row) else None
+        shown = int(state.row[at.LANDLORD]) if is_shown(state.row) else None
         return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
 
 
@@ -186,7 +193,7 @@ class ObservationObserver(_Tensor):
     """The vector that the environments show, each byte divided by its highest value; its parts are the features."""
 
     def __init__(self) -> None:
-        super().__init__({feature.name: (feature.size,) for feature in OBSERVATION.features})
+        super().__init__(**{feature.name: (feature.size,) for feature in OBSERVATION.features})
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
         """Write what a player sees."""

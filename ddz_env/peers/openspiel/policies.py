@@ -16,7 +16,8 @@ from ddz_env.core.checks import check_integer, check_seed
 from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.notation import Move
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState
-from ddz_env.playing.agent import Agent, cheats, observe, reset
+from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.game import tell
 
 _MOST_SAMPLES = 2**31
 
@@ -102,9 +103,7 @@ def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int,
     answers: Counter[Move] = Counter()
     for sample in range(samples):
         view = game.view()
-        reset(agent, view.seat, game.rules)
-        for seat, move in view.history:
-            observe(agent, seat, move)
+        tell(agent, view.seat, game.rules, view.history)
         answers[agent.act(view, np.random.default_rng((*seeds, sample)))] += 1
     return answers
 

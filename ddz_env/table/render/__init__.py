@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ddz_env.core.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.table.render.ansi import render_ansi
-from ddz_env.table.render.table import Table, table_of
+from ddz_env.table.render.table import Snapshot, table_of
 from ddz_env.table.render.window import Window
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ddz_env.core.state import State
     from ddz_env.core.view import View
 
-__all__ = ["InvalidPictureError", "MissingDependencyError", "Table", "Window", "render_ansi", "render_rgb", "table_of"]
+__all__ = ["InvalidPictureError", "MissingDependencyError", "Snapshot", "Window"]
+__all__ += ["render_ansi", "render_rgb", "table_of"]
 
 
 def render_rgb(

@@ -10,7 +10,7 @@ import re
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import Card, Cards, Play, Seat, Table, table_of
+from ddz_env.table.render.table import Card, Cards, Play, Seat, Snapshot, table_of
 from ddz_env.table.texts import Texts, cells, padded
 
 _RESET = "\x1b[0m"
@@ -76,14 +76,11 @@ class _Writer:
     """
 
     def __init__(self, colour: bool, width: int | None, say: Texts, suits: bool) -> None:
-        self.colour = colour
-        self.suits = suits
-        self.width = width
-        self.say = say
+        self.colour, self.width, self.say, self.suits = colour, width, say, suits
         self.role_width = max(cells(say(role)) for role in _ROLES)
         self.seat_width = cells(say("seat", seat=0))
 
-    def table(self, table: Table) -> str:
+    def table(self, table: Snapshot) -> str:
         """The whole table."""
         lines = [self._header(table), f"{self.say('landlord cards')}  {self._landlord_cards(table)}"]
         for seat in table.seats:
@@ -92,23 +89,18 @@ class _Writer:
                 lines.append(self._play(seat.play))
             if seat.acting and table.building is not None:
                 cards, left = table.building.cards, table.building.cards_left
-                lines.append(
-                    self._fitting(
-                        *(f"{self._indent()}{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
-                    )
-                )
+                built = (f"{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
+                lines.append(self._fitting(*(self._indent() + text for text in built)))
         lines.append(self._paint(_BOLD, table.status_in(self.say)))
         return "\n".join(line.rstrip() for line in lines)
 
-    def _header(self, table: Table) -> str:
+    def _header(self, table: Snapshot) -> str:
         say = self.say
         facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
-        facts.append(say("bombs", number=table.bombs))
-        if table.undealt:
-            facts.append(say("undealt", number=table.undealt))
+        facts += [say("bombs", number=table.bombs)] + [say("undealt", number=table.undealt)] * bool(table.undealt)
         return " · ".join(facts)
 
-    def _landlord_cards(self, table: Table) -> str:
+    def _landlord_cards(self, table: Snapshot) -> str:
         if table.landlord_backs:
             return self._backs(table.landlord_backs)
         face_down = f" {self.say('face down')}" if table.landlord is None and table.landlord_cards else ""
@@ -121,9 +113,8 @@ class _Writer:
             role = self._paint(_GOLD, role)
         hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
         result = f"  [{seat.result:+g}]" if seat.result is not None else ""
-        extras = (
-            self._paint(_BOLD, doubled * seat.doubled + result) for doubled in (f"  {self.say('doubled')}", "  ×2")
-        )
+        doubled = (f"  {self.say('doubled')}", "  ×2")
+        extras = (self._paint(_BOLD, text * seat.doubled + result) for text in doubled)
         head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
         return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
@@ -136,10 +127,8 @@ class _Writer:
         return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
     def _played(self, play: Play, text: str) -> str:
-        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{self._age(play)}"
-
-    def _age(self, play: Play) -> str:
-        return "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
+        age = "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
+        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{age}"
 
     def _fitting(self, *candidates: str) -> str:
         """The first text that fits a line, else the last."""

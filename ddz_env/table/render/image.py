@@ -15,21 +15,9 @@ import numpy.typing as npt
 
 from ddz_env.core.checks import check_integer
 from ddz_env.core.errors import InvalidPictureError, MissingDependencyError, plural
-from ddz_env.table.render.sprites import (
-    GOLD,
-    WHITE,
-    Picture,
-    back,
-    card_height,
-    crown,
-    face,
-    felt,
-    font,
-    glow,
-    panel,
-    slot,
-)
-from ddz_env.table.render.table import Card, Play, Seat, Table
+from ddz_env.table.render import sprites
+from ddz_env.table.render.sprites import GOLD, WHITE, Picture
+from ddz_env.table.render.table import Card, Play, Seat, Snapshot
 
 try:
     from PIL import Image, ImageDraw
@@ -47,6 +35,8 @@ _ACTING = (92, 66, 10, 225)
 
 Align = Literal["left", "centre", "right"]
 Drawn = Card | Literal["back", "slot"]
+_BACK: list[Drawn] = ["back"]
+_SLOT: list[Drawn] = ["slot"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +73,7 @@ _PLAY_CARD = 54.0
 _LANDLORD_CARD = 46.0
 
 
-def draw_table(table: Table, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
+def draw_table(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
     """Draw a table.
 
     Args:
@@ -113,12 +103,12 @@ class _Painter:
     """
 
     def __init__(self, width: int, height: int) -> None:
-        self.picture: Picture = felt(width, height).copy()
+        self.picture: Picture = sprites.felt(width, height).copy()
         self.pen = ImageDraw.Draw(self.picture)
         self.scale = min(width / WIDTH, height / HEIGHT)
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
 
-    def table(self, table: Table) -> None:
+    def table(self, table: Snapshot) -> None:
         """The whole table."""
         self._facts(table)
         self._landlord_cards(table)
@@ -130,7 +120,7 @@ class _Painter:
 
     # What lies on the table.
 
-    def _facts(self, table: Table) -> None:
+    def _facts(self, table: Snapshot) -> None:
         """The rules and the stage on the left, the stake on the right."""
         self._text(24, 30, "Dou Dizhu", 24, WHITE, "left")
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
@@ -139,10 +129,9 @@ class _Painter:
         facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
 
-    def _landlord_cards(self, table: Table) -> None:
+    def _landlord_cards(self, table: Snapshot) -> None:
         """The landlord cards, or what was not dealt where the rules have none."""
-        cards: list[Drawn] = [*table.landlord_cards]
-        cards += ["back"] * table.landlord_backs
+        cards: list[Drawn] = [*table.landlord_cards, *_BACK * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
         if not cards and table.undealt:
             cards, caption = ["back"] * min(table.undealt, 4), f"{table.undealt} undealt"
@@ -151,29 +140,26 @@ class _Painter:
             self._row(cards, (480, 10), _LANDLORD_CARD, 400, "centre", step)
             self._text(480, 85, caption, 12, _SOFT, "centre")
 
-    def _status(self, table: Table) -> None:
+    def _status(self, table: Snapshot) -> None:
         """One sentence in the middle."""
         text = table.status[0].upper() + table.status[1:]
         over = table.stage == "over"
         size, height = (19, 32) if over else (15, 28)
         width = self._length(text, size) + 36
-        self._panel(
-            480 - width / 2, 315 - height / 2, width, height, _ACTING if over else _DARK, GOLD if over else None
-        )
+        left, top = 480 - width / 2, 315 - height / 2
+        self._panel(left, top, width, height, golden=over)
         self._text(480, 315, text, size, GOLD if over else _SOFT, "centre")
 
     # A seat.
 
-    def _seat(self, table: Table, seat: Seat, place: Place) -> None:
+    def _seat(self, table: Snapshot, seat: Seat, place: Place) -> None:
         building = table.building if seat.acting else None
         self._plate(seat, place)
         chosen = set(building.cards) if building else set()
-        hand: list[Drawn] = ["back"] * seat.unseen
-        hand += [card for card in reversed(seat.hand) if card not in chosen]
+        hand: list[Drawn] = [*_BACK * seat.unseen, *(card for card in reversed(seat.hand) if card not in chosen)]
         self._row(hand, (place.x, place.hand), place.card, place.room, place.align, place.card * 0.52)
         if building is not None:
-            cards: list[Drawn] = [*building.cards]
-            cards += ["slot"] * building.cards_left
+            cards: list[Drawn] = [*building.cards, *_SLOT * building.cards_left]
             self._row(cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5)
         elif seat.play is not None:
             self._play(seat.play, place)
@@ -187,9 +173,9 @@ class _Painter:
         lengths = [self._length(mark, 16) + 12 for mark in marks]
         width = 24 + crowned + self._length(text, 16) + sum(lengths)
         left = _left_edge(place.x, width, place.align)
-        self._panel(left, place.plate, width, 32, _ACTING if seat.acting else _DARK, GOLD if seat.acting else None)
+        self._panel(left, place.plate, width, 32, golden=seat.acting)
         if crowned:
-            self._paste(crown(self._pixels(22)), left + 10, place.plate + 4)
+            self._paste(sprites.crown(self._pixels(22)), left + 10, place.plate + 4)
         self._text(left + 12 + crowned, place.plate + 16, text, 16, WHITE, "left")
         right = left + width - 12
         for mark, length in zip(reversed(marks), reversed(lengths), strict=True):
@@ -201,13 +187,11 @@ class _Painter:
         if not play.cards:
             width = self._length(play.text, 18) + 30
             left = _left_edge(place.play_x, width, place.align)
-            self._panel(left, place.play + 20, width, 34, _DARK)
+            self._panel(left, place.play + 20, width, 34)
             self._text(left + width / 2, place.play + 37, play.text, 18, WHITE if play.current else _FADED, "centre")
             return
-        self._row(
-            play.cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5,
-            halo=play.to_beat, faded=not play.current and not play.to_beat,
-        )  # fmt: skip
+        corner, faded = (place.play_x, place.play), not play.current and not play.to_beat
+        self._row(play.cards, corner, _PLAY_CARD, place.room - 60, place.align, 27, halo=play.to_beat, faded=faded)
 
     # Marks on the picture; all lengths are units.
 
@@ -234,23 +218,15 @@ class _Painter:
         left = _left_edge(x, total, align)
         if halo:
             reach = self._pixels(9)
-            aura = glow(self._pixels(total), card_height(pixels), reach)
+            aura = sprites.glow(self._pixels(total), sprites.card_height(pixels), reach)
             self._paste(aura, left - reach / self.scale, y - reach / self.scale)
         for number, card in enumerate(cards):
             self._paste(_sprite(card, pixels, faded), left + number * step, y)
 
-    def _panel(
-        self,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
-        fill: tuple[int, ...],
-        line: tuple[int, ...] | None = None,
-    ) -> None:
-        outline = (*line, 255) if line else ()
-        size = self._pixels(width), self._pixels(height)
-        self._paste(panel(*size, self._pixels(min(height / 2, 12)), fill, outline), x, y)
+    def _panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
+        fill, outline = (_ACTING, (*GOLD, 255)) if golden else (_DARK, ())
+        size = self._pixels(width), self._pixels(height), self._pixels(min(height / 2, 12))
+        self._paste(sprites.panel(*size, fill, outline), x, y)
 
     def _paste(self, sprite: Picture, x: float, y: float) -> None:
         at = round(self.origin[0] + x * self.scale), round(self.origin[1] + y * self.scale)
@@ -259,24 +235,22 @@ class _Painter:
     def _text(self, x: float, y: float, text: str, size: float, colour: tuple[int, ...], align: Align) -> None:
         anchor = {"left": "lm", "centre": "mm", "right": "rm"}[align]
         at = self.origin[0] + x * self.scale, self.origin[1] + y * self.scale
-        self.pen.text(at, text, (*colour, 255), font(self._pixels(size)), anchor)
+        self.pen.text(at, text, (*colour, 255), sprites.font(self._pixels(size)), anchor)
 
     def _length(self, text: str, size: float) -> float:
-        return font(self._pixels(size)).getlength(text) / self.scale
+        return sprites.font(self._pixels(size)).getlength(text) / self.scale
 
     def _pixels(self, units: float) -> int:
         return max(round(units * self.scale), 1)
 
 
 def _sprite(card: Drawn, width: int, faded: bool) -> Picture:
-    if isinstance(card, Card):
-        return _fade(card, width) if faded else face(card, width)
-    return back(width) if card == "back" else slot(width)
-
-
-def _fade(card: Card, width: int) -> Picture:
-    """A card of an earlier trick lies in the shade."""
-    sprite = face(card, width)
+    """A card; one of an earlier trick is in the shade."""
+    if not isinstance(card, Card):
+        return sprites.back(width) if card == "back" else sprites.slot(width)
+    sprite = sprites.face(card, width)
+    if not faded:
+        return sprite
     shade = Image.new("RGBA", sprite.size, (20, 84, 54, 255))
     shade.putalpha(sprite.getchannel("A"))
     return Image.blend(sprite, shade, 0.5)

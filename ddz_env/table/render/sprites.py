@@ -6,6 +6,7 @@ Nothing depends on the system: the letters are Pillow's own scalable font (ASCII
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 from ddz_env.core.cards import RANK_NAMES
@@ -48,20 +49,15 @@ def font(size: int) -> Font:
 
 
 @lru_cache(maxsize=512)
-def card_sprite(rank: int, suit: str, red: bool, width: int) -> Picture:
+def face(card: Card, width: int) -> Picture:
     """The face of a card, RGBA, ``width`` by ``card_height(width)``."""
     sheet, pen = _blank_card(width)
-    colour = RED if red else BLACK
-    if suit:
-        _suited_face(sheet, pen, RANK_NAMES[rank], suit, colour)
+    colour = RED if card.is_red else BLACK
+    if card.suit:
+        _suited_face(sheet, pen, RANK_NAMES[card.rank], card.suit, colour)
     else:
         _joker_face(sheet, pen, colour)
     return _shrink(sheet, width)
-
-
-def face(card: Card, width: int) -> Picture:
-    """The face of a card: copies beyond the pack's share the sprites of the four suits."""
-    return card_sprite(card.rank, card.suit, card.is_red, width)
 
 
 @lru_cache(maxsize=16)
@@ -87,21 +83,19 @@ def back(width: int) -> Picture:
 @lru_cache(maxsize=16)
 def slot(width: int) -> Picture:
     """The empty place of a card that is still to be chosen, RGBA."""
-    size = (width * _FINE, card_height(width) * _FINE)
-    sheet = Image.new("RGBA", size, (0, 0, 0, 0))
-    pen = ImageDraw.Draw(sheet)
-    box = (2 * _FINE, 2 * _FINE, size[0] - 2 * _FINE, size[1] - 2 * _FINE)
-    pen.rounded_rectangle(box, size[0] * 0.1, (20, 88, 56, 255), (*GOLD, 255), 2 * _FINE)
-    pen.text((size[0] / 2, size[1] / 2), "?", (*GOLD, 255), font(round(size[0] * 0.6)), "mm")
+    sheet, pen = _sheet(width, card_height(width))
+    w, h = sheet.size
+    box = (2 * _FINE, 2 * _FINE, w - 2 * _FINE, h - 2 * _FINE)
+    pen.rounded_rectangle(box, w * 0.1, (20, 88, 56, 255), (*GOLD, 255), 2 * _FINE)
+    pen.text((w / 2, h / 2), "?", (*GOLD, 255), font(round(w * 0.6)), "mm")
     return _shrink(sheet, width)
 
 
 @lru_cache(maxsize=16)
 def crown(width: int) -> Picture:
     """The landlord's mark, RGBA, square."""
-    side = width * _FINE
-    sheet = Image.new("RGBA", (side, side), (0, 0, 0, 0))
-    pen = ImageDraw.Draw(sheet)
+    sheet, pen = _sheet(width, width)
+    side = sheet.width
     spikes = ((0.06, 0.30), (0.28, 0.56), (0.50, 0.14), (0.72, 0.56), (0.94, 0.30), (0.84, 0.86), (0.16, 0.86))
     pen.polygon([(x * side, y * side) for x, y in spikes], (*GOLD, 255))
     for x, y in (spikes[0], spikes[2], spikes[4]):
@@ -121,9 +115,9 @@ def panel(width: int, height: int, radius: int, fill: tuple[int, ...], outline: 
         fill: Red, green, blue, alpha.
         outline: The same for a line around it; empty for none.
     """
-    sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*fill[:3], 0))
+    sheet, pen = _sheet(width, height, fill)
     box = (0, 0, width * _FINE - 1, height * _FINE - 1)
-    ImageDraw.Draw(sheet).rounded_rectangle(box, radius * _FINE, fill, outline or None, 2 * _FINE if outline else 0)
+    pen.rounded_rectangle(box, radius * _FINE, fill, outline or None, 2 * _FINE if outline else 0)
     return sheet.resize((width, height), Image.Resampling.LANCZOS)
 
 
@@ -157,11 +151,16 @@ def felt(width: int, height: int) -> Picture:
 
 
 def _blank_card(width: int) -> tuple[Picture, ImageDraw.ImageDraw]:
-    size = (width * _FINE, card_height(width) * _FINE)
-    sheet = Image.new("RGBA", size, (*_EDGE, 0))
-    pen = ImageDraw.Draw(sheet)
-    pen.rounded_rectangle((0, 0, size[0] - 1, size[1] - 1), size[0] * 0.11, (*_PAPER, 255), (*_EDGE, 255), _FINE)
+    sheet, pen = _sheet(width, card_height(width), _EDGE)
+    w, h = sheet.size
+    pen.rounded_rectangle((0, 0, w - 1, h - 1), w * 0.11, (*_PAPER, 255), (*_EDGE, 255), _FINE)
     return sheet, pen
+
+
+def _sheet(width: int, height: int, colour: Sequence[int] = (0, 0, 0)) -> tuple[Picture, ImageDraw.ImageDraw]:
+    """A large transparent sheet of so many pixels in the end, of a colour that smooth edges fade into."""
+    sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*colour[:3], 0))
+    return sheet, ImageDraw.Draw(sheet)
 
 
 def _shrink(sheet: Picture, width: int) -> Picture:

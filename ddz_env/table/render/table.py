@@ -1,4 +1,4 @@
-"""What a table looks like, as plain data: every renderer draws a :class:`Table` and never looks at the game.
+"""What a table looks like, as plain data: every renderer draws a :class:`Snapshot` and never looks at the game.
 
 The table is read from a row and the history alone.  For a perspective it is read from that seat's
 :class:`~ddz_env.core.view.View`, so that nothing hidden can reach a picture.
@@ -24,11 +24,11 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_shown, is_spring, stake, write_returns
 from ddz_env.core.errors import InvalidPictureError, plural, shown
 from ddz_env.core.notation import Hand, Move, spoken
-from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import STAGE_NAMES, View, role_of
 from ddz_env.table.texts import Texts
 
+_NOTHING = Hand((0,) * NUM_RANKS)
 SUITS = "♠♥♣♦"
 """Suit of a card by its copy."""
 
@@ -133,7 +133,7 @@ class Seat:
 
 
 @dataclass(frozen=True)
-class Table:
+class Snapshot:
     """One moment of a game, as one observer sees it.
 
     Attributes:
@@ -192,33 +192,35 @@ class Table:
     def status_in(self, say: Texts) -> str:
         """The same in a language."""
         if self.acting is None:
-            return self._ending(say)
+            if self.winner is None:
+                return say("no game")
+            side = "landlord" if self.winner == self.landlord else "peasants" if len(self.seats) > 2 else "peasant"
+            verb = "win" if side == "peasants" else "wins"
+            return say(f"{side} {verb}", seat=self.winner, spring=say("spring") if self.spring else "")
         seat = self.acting.number
         if self.stage == "bid" and self.robbing:
             return say("may rob", seat=seat, stake=self.stake) if self.highest_bid else say("may call", seat=seat)
         if self.stage == "bid":
             return say("bids", seat=seat, bid=self.highest_bid) if self.highest_bid else say("bids first", seat=seat)
         if self.stage in ("double", "show"):
-            return say("may double" if self.stage == "double" else "may show", seat=seat)
+            return say(f"may {self.stage}", seat=seat)
         if self.building is not None:
-            left, category = self.building.kickers_left, self.building.category
+            left, category = self.building.kickers_left, say(self.building.category)
             kickers = plural(left, "more kicker")
-            return say("choosing", seat=seat, kickers=kickers, number=left, category=say(category))
+            return say("choosing", seat=seat, kickers=kickers, number=left, category=category)
         if self.on_lead:
             return say("leads", seat=seat)
         if self.to_beat is None:  # a game taken over from a bare row has no history, hence no move to show
             return say("must beat last", seat=seat)
         return say("must beat", seat=seat, move=self.to_beat.text)
 
-    def _ending(self, say: Texts) -> str:
-        if self.winner is None:
-            return say("no game")
-        peasants = "peasants win" if len(self.seats) > 2 else "peasant wins"
-        side = "landlord wins" if self.winner == self.landlord else peasants
-        return say(side, seat=self.winner, spring=say("spring") if self.spring else "")
+
+def role_text(role: str, players: int) -> str:
+    """A role as people read it: ``peasant down``, or of two players ``peasant``."""
+    return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
-def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Table:
+def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Snapshot:
     """Read the table of a game.
 
     Args:
@@ -234,62 +236,48 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
         >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
         [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
     """
+    players, seat = game.rules.players, None if perspective is None else as_integer(perspective)
     if isinstance(game, View):
-        if perspective is not None and as_integer(perspective) != game.seat:
+        if perspective is not None and seat != game.seat:
             raise InvalidPictureError(
                 f"this is the view of seat {game.seat}: it cannot show the perspective of seat {shown(perspective)}"
             )
-        return _Reader(game.row, game.rules, game.history, game.seat).table()
-    players = game.rules.players
-    if perspective is None:
-        return _Reader(game.row, game.rules, game.history, None).table()
-    seat = as_integer(perspective)
-    if seat is None or not 0 <= seat < players:
+        return _Reader(game, game.seat).table()
+    if perspective is not None and (seat is None or not 0 <= seat < players):
         raise InvalidPictureError(
             f"perspective={shown(perspective)} is no seat: choose 0..{players - 1}, or None for all"
         )
-    if reveal:
-        return _Reader(game.row, game.rules, game.history, None, seen_by=seat).table()
-    return table_of(game.view(seat))
+    if seat is None or reveal:
+        return _Reader(game, None, seen_by=seat).table()
+    return _Reader(game.view(seat), seat).table()
 
 
 class _Reader:
-    """Reads a table from a row (a view's row where there is a viewer) and the history.
+    """Reads a table from the row of a state or a view, and the history.
 
     Args:
-        row: Shape ``[32]``, uint64.
-        rules: The rules.
-        history: Completed moves, oldest first.
-        viewer: The observer; None means that the row is complete.
+        game: What to read.
+        viewer: The observer, whose view it is; None means that the row is complete.
         seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
     """
 
-    def __init__(
-        self,
-        row: npt.NDArray[np.uint64],
-        rules: Rules,
-        history: Sequence[tuple[int, Move]],
-        viewer: int | None,
-        seen_by: int | None = None,
-    ) -> None:
-        self.row = row
-        self.rules = rules
+    def __init__(self, game: State | View, viewer: int | None, seen_by: int | None = None) -> None:
+        self.row, self.rules, self.history = game.row, game.rules, game.history
         self.viewer = viewer
-        self.history = history
-        self.stage = STAGE_NAMES[int(row[at.STAGE])]
-        landlord = int(row[at.LANDLORD])
+        self.stage = STAGE_NAMES[int(self.row[at.STAGE])]
+        landlord, seats = int(self.row[at.LANDLORD]), range(self.rules.players)
         self.landlord = None if landlord == at.NO_SEAT else landlord
-        self.winner = next((seat for seat in range(rules.players) if int(row[at.WINNER]) == seat + 1), None)
-        self.hands = [self._visible_hand(seat) for seat in range(rules.players)]
+        self.winner = next((seat for seat in seats if int(self.row[at.WINNER]) == seat + 1), None)
+        self.hands = [self._visible_hand(seat) for seat in seats]
         self.bottom_copies, self.copies = self._number(viewer if seen_by is None else seen_by)
-        self.trick_start = _trick_start(history, rules.players)
+        self.trick_start = _trick_start(self.history, self.rules.players)
 
-    def table(self) -> Table:
+    def table(self) -> Snapshot:
         """The whole table."""
         seats = tuple(self._seat(seat) for seat in range(self.rules.players))
         bottom = self._hand(at.BOTTOM)
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
-        return Table(
+        return Snapshot(
             rules=self.rules.name,
             stage=self.stage,
             robbing=self.rules.bidding == "robbing",
@@ -312,10 +300,13 @@ class _Reader:
     def _hand(self, word: int) -> Hand:
         return Hand.from_word(int(self.row[word]))
 
+    def _counts(self, word: int) -> npt.NDArray[np.int64]:
+        return np.array(self._hand(word).counts)
+
     def _visible_hand(self, seat: int) -> Hand:
         if self.viewer in (None, seat) or self.rules.open_hands:
             return self._hand(at.HANDS + seat)
-        return self._hand(at.KNOWN) if seat == self.landlord else Hand((0,) * NUM_RANKS)
+        return self._hand(at.KNOWN) if seat == self.landlord else _NOTHING
 
     def _number(self, observer: int | None) -> tuple[list[list[int]], list[list[list[int]]]]:
         """Number the copies of each rank in the order in which an observer gets to see them.
@@ -327,63 +318,57 @@ class _Reader:
             The copies of each rank among the landlord cards; and for each seat those that it has played, then those
             that it holds and shows.
         """
-        players, bottom = self.rules.players, self._hand(at.BOTTOM).counts
-        first, all_open = observer or 0, observer is None or self.rules.open_hands
+        seats, bottom = range(self.rules.players), self._counts(at.BOTTOM)
+        all_open = observer is None or self.rules.open_hands
         shown_by = self.landlord if is_shown(self.row) else None
-        played = [self._hand(at.PLAYED + seat).counts for seat in range(players)]
-        shown = [_sum(played[seat], self.hands[seat].counts) for seat in range(players)]
+        played = [self._counts(at.PLAYED + seat) for seat in seats]
+        shown = [played[seat] + self.hands[seat].counts for seat in seats]
         free = [0] * NUM_RANKS
-        copies: list[list[list[int]]] = [[[] for _ in range(NUM_RANKS)] for _ in range(players)]
+        copies: list[list[list[int]]] = [[[] for _ in range(NUM_RANKS)] for _ in seats]
 
-        def give(held: list[list[int]], counts: Sequence[int]) -> None:
+        def give(held: list[list[int]], counts: npt.NDArray[np.int64]) -> None:
             """Raise the number of copies held to some counts."""
-            for rank, count in enumerate(counts):
+            for rank, count in enumerate(counts.tolist()):
                 new = max(0, count - len(held[rank]))
                 held[rank] += range(free[rank], free[rank] + new)
                 free[rank] += new
 
         def give_own(seat: int) -> None:
             """The cards that were dealt to a seat before the landlord cards."""
-            give(copies[seat], _without(shown[seat], bottom) if seat == self.landlord else shown[seat])
+            give(copies[seat], shown[seat] - bottom if seat == self.landlord else shown[seat])
 
-        give_own(first)
+        give_own(observer or 0)
         landlord_cards: list[list[int]] = [[] for _ in range(NUM_RANKS)]
         give(landlord_cards, bottom)
-        for seat in range(players):
+        for seat in seats:
             if all_open or seat == shown_by:
                 give_own(seat)
         if self.landlord is not None:
             held = copies[self.landlord]
             held[:] = [sorted(own + extra) for own, extra in zip(held, landlord_cards, strict=True)]
-        logged = [
-            _sum(*(move.cards.counts for mover, move in self.history if mover == seat)) for seat in range(players)
-        ]
-        out = [_without(all_of_it, known) for all_of_it, known in zip(played, logged, strict=True)]
-        for seat in range(players):
-            give(copies[seat], out[seat])  # what was played before the history begins
+        out = [counts.copy() for counts in played]  # what was played before the history begins
         for mover, move in self.history:
-            out[mover] = _sum(out[mover], move.cards.counts)
+            out[mover] -= move.cards.counts
+        for seat in seats:
+            give(copies[seat], out[seat])
+        for mover, move in self.history:
+            out[mover] += move.cards.counts
             give(copies[mover], out[mover])
-        for seat in range(players):
+        for seat in seats:
             give(copies[seat], shown[seat])
         return landlord_cards, copies
 
     def _held(self, seat: int) -> list[list[int]]:
         """The copies of each rank that are still in hand: the played ones stand before them."""
-        played = self._hand(at.PLAYED + seat).counts
-        return [copies[count:] for copies, count in zip(self.copies[seat], played, strict=True)]
-
-    def _size(self, seat: int) -> int:
-        if self.viewer is None:
-            return len(self.hands[seat])
-        return (int(self.row[at.SIZES]) >> (8 * seat)) & 255
+        return [copies[count:] for copies, count in zip(self.copies[seat], self._counts(at.PLAYED + seat), strict=True)]
 
     def _seat(self, seat: int) -> Seat:
+        sizes = int(self.row[at.SIZES]) >> (8 * seat) & 255
         return Seat(
             number=seat,
-            role=self._role(seat),
+            role=role_text(role_of(self.row, seat, self.rules.players) or "", self.rules.players),
             hand=_cards(self.hands[seat].counts, self._held(seat)),
-            size=self._size(seat),
+            size=len(self.hands[seat]) if self.viewer is None else sizes,
             play=self._play(seat),
             acting=self._is_acting(seat),
             doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
@@ -393,15 +378,11 @@ class _Reader:
     def _is_acting(self, seat: int) -> bool:
         return self.stage != "over" and int(self.row[at.SEAT]) == seat
 
-    def _role(self, seat: int) -> str:
-        role = (role_of(self.row, seat, self.rules.players) or "").replace("_", " ")
-        return role.split()[0] if self.rules.players == 2 else role
-
     def _returns(self) -> list[float]:
         values = np.zeros(3)
         scoring = SCORINGS[self.rules.scoring]
         write_returns(self.row, self.rules.words(), scoring, self.rules.peasant_reward, values)
-        return [float(value) for value in values]
+        return values.tolist()
 
     def _moves_of_this_stage(self) -> range:
         """Action ids of the moves that lie on the table now."""
@@ -428,7 +409,7 @@ class _Reader:
 
     def _played_cards(self, seat: int, move: Move) -> Cards:
         """The last cards that a seat has played: its last copies before those in hand."""
-        before = _without(self._hand(at.PLAYED + seat).counts, move.cards.counts)
+        before = np.maximum(self._counts(at.PLAYED + seat) - move.cards.counts, 0)
         last = [copies[count:] for copies, count in zip(self.copies[seat], before, strict=True)]
         body = move.group.need if move.group is not None else (0,) * NUM_RANKS
         return _cards(body, last) + _cards(move.kicker_counts, last)
@@ -445,15 +426,6 @@ class _Reader:
             kickers_left=left,
             cards_left=left * group.kicker_size,
         )
-
-
-def _sum(*columns: Sequence[int]) -> list[int]:
-    return [sum(counts) for counts in zip((0,) * NUM_RANKS, *columns, strict=True)]
-
-
-def _without(counts: Sequence[int], less: Sequence[int]) -> list[int]:
-    """What is left of some counts, at least none."""
-    return [max(0, count - gone) for count, gone in zip(counts, less, strict=True)]
 
 
 def _cards(counts: Sequence[int], copies: Sequence[Sequence[int]]) -> Cards:

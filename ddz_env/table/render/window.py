@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import TracebackType
 from typing import Any, ClassVar
 from weakref import WeakSet
 
@@ -90,8 +89,7 @@ class Window:
     def _surface(self, size: tuple[int, int]) -> Any:
         """The screen, opened or resized as needed."""
         display = self._pygame.display
-        if not display.get_init():
-            display.init()
+        display.init()  # does nothing the second time
         surface = display.get_surface()
         if surface is None or surface.get_size() != size:
             surface = display.set_mode(size)
@@ -101,7 +99,5 @@ class Window:
     def __enter__(self) -> Window:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()

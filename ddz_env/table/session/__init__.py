@@ -5,23 +5,17 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ============  =======================================================================
 ``deal``      the cards that a game starts from: dealt, given, or as one seat sees them
 ``record``    a game as a readable file
-``session``   the game itself: seats, moves, undo, hints
+``session``   the game itself: seats, moves, undo, hints; what a viewer may see
 ``replay``    a recorded game, step by step, and what an agent thinks of each decision
-``sight``     what a viewer may see, as plain data
 ``advice``    what an agent says of a position: ranked moves
-``advisers``  the agents that are asked for it, shared by many games
-``errors``    what goes wrong at the table
 ============  =======================================================================
 """
 
-from ddz_env.table.session.advice import Advice, Group, Option
-from ddz_env.table.session.advisers import Advisers
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, RecordError, SessionError
+from ddz_env.table.session.advice import Advice, Advisers, Group, Option
+from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.replay import Replay, Reviewed
-from ddz_env.table.session.session import Session, Turn
-from ddz_env.table.session.sight import Sight
+from ddz_env.table.session.session import Session, Sight, Turn
 
 __all__ = [
     "PERSON",

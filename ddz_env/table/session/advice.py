@@ -1,7 +1,14 @@
-"""What an agent says of a position to the seat that acts: its move, and what it compared it with, ranked."""
+"""What an agent says of a position to the seat that acts: its move, and what it compared it with, ranked.
+
+Agents that are asked for advice hear a game when they are asked about it, so one serves many games.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +16,11 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
+from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import question, worded
-from ddz_env.playing.agent import Agent, Decision
+from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
+from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from ddz_env.table.texts import Texts
 
@@ -48,15 +57,8 @@ class Option:
 
     def as_dict(self) -> dict[str, Any]:
         """The same in texts and numbers."""
-        return {
-            "main": action_name(self.main),
-            "move": None if self.move is None else str(self.move),
-            "chance": self.chance,
-            "score": self.score,
-            "visits": self.visits,
-            "line": [str(move) for move in self.line],
-            "prior": self.prior,
-        }
+        texts = {"main": action_name(self.main), "move": None if self.move is None else str(self.move)}
+        return {**vars(self), **texts, "line": [str(move) for move in self.line]}
 
 
 @dataclass(frozen=True)
@@ -148,12 +150,8 @@ class Advice:
     def as_dict(self) -> dict[str, Any]:
         """The same in lists, texts and numbers, as JSON has them: moves in notation, options by main group."""
         groups = [
-            {
-                "main": action_name(group.main),
-                "chance": group.chance,
-                "visits": group.visits,
-                "options": [option.as_dict() for option in group.options],
-            }
+            {"main": action_name(group.main), "chance": group.chance, "visits": group.visits}
+            | {"options": [option.as_dict() for option in group.options]}
             for group in self.groups
         ]
         told = {"agent": self.agent, "seat": self.seat, "move": str(self.move), "chance": self.chance}
@@ -174,40 +172,31 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
         AgentFaultError: If it fails.
     """
     asked = question(sight.history, sight.stage, sight.rules)
-    if not hasattr(agent, "decide"):
-        answer = call(agent, seat, "act", agent.act, sight, rng)
-        move = call(agent, seat, "act", read_answer, answer)
-        return Advice(name, seat, move, (Option(move.main, move),), asked)
-    decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+    if hasattr(agent, "decide"):
+        decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+    else:
+        decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
-    options = _compared(agent, sight, seat, decision) or _by_group(decision)
+    options = _compared(agent, sight, seat, decision)
     own = next((one for one in options if one.move == move), Option(move.main, move))
     source = "search" if any(one.chance is not None for one in options) else None
     return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
 
 
 def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Option]:
-    """The whole moves, where the agent tells them."""
-    if not decision.visits or not hasattr(agent, "candidates"):
-        return []
-    found = call(agent, seat, "act", agent.candidates, sight)
-    return [Option(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
-
-
-def _by_group(decision: Decision) -> list[Option]:
-    """The main groups by value, then by visits."""
+    """The whole moves, where the agent tells them; otherwise the main groups by value, then by visits."""
+    if decision.visits and hasattr(agent, "candidates"):
+        found = call(agent, seat, "act", agent.candidates, sight)
+        options = [Option(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
+        if options:
+            return options
     options = []
     for main in dict.fromkeys((*decision.visits, *decision.values)):
         value, visits = decision.values.get(main), decision.visits.get(main)
         chance, score = (value, None) if decision.unit == "chance" else (None, value)
-        whole = decision.move if main == decision.move.main else _whole(main)
-        options.append(Option(main, whole, chance, score, visits))
+        whole = Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
+        options.append(Option(main, decision.move if main == decision.move.main else whole, chance, score, visits))
     return sorted(options, key=lambda one: (-(one.chance or one.score or 0.0), -(one.visits or 0), one.main))
-
-
-def _whole(main: int) -> Move | None:
-    """The move of an action id that takes no kickers."""
-    return Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
 
 
 def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
@@ -225,3 +214,44 @@ def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
         return Belief.uniform(view)
     belief: Belief = call(agent, view.seat, "act", agent.believe, view, rng)
     return belief
+
+
+class Advisers:
+    """Agents by name, each lent to one question at a time.
+
+    There are as many of a name as were ever asked at the same time, however many games share them.
+    """
+
+    def __init__(self) -> None:
+        self._idle: dict[str, list[Agent]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lent(self, name: str) -> Iterator[Agent]:
+        """An agent that nobody else asks meanwhile; one that fails is not asked again.
+
+        Raises:
+            UnknownAgentError: If there is no such agent.
+            InvalidAgentOptionError: If it has no such option.
+        """
+        with self._lock:
+            idle = self._idle.setdefault(name, [])
+            agent = idle.pop() if idle else None
+        if agent is None:
+            agent = make_agent(name)
+        try:
+            yield agent
+        except BaseException:
+            with contextlib.suppress(DouDizhuError):
+                call(agent, 0, "close", close, agent)
+            raise
+        with self._lock:
+            self._idle.setdefault(name, []).append(agent)
+
+    def close(self) -> None:
+        """Release what the agents hold; nobody asks one any more."""
+        with self._lock:
+            agents = [agent for idle in self._idle.values() for agent in idle]
+            self._idle.clear()
+        for agent in agents:
+            close(agent)

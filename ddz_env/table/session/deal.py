@@ -10,17 +10,36 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.checks import check_flag, check_integer, check_seed
-from ddz_env.core.errors import IllegalMoveError, InvalidDealError, InvalidRulesError, plural, shown
-from ddz_env.table.session.errors import SessionError
+from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidDealError, InvalidRulesError, plural, shown
 
-_NOTHING = (0,) * NUM_RANKS
+_NOTHING = Hand((0,) * NUM_RANKS)
 
 Moves = Sequence[tuple[int, Move]]
 """Whole moves with the seats that made them, in order."""
+
+
+class SessionError(DouDizhuError):
+    """Something was asked of a session that it cannot do now; the message says what it can."""
+
+
+class NotYourTurnError(SessionError):
+    """A seat was to move that is not to act, or is not a person's."""
+
+
+class HiddenCardsError(SessionError):
+    """Somebody asked to see what its seat may not see."""
+
+
+class RecordError(DouDizhuError):
+    """A text is no record of a game, or the game in it cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +72,8 @@ class Deal:
             raise InvalidRulesError(
                 f"rules must be a Rules, not {shown(self.rules)}; Rules.preset makes one from a name"
             )
-        if self.hands is not None and not (
-            isinstance(self.hands, tuple) and all(hand is None or isinstance(hand, Hand) for hand in self.hands)
-        ):
+        hands: Any = () if self.hands is None else self.hands
+        if not isinstance(hands, tuple) or not all(hand is None or isinstance(hand, Hand) for hand in hands):
             raise InvalidDealError(f"hands are a tuple of a Hand or None a seat, not {shown(self.hands)}")
         if self.bottom is not None and not isinstance(self.bottom, Hand):
             raise InvalidDealError(f"the landlord cards are a Hand or None, not {shown(self.bottom)}")
@@ -85,7 +103,7 @@ class Deal:
         check_integer("seat", seat, 0, rules.players - 1, InvalidDealError)
         hands = tuple(hand if place == seat else None for place in range(rules.players))
         if not rules.bottom:
-            bottom = Hand(_NOTHING)
+            bottom = _NOTHING
         return cls(rules, hands=hands, bottom=bottom)._opened_by(opener)
 
     @classmethod
@@ -99,11 +117,11 @@ class Deal:
             InvalidDealError: If no table under these rules can be seen from one seat.
         """
         bottom = None if view.landlord is None else view.landlord_cards
-        dealt = [held + played for held, played in zip(view.hand.counts, view.played(view.seat).counts, strict=True)]
+        dealt = view.hand + view.played(view.seat)
         if bottom is not None and view.landlord == view.seat:
-            dealt = [count - extra for count, extra in zip(dealt, bottom.counts, strict=True)]
+            dealt -= bottom
         opener = view.history[0][0] if view.history else view.acting_seat
-        return cls.observed(view.rules, view.seat, Hand(tuple(dealt)), bottom, opener)
+        return cls.observed(view.rules, view.seat, dealt, bottom, opener)
 
     @classmethod
     def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
@@ -153,8 +171,8 @@ class Deal:
             state = State.new(self.seed, self.rules, self.game)
         else:
             hands = [hand for hand in self.hands if hand is not None]
-            bottom = self.bottom or Hand(_NOTHING)
-            state = State.from_hands(hands, bottom, self.rules, check_sizes=not self.endgame, seed=self.seed)
+            options: dict[str, Any] = {"check_sizes": not self.endgame, "seed": self.seed}
+            state = State.from_hands(hands, self.bottom or _NOTHING, self.rules, **options)
         return _played(state, moves)
 
     def _check_observed(self) -> None:
@@ -174,7 +192,7 @@ class Deal:
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
         auction = [one for one in moves if one[1].group is None]
-        state = _played(self._filled([_NOTHING] * self.rules.players), auction)
+        state = _played(self._filled(np.zeros((self.rules.players, NUM_RANKS), np.int64)), auction)
         if auction and not state.history:
             raise SessionError("everybody declined: the next deal is another game")
         if len(auction) == len(moves):
@@ -184,42 +202,41 @@ class Deal:
             raise IllegalMoveError(f"{moves[len(auction)][1]} is no bid: the stage is {state.stage}")
         if self.bottom is None:
             raise SessionError("the landlord cards have been turned up: tell them before the next move")
-        needed = [list(_NOTHING) for _ in range(self.rules.players)]
+        needed = np.zeros((self.rules.players, NUM_RANKS), np.int64)
         for number, (seat, move) in enumerate(moves, 1):
             if not 0 <= seat < len(needed):
                 raise IllegalMoveError(f"move {number}, {move} of seat {seat}: there is no such seat")
-            needed[seat] = [a + b for a, b in zip(needed[seat], move.cards.counts, strict=True)]
-        needed[landlord] = [max(0, a - b) for a, b in zip(needed[landlord], self.bottom.counts, strict=True)]
+            needed[seat] += move.cards.counts
+        needed[landlord] = np.maximum(needed[landlord] - self.bottom.counts, 0)
         try:
             return _played(self._filled(needed), moves)
         except IllegalMoveError as error:  # it lists the moves of a hand that may be made up
             raise IllegalMoveError(str(error).partition("; legal are")[0]) from None
 
-    def _filled(self, needed: Sequence[Sequence[int]]) -> State:
-        """A game in which every other seat is dealt some cards, and whatever is left over.
+    def _filled(self, needed: npt.NDArray[np.int64]) -> State:
+        """A game in which every other seat is dealt what it needs, counts ``[players, 15]``, and some of what is left.
 
         Raises:
             IllegalMoveError: If there are not so many cards.
         """
-        rules, hands, bottom = self.rules, self.hands or (), self.bottom
-        counts = [list(hand.counts) if hand is not None else list(needed[seat]) for seat, hand in enumerate(hands)]
-        counts.append(list((bottom or Hand(_NOTHING)).counts))
-        pool = [most - sum(held) for most, held in zip(rules.deck, zip(*counts, strict=True), strict=True)]
-        for rank, left in enumerate(pool):
-            if left < 0:
-                raise IllegalMoveError(
-                    f"that would be {rules.deck[rank] - left} cards of rank {RANK_NAMES[rank]}, "
-                    f"yours and the landlord cards included; the deck has {rules.deck[rank]}"
-                )
+        rules = self.rules
+        counts = [needed[seat] if hand is None else np.array(hand.counts) for seat, hand in enumerate(self.hands or ())]
+        counts.append(np.array((self.bottom or _NOTHING).counts))
+        pool = np.array(rules.deck) - np.sum(counts, axis=0)
+        for short in np.flatnonzero(pool < 0):
+            raise IllegalMoveError(
+                f"that would be {rules.deck[short] - pool[short]} cards of rank {RANK_NAMES[short]}, "
+                f"yours and the landlord cards included; the deck has {rules.deck[short]}"
+            )
         for place, held in enumerate(counts):
             size = rules.hand_size if place < rules.players else rules.bottom
-            if sum(held) > size:
+            if held.sum() > size:
                 raise IllegalMoveError(f"seat {place} would have played more cards than it was dealt")
             for rank in range(NUM_RANKS):
-                taken = min(pool[rank], size - sum(held))
+                taken = min(pool[rank], size - held.sum())
                 pool[rank] -= taken
                 held[rank] += taken
-        *dealt, low = [Hand(tuple(held)) for held in counts]
+        *dealt, low = (Hand(tuple(held.tolist())) for held in counts)
         return State.from_hands(dealt, low, rules, seed=self.seed)
 
 

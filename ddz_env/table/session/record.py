@@ -22,6 +22,7 @@ it is read, and its hands are compared with those written down, so that a record
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Sequence
@@ -31,8 +32,7 @@ from pathlib import Path
 from ddz_env import Hand, Move, Rules
 from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.core.whole_file import replace_file
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import RecordError
+from ddz_env.table.session.deal import Deal, RecordError
 
 PERSON = "person"
 """The player of a seat that a person holds."""
@@ -81,9 +81,7 @@ class Record:
         lines += [f"game: {deal.game}"] * (deal.game > 0)
         lines += ["cards: given"] * (deal.hands is not None) + ["endgame: yes"] * deal.endgame
         lines += [f"player {seat}: {_quoted(name)}" for seat, name in enumerate(self.players)]
-        hands, bottom = deal.hands, deal.bottom
-        if hands is None:
-            hands, bottom = _dealt(deal)
+        hands, bottom = _dealt(deal) if deal.hands is None else (deal.hands, deal.bottom)
         lines += [f"seat {seat}: {_UNKNOWN if hand is None else hand}" for seat, hand in enumerate(hands)]
         if start.rules.bottom:
             lines.append(f"landlord cards: {_UNKNOWN if bottom is None else bottom}")
@@ -112,10 +110,9 @@ class Record:
                 moves.append((number, line))
         try:
             deal, players = _read_fields(fields)
-        except RecordError:
-            raise
         except DouDizhuError as error:
-            raise RecordError(f"the deal cannot be read: {error}") from error
+            what = error if isinstance(error, RecordError) else f"the deal cannot be read: {error}"
+            raise RecordError(str(what)) from error
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
@@ -158,25 +155,17 @@ def _unquoted(text: str) -> str:
     """
     if not text.startswith('"'):
         return text
-    try:
-        name = json.loads(text)
-    except ValueError:
-        name = None
-    if not isinstance(name, str):
-        raise RecordError(f"a player in quotes is a JSON string, not {shown(text)}")
-    return name
+    with contextlib.suppress(ValueError):
+        return str(json.loads(text))  # what begins with quotes and can be read is a text
+    raise RecordError(f"a player in quotes is a JSON string, not {shown(text)}")
 
 
 def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
     """The hands of a deal by seed, without the landlord cards, and these."""
     state = deal.state()
-    bottom = state.bottom
-    landlord = state.view().landlord
-    hands = []
-    for seat in range(deal.rules.players):
-        less = bottom.counts if seat == landlord else (0,) * len(bottom.counts)
-        hands.append(Hand(tuple(a - b for a, b in zip(state.hand(seat).counts, less, strict=True))))
-    return tuple(hands), bottom
+    landlord, bottom = state.view().landlord, state.bottom
+    held = map(state.hand, range(deal.rules.players))
+    return tuple(hand - bottom if seat == landlord else hand for seat, hand in enumerate(held)), bottom
 
 
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
@@ -211,10 +200,11 @@ def _hand(text: str) -> Hand | None:
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
     """The moves, each checked where it stands."""
     moves: list[tuple[int, Move]] = []
-    state = deal.state()
-    for number, line in lines:
-        seat, _, text = line.partition(" ")
-        try:
+    state, where = deal.state(), ""
+    try:
+        for number, line in lines:
+            where = f"line {number}"
+            seat, _, text = line.partition(" ")
             if not _WHOLE.fullmatch(seat):
                 raise RecordError(f"a move is a seat and its move, as '0 34567', not {shown(line)}")
             moves.append((int(seat), Move.parse(text, deal.rules)))
@@ -222,11 +212,9 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
                 if int(seat) != state.seat:
                     raise RecordError(f"it is seat {state.seat}'s turn, not seat {seat}'s")
                 state.step(moves[-1][1])
-        except DouDizhuError as error:
-            raise RecordError(f"line {number}: {error}") from error
-    if deal.observer is not None:
-        try:
+        where = "the moves cannot be played"
+        if deal.observer is not None:
             deal.state(moves)
-        except DouDizhuError as error:
-            raise RecordError(f"the moves cannot be played: {error}") from error
+    except DouDizhuError as error:
+        raise RecordError(f"{where}: {error}") from error
     return tuple(moves)

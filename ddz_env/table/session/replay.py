@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ddz_env import Move, State, View
+from ddz_env import Move
 from ddz_env.core.checks import check_integer
-from ddz_env.playing.thoughts import Belief
-from ddz_env.table.session.advice import Advice
-from ddz_env.table.session.advisers import Advisers
-from ddz_env.table.session.errors import SessionError
+from ddz_env.table.session.advice import Advice, Advisers
+from ddz_env.table.session.deal import SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.session import Session
-from ddz_env.table.session.sight import Sight
 
 
 class Reviewed(NamedTuple):
@@ -48,8 +45,17 @@ class Replay:
         number: How many of its moves have been made.
         advisers: Agents that are asked for hints, shared with other games; by default the replay's own.
 
+    Attributes:
+        record: The whole game.
+        sight: The position as plain data, as a seat knew it or (None) with all hands (:meth:`Session.sight`).
+        position: What a renderer draws: what a seat knew or (None) all hands (:meth:`Session.position`).
+        view: What a seat knows here (:meth:`Session.view`).
+        worded: A move of the seat to act in the words of the rules (:meth:`Session.worded`).
+        belief: Where an agent thinks that the hidden cards are (:meth:`Session.belief`).
+        close: Releases what the agents hold that were asked.
+
     Raises:
-        SessionError: If it has not so many.
+        SessionError: If the game is shorter.
 
     Example:
         >>> from ddz_env import Rules
@@ -63,18 +69,15 @@ class Replay:
     """
 
     def __init__(self, record: Record, number: int = 0, advisers: Advisers | None = None) -> None:
-        self._record = record
+        self.record = record
         people = Record(record.deal, (PERSON,) * len(record.players))
-        self._session = Session(people, shown=True, advisers=advisers)
+        self._session = session = Session(people, shown=True, advisers=advisers)
+        self.sight, self.position, self.worded = session.sight, session.position, session.worded
+        self.view, self.belief, self.close = session.view, session.belief, session.close
         self.go(number)
 
     def __len__(self) -> int:
-        return len(self._record.moves)
-
-    @property
-    def record(self) -> Record:
-        """The whole game."""
-        return self._record
+        return len(self.record.moves)
 
     @property
     def number(self) -> int:
@@ -89,35 +92,19 @@ class Replay:
     @property
     def next_move(self) -> tuple[int, Move] | None:
         """The move that follows, with its seat; None at the end."""
-        return self._record.moves[self.number] if self.number < len(self) else None
+        return self.record.moves[self.number] if self.number < len(self) else None
 
     def go(self, number: int) -> None:
         """Go to the position after so many moves.
 
         Raises:
-            SessionError: If the game has not so many.
+            SessionError: If the game is shorter.
         """
         number = check_integer("move", number, 0, len(self), SessionError)
         if number < self.number:
             self._session.undo(number)
-        for seat, move in self._record.moves[self.number : number]:
+        for seat, move in self.record.moves[self.number : number]:
             self._session.play(move, seat)
-
-    def sight(self, viewer: int | None) -> Sight:
-        """The position as plain data, as a seat knew it or (None) with all hands."""
-        return self._session.sight(viewer)
-
-    def position(self, viewer: int | None) -> View | State:
-        """What a renderer draws: what a seat knew or (None) all hands."""
-        return self._session.position(viewer)
-
-    def worded(self, move: Move) -> str:
-        """A move of the seat to act in the words of the rules."""
-        return self._session.worded(move)
-
-    def view(self, seat: int) -> View:
-        """What a seat knows here."""
-        return self._session.view(seat)
 
     def hint(self, agent: str, viewer: int | None = None) -> Advice:
         """What an agent would do here (:meth:`Session.hint`).
@@ -131,17 +118,9 @@ class Replay:
         """
         return self._session.hint(agent, viewer)
 
-    def belief(self, agent: str, seat: int) -> Belief:
-        """Where an agent thinks that the hidden cards are (:meth:`Session.belief`)."""
-        return self._session.belief(agent, seat)
-
-    def close(self) -> None:
-        """Release what the agents hold that were asked."""
-        self._session.close()
-
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""
-        return Record(self._record.deal, tuple(players), self._session.moves)
+        return Record(self.record.deal, tuple(players), self._session.moves)
 
     def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
         """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
@@ -155,7 +134,7 @@ class Replay:
             UnknownAgentError: If there is no such agent.
             AgentFaultError: If it fails.
         """
-        for number, (seat, move) in enumerate(self._record.moves):
+        for number, (seat, move) in enumerate(self.record.moves):
             self.go(number)
             if (seats is not None and seat not in seats) or len(self._session.view(seat).legal_moves()) == 1:
                 continue
@@ -165,7 +144,6 @@ class Replay:
 
 def _chance(advice: Advice, move: Move) -> float | None:
     """The chance that an advice gives to a move, or else to its main group."""
-    for same in (lambda one: one.move == move, lambda one: one.move is None and one.main == move.main):
-        for option in filter(same, advice.options):
-            return option.chance
-    return None
+    whole = [one.chance for one in advice.options if one.move == move]
+    group = [one.chance for one in advice.options if one.move is None and one.main == move.main]
+    return next(iter(whole + group), None)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import Hand, Move, Rules, State, View
+from ddz_env import Hand, Move, State, View
 from ddz_env.core.checks import as_integer, check_integer
 from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidMoveError, UnknownAgentError, shown
 from ddz_env.core.notation import question, spoken, worded
-from ddz_env.playing.agent import Agent, cheats, close, observe, reset, sight
-from ddz_env.playing.game import call, play_answer
+from ddz_env.playing.agent import Agent, cheats, close, sight
+from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
-from ddz_env.table.render.table import table_of
-from ddz_env.table.session.advice import Advice, believe, think
-from ddz_env.table.session.advisers import Advisers
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.render.table import Snapshot, role_text, table_of
+from ddz_env.table.session.advice import Advice, Advisers, believe, think
+from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.sight import Sight
 
 _GAME, _HINT, _BELIEF = range(3)
 """What a generator is for."""
@@ -46,6 +43,31 @@ class Turn(NamedTuple):
     redealt: bool
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What a viewer may see.
+
+    Attributes:
+        table: The table: seats, cards that lie open or are the viewer's, the move to beat, stake, result.
+        players: Who holds each seat.
+        history: ``(seat, move)`` of every move of this deal, in notation, in the words of the rules.
+        waits_for: ``person``, ``agent`` or ``over``.
+        legal: The viewer's legal moves in notation, in the words of the rules, where it is to move.
+        decisions: Numbers of the moves that the viewer has decided: where it may go back to.
+    """
+
+    table: Snapshot
+    players: tuple[str, ...]
+    history: tuple[tuple[int, str], ...]
+    waits_for: str
+    legal: tuple[str, ...]
+    decisions: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in lists, texts and numbers, as JSON has them; a card is its rank and its copy."""
+        return asdict(self)
+
+
 class Session:
     """A game between people and agents.
 
@@ -58,6 +80,12 @@ class Session:
         agents: Agents that are objects, by seat; the others are made from their names.
         shown: Whether anybody may see every hand, as in a game that was played before; at an observed table nobody can.
         advisers: Agents that are asked for hints, shared with other games; by default the session's own.
+
+    Attributes:
+        deal: The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table.
+        rules: The rules.
+        observer: The seat from which a table is seen of which nobody knows the other hands; None elsewhere.
+        players: Who holds each seat: :data:`PERSON` or the name of an agent.
 
     Raises:
         IllegalMoveError: If the moves cannot be played.
@@ -83,9 +111,10 @@ class Session:
         shown: bool = False,
         advisers: Advisers | None = None,
     ) -> None:
-        self._deal, self._players, self._shown = record.deal, record.players, shown
+        self.deal, self.rules, self.observer = record.deal, record.deal.rules, record.deal.observer
+        self.players, self._shown = record.players, shown
         self._moves: list[tuple[int, Move]] = list(record.moves)
-        self._state = self._deal.state(self._moves)
+        self._state = self.deal.state(self._moves)
         self._agents: dict[int, Agent] = {}
         self._seat_agents(agents or {})
         self._told: dict[int, int] = {}
@@ -94,30 +123,9 @@ class Session:
 
     # --- what anybody may know ---
 
-    @property
-    def deal(self) -> Deal:
-        """The cards at the beginning.  Whoever has it knows them all: it is for the keeper of the table."""
-        return self._deal
-
-    @property
-    def rules(self) -> Rules:
-        """The rules."""
-        return self._deal.rules
-
-    @property
-    def observer(self) -> int | None:
-        """The seat from which a table is seen of which nobody knows the other hands; None elsewhere."""
-        return self._deal.observer
-
     def role(self, seat: int) -> str:
         """What a seat is: ``landlord``, ``peasant down``, ``peasant up``, of two players ``peasant``, or ``bidder``."""
-        role = (self._state.role(seat) or "bidder").replace("_", " ")
-        return role.split()[0] if self.rules.players == 2 else role
-
-    @property
-    def players(self) -> tuple[str, ...]:
-        """Who holds each seat: :data:`PERSON` or the name of an agent."""
-        return self._players
+        return role_text(self._state.role(seat) or "bidder", self.rules.players)
 
     @property
     def moves(self) -> tuple[tuple[int, Move], ...]:
@@ -162,7 +170,7 @@ class Session:
         """Whom the game waits for: ``person``, ``agent``, or ``over``."""
         if self.is_over:
             return "over"
-        return PERSON if self._players[self.seat] == PERSON else "agent"
+        return PERSON if self.players[self.seat] == PERSON else "agent"
 
     @property
     def cheaters(self) -> tuple[int, ...]:
@@ -174,7 +182,7 @@ class Session:
     @property
     def needs_landlord_cards(self) -> bool:
         """Whether the landlord cards of an observed table have been turned up and nobody has told them yet."""
-        observed = self._deal.observer is not None and self._deal.bottom is None
+        observed = self.observer is not None and self.deal.bottom is None
         return observed and self._state.view().landlord is not None
 
     def returns(self) -> tuple[float, ...]:
@@ -190,10 +198,9 @@ class Session:
             HiddenCardsError: If the table is one that another seat observes.
             InvalidDealError: If there is no such seat.
         """
-        seat = check_integer("seat", seat, 0, len(self._players) - 1, InvalidDealError)
-        observer = self._deal.observer
-        if observer not in (None, seat):
-            raise HiddenCardsError(f"this table is seen from seat {observer}: nobody knows what seat {seat} holds")
+        seat = check_integer("seat", seat, 0, len(self.players) - 1, InvalidDealError)
+        if self.observer not in (None, seat):
+            raise HiddenCardsError(f"this table is seen from seat {self.observer}: nobody knows what seat {seat} holds")
         return self._state.view(seat)
 
     def sight(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> Sight:
@@ -212,7 +219,7 @@ class Session:
         mine = legal and viewer == self.seat and self.waits_for == PERSON
         return Sight(
             table=table_of(position, viewer, reveal=True),
-            players=self._players,
+            players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
             legal=tuple(map(self.worded, self._state.legal_moves())) if mine else (),
@@ -230,7 +237,7 @@ class Session:
 
     def _position(self, viewer: int | None, reveal: bool) -> View | State:
         if viewer is not None:
-            check_integer("viewer", viewer, 0, len(self._players) - 1, HiddenCardsError)
+            check_integer("viewer", viewer, 0, len(self.players) - 1, HiddenCardsError)
         if self._is_open() and (viewer is None or reveal):
             return self._state
         if viewer is not None:
@@ -241,7 +248,7 @@ class Session:
 
     def _is_open(self) -> bool:
         """Whether everybody may see every hand."""
-        return self._deal.observer is None and (self._shown or self.is_over or PERSON not in self._players)
+        return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
     def thought(self, number: int, viewer: int | None) -> Advice | None:
         """What an agent thought at a move; None if it was not asked here, or by nobody.
@@ -285,13 +292,13 @@ class Session:
         if not self.is_over and seat is not None and as_integer(seat) != self.seat:
             raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {shown(seat)}'s")
         if self.waits_for == "agent":
-            raise NotYourTurnError(f"seat {self.seat} is held by {self._players[self.seat]}, not by a person")
+            raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
         return self._step(move)
 
     def can_play(self, move: Move) -> bool:
         """Whether the seat to act can make a move; at an observed table, whether it may hold the cards."""
         try:
-            self._deal.state([*self._moves, (self.seat, move)])
+            self.deal.state([*self._moves, (self.seat, move)])
         except DouDizhuError:
             return False
         return True
@@ -307,8 +314,8 @@ class Session:
             raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
         seat = self.seat
         agent = self._agents[seat]
-        self._tell(agent, seat)
-        thought = think(agent, self._players[seat], sight(agent, self._state), seat, self._generator(seat))
+        self._told[seat] = tell(agent, seat, self.rules, self._moves, self._told.get(seat))
+        thought = think(agent, self.players[seat], sight(agent, self._state), seat, self._generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
         turn = self._step(thought.move)
         self._thoughts[turn.number] = thought
@@ -340,8 +347,8 @@ class Session:
         """
         if not self.needs_landlord_cards:
             raise SessionError("the landlord cards are known, or not turned up yet")
-        deal = replace(self._deal, bottom=Hand.parse(bottom))
-        self._state, self._deal = deal.state(self._moves), deal
+        deal = replace(self.deal, bottom=Hand.parse(bottom))
+        self._state, self.deal = deal.state(self._moves), deal
 
     def undo(self, number: int | None = None, seat: int | None = None) -> Turn:
         """Take back a person's decision and everything after it.
@@ -356,16 +363,15 @@ class Session:
         Raises:
             SessionError: If there is no such decision.
         """
-        mine = [
-            place for place, (who, _) in enumerate(self._moves) if self._players[who] == PERSON and seat in (None, who)
-        ]
+        people = [who for who, name in enumerate(self.players) if name == PERSON and seat in (None, who)]
+        mine = [place for place, (who, _) in enumerate(self._moves) if who in people]
         if not mine:
             raise SessionError("there is nothing to take back")
         chosen = mine[-1] if number is None else as_integer(number)
         if chosen is None or chosen not in mine:
             raise SessionError(f"move {shown(number)} is no decision of yours: choose from {', '.join(map(str, mine))}")
         who, move = self._moves[chosen]
-        self._state = self._deal.state(self._moves[:chosen])
+        self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
         self._told.clear()
         self._thoughts = {place: thought for place, thought in self._thoughts.items() if place < chosen}
@@ -412,11 +418,9 @@ class Session:
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
         with self._advisers.lent(name) as agent:
             self._check_blind(agent)
-            if cheats(agent) and not self._deal.rules.open_hands:
+            if cheats(agent) and not self.rules.open_hands:
                 raise HiddenCardsError(f"{name} looks at hidden cards: ask another")
-            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
-            for mover, move in self._moves:
-                call(agent, seat, "observe", observe, agent, mover, move)
+            tell(agent, seat, self.rules, self._moves)
             yield agent
 
     # --- keeping ---
@@ -436,8 +440,8 @@ class Session:
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
         view = None if viewer is None else self.view(viewer)
         if view is None or (view.rules.open_hands and view.rules.bidding == "fixed"):
-            return Record(self._deal, self._players, tuple(self._moves), remarks)
-        return Record(Deal.seen(view), self._players, tuple(view.history), remarks)
+            return Record(self.deal, self.players, tuple(self._moves), remarks)
+        return Record(Deal.seen(view), self.players, tuple(view.history), remarks)
 
     def copy(self) -> Session:
         """An equal game with the same agents: they may think there while this one is looked at.
@@ -451,59 +455,49 @@ class Session:
 
     def close(self) -> None:
         """Release what the agents hold; advisers that other games share stay."""
-        for agent in self._agents.values():
-            close(agent)
+        self._close_agents()
         if not self._shares_advisers:
             self._advisers.close()
 
     # --- inside ---
 
+    def _close_agents(self) -> None:
+        for agent in self._agents.values():
+            close(agent)
+
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
-        """Let agents take their seats; if one cannot, those that sit already are released."""
+        """Let agents take their seats; if one cannot, those that sit already are released.
+
+        At an observed table an agent can only have the seat whose hand is known.
+        """
         try:
-            for seat, name in enumerate(self._players):
+            for seat, name in enumerate(self.players):
                 if name != PERSON:
                     self._agents[seat] = given.get(seat) or make_agent(name)
-                    self._check_seat(seat, name)
+                    self._check_blind(self._agents[seat])
+                    if self.observer not in (None, seat):
+                        seen = f"this table is seen from seat {self.observer}, and nobody knows the other hands"
+                        raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
         except BaseException:
-            for agent in self._agents.values():
-                close(agent)
+            self._close_agents()
             raise
-
-    def _check_seat(self, seat: int, name: str) -> None:
-        """At an observed table an agent can only have the seat whose hand is known."""
-        self._check_blind(self._agents[seat])
-        if self.observer not in (None, seat):
-            raise HiddenCardsError(
-                f"{name} cannot play seat {seat}: this table is seen from seat {self.observer}, and nobody knows the "
-                "other hands"
-            )
 
     def _step(self, move: Move | str) -> Turn:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
-            move = Move.parse(move, self._deal.rules)
+            move = Move.parse(move, self.rules)
         if self.needs_landlord_cards:
             raise SessionError("the landlord cards have been turned up: tell them before the next move")
-        if self._deal.observer in (None, seat):
+        if self.observer in (None, seat):
             self._state.step(move)
         else:
-            self._state = self._deal.state([*self._moves, (seat, move)])
+            self._state = self.deal.state([*self._moves, (seat, move)])
         self._moves.append((seat, move))
         return Turn(seat, move, number, redealt=not self._state.history)
 
-    def _tell(self, agent: Agent, seat: int) -> None:
-        """Tell an agent what it has not heard yet."""
-        if seat not in self._told:
-            call(agent, seat, "reset", reset, agent, seat, self._deal.rules)
-        for mover, move in self._moves[self._told.get(seat, 0) :]:
-            call(agent, seat, "observe", observe, agent, mover, move)
-        self._told[seat] = len(self._moves)
-
     def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
-        key: Sequence[int] = [self._deal.seed, self._deal.game, len(self._moves), seat, purpose]
-        return agent_generator(key)
+        return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])
 
     def _check_blind(self, agent: Agent) -> None:
-        if self._deal.observer is not None and cheats(agent):
+        if self.observer is not None and cheats(agent):
             raise HiddenCardsError(f"{agent.name} looks at hidden cards, and at this table nobody knows them")

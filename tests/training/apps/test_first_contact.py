@@ -18,8 +18,7 @@ from typer.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import DouDizhuError, IllegalMoveError
-from ddz_env.playing.levels import LEVELS
-from ddz_env.playing.registry import agent_names, agent_options
+from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_env.table.texts import LANGUAGES, Texts, cells
 from ddz_training.apps.cli import app

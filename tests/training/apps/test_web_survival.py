@@ -22,7 +22,7 @@ import pytest
 
 from ddz_env import State
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import HiddenCardsError, Record, Session, advisers
+from ddz_env.table.session import HiddenCardsError, Record, Session, advice
 from ddz_training.apps.web import desk, server
 from ddz_training.apps.web import games as kept
 from ddz_training.apps.web.games import NoSuchGameError, WebOptionError
@@ -285,7 +285,7 @@ def test_all_games_ask_the_same_advisers(page: Page, monkeypatch: pytest.MonkeyP
         made.append(name)
         return make_agent(name)
 
-    monkeypatch.setattr(advisers, "make_agent", count)
+    monkeypatch.setattr(advice, "make_agent", count)
     names = [page.begin(0, "random", seed=seed) for seed in range(4)]
     first = [page.post(f"games/{name}/hint") for name in names]
     assert [page.post(f"games/{name}/hint") for name in names] == first

@@ -10,8 +10,7 @@ from ddz_env import State
 from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.levels import LEVELS
-from ddz_env.playing.registry import make_agent, read_agent, split_bidder
+from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
 from ddz_training.experiments.experiment import Saved, read_saved
 from ddz_training.experiments.levels import YARDSTICK, LevelOptions, LevelResult, pairs, rates, ratings, run_levels
 from tests.rooms import ROOT

@@ -35,7 +35,7 @@ from ddz_env.core.observation import OBSERVATION, STATE, Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
-from ddz_env.envs.infos import INFOS
+from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, agent_options
 from ddz_training.apps import integrations
 from ddz_training.data.card import columns_table

@@ -1,6 +1,6 @@
 """How far the levels of play stand apart: duplicate deals between neighbours, and of the weakest against ``random``.
 
-The ratings of :data:`ddz_env.playing.levels.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
+The ratings of :data:`ddz_env.playing.registry.LEVELS` are these, added up from ``hard`` (the rule agent, 0) in both
 directions.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_env.playing.levels import LEVELS
+from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
 from ddz_training.experiments.matches import play_matches
 from ddz_training.measure.match.duplicate import GameRecord, Match

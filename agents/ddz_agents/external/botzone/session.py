@@ -15,10 +15,9 @@ from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
 from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidMoveError, shown
-from ddz_env.peers.botzone.bidding_judge import MOST_BID
-from ddz_env.peers.botzone.deals import last_two
-from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of
-from ddz_env.peers.botzone.position import read_move
+from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of, last_two
+from ddz_env.peers.botzone.judges import MOST_BID
+from ddz_env.peers.botzone.player import read_move
 
 _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank in range(NUM_RANKS)]
 

@@ -49,7 +49,7 @@ for name in ("gymnasium", "pettingzoo"):  # imported by the package, not used by
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].registry = {{"ddz_env/DouDizhu-v0": None}}
 
-from ddz_env.peers.botzone.serving import serve
+from ddz_env.peers.botzone.player import serve
 from ddz_env.playing.registry import make_agent
 
 serve(make_agent({factory!r}), sys.stdin, lambda line: print(line, flush=True), {seed}, {stay})

@@ -15,7 +15,7 @@ from ddz_agents.external.botzone.agent import BotzoneAgent
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame
-from ddz_env.peers.botzone.judge import judge
+from ddz_env.peers.botzone.judges import judge
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.peers.botzone.player import BotzonePlayer
 from ddz_env.playing.agent import Agent, close

@@ -123,8 +123,7 @@ def _summary(name: str) -> str:
 
 def _explain(name: str) -> None:
     """What an agent is and reached, and a row an option: what it is by default, may be, and means."""
-    from ddz_env.playing.levels import LEVELS
-    from ddz_env.playing.registry import agent_options
+    from ddz_env.playing.registry import LEVELS, agent_options
     from ddz_training.experiments.strengths import strengths
     from ddz_training.measure.markdown import Table
 

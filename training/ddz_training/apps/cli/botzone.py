@@ -33,7 +33,7 @@ _Stay = Annotated[bool, typer.Option("--stay/--no-stay", help="Ask to be kept ru
 
 def bot(agent: _Agent = "rules", seed: _Seed = 0, keep_running: _Stay = False) -> None:
     """Be a bot of Botzone on standard input and output; which game it is, the first message says."""
-    from ddz_env.peers.botzone.serving import serve
+    from ddz_env.peers.botzone.player import serve
     from ddz_env.playing.agent import close
     from ddz_env.playing.registry import make_agent
 

@@ -29,8 +29,8 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.cache import cache_root
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.observation import CONCEALED, OBSERVATION_SIZE
-from ddz_env.playing.levels import spelled_out
 from ddz_env.playing.provenance import code_stamp
+from ddz_env.playing.registry import spelled_out
 from ddz_env.table.session import PERSON, Deal, Record, Session
 from ddz_training.measure.match.ordered_map import end_with_parent
 

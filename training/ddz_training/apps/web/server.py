@@ -20,8 +20,7 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
-from ddz_env.playing.levels import LEVELS
-from ddz_env.playing.registry import make_agent
+from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances

@@ -7,7 +7,7 @@ from typing import Any
 from ddz_env import Hand, Move
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_env.table.render.table import Card, Play, Seat, Table
+from ddz_env.table.render.table import Card, Play, Seat, Snapshot
 from ddz_env.table.session import PERSON, Advice, Option, Session, Sight
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.games import Game
@@ -41,7 +41,7 @@ def _seat_shape(seat: Seat) -> Json:
     }
 
 
-def table_shape(table: Table) -> Json:
+def table_shape(table: Snapshot) -> Json:
     """A table as one viewer sees it."""
     return {
         "seats": [_seat_shape(seat) for seat in table.seats],

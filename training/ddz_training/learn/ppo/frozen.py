@@ -17,9 +17,9 @@ from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
 from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.state import State
-from ddz_env.envs.batch import SelfPlayBatch, check_actions
+from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, random_move, whole_moves
-from ddz_env.envs.stepping import LOG_MOVES, restore_state
+from ddz_env.envs.stepping import LOG_MOVES, check_actions, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
 

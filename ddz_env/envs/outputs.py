@@ -1,0 +1,265 @@
+"""What environments hand out: observations in the form asked for, infos, and pictures.
+
+Infos have the same keys from the first step on, and a number under each, so that every library can stack them;
+``infos="text"`` asks for words where people read along.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.checks import check_choice
+from ddz_env.core.engine.compiling import pure_kernel
+from ddz_env.core.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env.core.engine.words import U0, U1, U16
+from ddz_env.core.errors import InvalidOptionError, shown
+from ddz_env.core.notation import move_text
+from ddz_env.core.observation import OBSERVATION, Layout
+from ddz_env.core.rules import R_PLAYERS
+from ddz_env.core.state import State
+from ddz_env.core.view import ROLES, STAGE_NAMES, View, seat_role
+
+DTYPES = ("int8", "float32")
+OBSERVATIONS = ("vector", "dict")
+
+
+class ObservationForm:
+    """The form of observations: the dtype, and whether the mask of legal actions stands beside the vector.
+
+    Args:
+        observation: ``"vector"``, the observation alone, or ``"dict"``, with the mask beside it.
+        dtype: ``"int8"``, the bytes as they are, or ``"float32"``, each divided by the highest value it can have;
+            NumPy's types of these names, too.
+        observation_key: Where the observation stands in the dict.
+        mask_key: Where the mask stands.
+
+    Attributes:
+        scaled: Whether observations are floating-point numbers.
+        observation_key: As above.
+        mask_key: As above.
+
+    Raises:
+        InvalidOptionError: If a choice is unknown, or the keys are no two different names.
+    """
+
+    def __init__(self, observation: str, dtype: Any, observation_key: str, mask_key: str) -> None:
+        if isinstance(dtype, (type, np.dtype)):  # np.float32, as NumPy's own functions take it
+            dtype = np.dtype(dtype).name
+        self._beside = check_choice("observation", observation, OBSERVATIONS) == "dict"
+        self.scaled = check_choice("dtype", dtype, DTYPES) == "float32"
+        for name, key in (("observation_key", observation_key), ("mask_key", mask_key)):
+            if not isinstance(key, str) or not key:
+                raise InvalidOptionError(f"{name} must be a name, not {shown(key)}")
+        if observation_key == mask_key:
+            raise InvalidOptionError(f"observation_key and mask_key must differ, not both be {shown(mask_key)}")
+        self.observation_key, self.mask_key = observation_key, mask_key
+
+    def box(self, layout: Layout) -> spaces.Box:
+        """The space of a vector with this layout."""
+        if self.scaled:
+            return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
+        return spaces.Box(layout.low, layout.high, dtype=np.int8)
+
+    def space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
+        """The space of observations with a mask over so many actions."""
+        seen, mask = self.box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
+        return spaces.Dict({self.observation_key: seen, self.mask_key: mask}) if self._beside else seen
+
+    def vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
+        """Bytes of a layout, shape ``[..., size]``, in the dtype asked for; a new array."""
+        # Divided, not multiplied with the inverse: the highest value is 1 exactly.
+        return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
+
+    def of(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
+        """The observation, with a copy of its mask beside it if asked for."""
+        return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
+
+    def seen(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
+        """What one seat sees, of the caller's own: an observation's bytes in the dtype asked for, and its mask."""
+        return self.of(self.vector(observed, OBSERVATION), mask)
+
+
+KINDS = ("numbers", "text")
+
+_NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
+"""Every number that an info can hold at its own index (-1 is the last): making one takes longer than finding it."""
+
+_MAIN_BITS = np.uint64(0xFFFF)
+_RING_SLOTS = np.uint64(HISTORY_MOVES)
+
+
+class Info(NamedTuple):
+    """One entry of an info.
+
+    Attributes:
+        key: Its name.
+        numbers: The values of ``infos="numbers"``.
+        text_key: Its name under ``infos="text"``.
+        text: The values there.
+        meaning: What it says.
+    """
+
+    key: str
+    numbers: str
+    text_key: str
+    text: str
+    meaning: str
+
+
+def _numbered(names: tuple[str, ...]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in enumerate(names))
+
+
+INFOS = (
+    Info("seat", "0..2", "seat", "the same number", "the seat that the info is for"),
+    Info("role", f"{_numbered(ROLES)}, 3 none yet", "role", "its name; empty: none yet", "its role"),
+    Info("stage", _numbered(STAGE_NAMES), "stage", "its name", "the stage, as this seat sees it"),
+    Info("last_action", "0..399; -1 none yet", "last_move", "in notation, with kickers; empty", "the last whole move"),
+    Info("last_player", "0..2; -1 nobody yet", "last_player", "`player_0` ...; empty", "the seat that made it"),
+)
+"""What every info holds, in the order of the arrays below; the docs page is generated from it."""
+
+KEYS = tuple(info.key for info in INFOS)
+STAGE_COLUMN = KEYS.index("stage")
+TEXT_KEYS = tuple(info.text_key for info in INFOS)
+
+WIDTH = len(KEYS) + 1
+"""Of the arrays that kernels write: a number for each key, and the cards of the last move, which its text needs."""
+
+
+@pure_kernel
+def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+    """Write the info of one seat.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        rules: The rules array.
+        seat: For whom.
+        out: Output, shape ``[WIDTH]``, int64.
+    """
+    stage = row[STAGE]
+    if stage == STAGE_KICKER and seat != row[SEAT]:
+        stage = np.uint64(STAGE_PLAY)  # the half-built move of another seat is not on the table yet
+    out[0] = np.int64(seat)
+    out[1] = seat_role(row, seat, rules)
+    out[2] = np.int64(stage)
+    out[3] = out[4] = -1
+    if row[MOVES] > U0:
+        cards, packed = ring[np.int64((row[MOVES] - U1) % _RING_SLOTS)]
+        out[3] = np.int64(packed & _MAIN_BITS)
+        out[4] = np.int64(packed >> U16)
+        out[5] = np.int64(cards)
+
+
+@pure_kernel
+def write_infos(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
+    """Write the infos of all seats, shape ``[players, WIDTH]``, int64; other arguments as :func:`write_info`."""
+    for seat in range(np.int64(rules[R_PLAYERS])):
+        write_info(row, ring, rules, np.uint64(seat), out[seat])
+
+
+def check_infos(infos: str) -> bool:
+    """Whether an environment's infos are texts.
+
+    Raises:
+        InvalidOptionError: If the choice is unknown.
+    """
+    return check_choice("infos", infos, KINDS) == "text"
+
+
+def as_infos(written: list[list[int]], *, text: bool) -> list[dict[str, Any]]:
+    """Infos as environments return them.
+
+    Args:
+        written: What :func:`write_info` wrote, one list each.
+        text: Whether to put them into words.
+
+    Returns:
+        For each an ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
+    """
+    if text:
+        return [_in_words(*one) for one in written]
+    # Spelled out, because it is done for every seat at every step.
+    return [
+        {
+            "seat": _NUMBERS[seat],
+            "role": _NUMBERS[role],
+            "stage": _NUMBERS[stage],
+            "last_action": _NUMBERS[action],
+            "last_player": _NUMBERS[player],
+        }
+        for seat, role, stage, action, player, _ in written
+    ]
+
+
+def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:
+    move, mover = ("", "") if player < 0 else (move_text(action, cards), f"player_{player}")
+    return dict(zip(TEXT_KEYS, (seat, (*ROLES, "")[role], STAGE_NAMES[stage], move, mover), strict=True))
+
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+_NEEDED = {"ansi": (), "rgb_array": ("PIL",), "human": ("PIL", "pygame")}
+"""Modules that a mode needs; they are looked for, and not imported."""
+
+
+def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
+    """Those of some render modes whose packages are installed: what an environment declares, checkers try."""
+    return [mode for mode in modes if all(map(importlib.util.find_spec, _NEEDED[mode]))]
+
+
+class Screen:
+    """Shows positions; a window opens with the first one.
+
+    A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
+    nobody looks at, and learning needs no Pillow.
+
+    Args:
+        mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+        modes: Those that the environment has.
+
+    Raises:
+        InvalidOptionError: If the mode is unknown.
+    """
+
+    def __init__(self, mode: str | None, modes: Sequence[str] = RENDER_MODES) -> None:
+        self._mode = None if mode is None else check_choice("render_mode", mode, modes)
+        self._window: Any = None
+
+    def show(self, position: State | View, fps: float) -> Any:
+        """Text or a picture of a position, shape ``[height, width, 3]``, uint8; a window shows it and returns None.
+
+        Raises:
+            MissingDependencyError: If a package that the mode needs is not installed.
+        """
+        from ddz_env.table import render
+
+        if self._mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; name one when making the environment")
+            return None
+        if self._mode == "ansi":
+            return render.render_ansi(position)
+        picture = render.render_rgb(position)
+        if self._mode == "rgb_array":
+            return picture
+        if self._window is None:
+            self._window = render.Window(fps=fps)
+        self._window.show(picture)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_window": None}  # a window belongs to its process

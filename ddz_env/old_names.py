@@ -48,6 +48,7 @@ MOVED = {
     "training.arena": "ddz_training.measure.match",
     "training.arena.tendency": "ddz_training.measure.tendency",
     "training.bench": "ddz_training.measure.speed",
+    "training.benchmark.deals": "ddz_training.measure.benchmark.field",
     "training.experiments.plotting": "ddz_training.measure.plotting",
     "training.exploit": "ddz_training.measure.response",
     "training.hand": "ddz_training.apps.hand_odds",

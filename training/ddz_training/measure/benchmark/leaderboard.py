@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_training.experiments.experiment import Table
-from ddz_training.measure.benchmark.deals import DEALS
-from ddz_training.measure.benchmark.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.benchmark.field import ANCHOR, FIELD, digest, frozen_moves
+from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
 from ddz_training.measure.benchmark.file import SCORING, Results, read_file
-from ddz_training.measure.benchmark.rating import fit_ratings, scores_of
+from ddz_training.measure.league.bradley_terry import fit_ratings, scores_of
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.statistics import AgentResult, Interval, standings
 
 FOLDER = "benchmark"

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.benchmark.deals import RULES, DealList
-from ddz_training.measure.benchmark.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.benchmark.field import FIELD, check_member
+from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member
 from ddz_training.measure.match.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents, close_or_warn
+from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 GAMES_FORMAT = "ddz-benchmark-games-1"
@@ -34,10 +33,29 @@ class Contest:
     pairs: tuple[tuple[str, str], ...]
     deals: DealList
 
-    @property
-    def members(self) -> list[str]:
-        """Which of the agents belong to the field."""
-        return [name for name in self.agents if name in FIELD]
+    def check(self) -> None:
+        """Make sure that the deals are the committed ones, and that all agents can be made.
+
+        Raises:
+            FrozenChangedError: If the deals are others.
+            UnknownAgentError: If an agent does not exist.
+            AgentFailedError: If one cannot be made.
+        """
+        self.deals.check()
+        check_agents(self.agents.values())
+
+    def check_members(self) -> None:
+        """Make sure that the players of the field are the committed ones.
+
+        Raises:
+            FrozenChangedError: If one is not.
+        """
+        for name in self.agents.keys() & FIELD.keys():
+            check_member(name)
+
+    def match(self, deal: int, a: str, b: str) -> Match:
+        """One deal of one pair."""
+        return Match((a, b), deal, (self.agents[a], self.agents[b]))
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
         """Where games are kept; a file is resumed.
@@ -122,14 +140,12 @@ def play_contest(
         WorkerDiedError: If a worker process died.
     """
     contest.deals.check_count(deals)
-    contest.deals.check()
-    check_agents(contest.agents.values())
+    contest.check()
     _check_fair(contest)
-    tasks = {(deal, a, b): task(contest, deal, a, b) for deal in range(deals) for a, b in contest.pairs}
+    tasks = {(deal, a, b): contest.match(deal, a, b) for deal in range(deals) for a, b in contest.pairs}
     kept = store or contest.store(None)
     if not tasks.keys() <= kept.found.keys():
-        for member in contest.members:
-            check_member(member)
+        contest.check_members()
     start = functools.partial(DealWorker[list[GameRecord]], list, contest.player)
     return kept.fill(tasks, start, processes, on_progress)
 
@@ -143,8 +159,3 @@ def _check_fair(contest: Contest) -> None:
                 raise InvalidBenchmarkRequestError(
                     f"{name} looks at every hand: it has no place among those that do not"
                 )
-
-
-def task(contest: Contest, deal: int, a: str, b: str) -> Match:
-    """One deal of one pair."""
-    return Match((a, b), deal, (contest.agents[a], contest.agents[b]))

@@ -1,4 +1,4 @@
-"""Training: moves consumed a second, by ours and by DouZero's own training on the same processor.
+"""Training: moves consumed a second, by ours on the processor or a GPU, and by DouZero's own training.
 
 DouZero's ``douzero.dmc`` runs as it is, in processes of its own: actors play with the networks, and the learner counts
 *frames*, whole moves that it has taken a gradient of, each once, forced ones included.  Ours counts the same, though it
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.speed.benchmark import Contender, Part, Repeat
+from ddz_training.measure.speed.benchmark import Contender, Repeat
 from ddz_training.measure.speed.fresh_process import FreshProcessError
 
 _BATCH = 8
@@ -186,10 +186,14 @@ def douzero(seconds: float) -> Repeat:
 
 
 _OWN = OwnTraining()
-_CONTENDERS = (
+_ON_GPU = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
+BESIDE_DOUZERO = (
     Contender("ddz-env PPO self-play, every move (as DouZero's frames)", _OWN.moves),
     Contender("ddz-env PPO self-play, decisions with a choice only", _OWN.learned),
     Contender("DouZero dmc on the CPU, frames", douzero, 20, is_peer=True),
 )
-_TITLE = "moves consumed by training a second, each counted once, forced ones included, all cores"
-PART = Part("training", _TITLE, "moves/s", _CONTENDERS, repeats=3, seconds=30.0, on_request=True)
+BESIDE_GPU = (
+    Contender("CPU, all cores", OwnTraining().moves),
+    Contender("GPU, float32", OwnTraining(precision="float32", **_ON_GPU).moves),
+    Contender("GPU, bfloat16", OwnTraining(precision="bfloat16", **_ON_GPU).moves, 1_000_000),
+)

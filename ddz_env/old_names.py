@@ -46,6 +46,7 @@ MOVED = {
     "ddz_env.learner": "ddz_env.envs.learner_games",
     "training": "ddz_training",
     "training.arena": "ddz_training.measure.match",
+    "training.arena.sequential": "ddz_training.measure.match.statistics",
     "training.arena.tendency": "ddz_training.measure.tendency",
     "training.bench": "ddz_training.measure.speed",
     "training.benchmark.deals": "ddz_training.measure.benchmark.field",

@@ -22,8 +22,7 @@ from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.data.errors import DataSetError, GameRecordError
 from ddz_training.measure.match.duplicate import Scores
-from ddz_training.measure.match.results import of_rows, read_results
-from ddz_training.measure.match.rules_settings import read_rules_settings
+from ddz_training.measure.match.results import of_rows, read_results, read_rules_settings
 
 FORMAT = "ddz-games-1"
 GAMES = "games.jsonl"

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_training.measure.equivalent.tallies import Tallies
 from ddz_training.measure.match.errors import InvalidExperimentError
 
 OCTAVE = 16
@@ -140,3 +140,42 @@ def _log_chances(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
     odds = _SLOPES[:, None] * np.arange(1 - reach, reach) / OCTAVE
     return -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
+
+
+class Tally(NamedTuple):
+    """Duplicate deals against a search with some number of iterations.
+
+    Attributes:
+        ahead: Deals on which the agent did better than the search.
+        behind: Deals on which it did worse.
+        even: Deals that say nothing.
+    """
+
+    ahead: int = 0
+    behind: int = 0
+    even: int = 0
+
+    @property
+    def deals(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+Tallies = Mapping[int, Tally]
+"""What has been played, by the iterations of the search."""
+
+
+def as_text(tallies: Tallies) -> tuple[str, ...]:
+    """Tallies for a file, in the order of the iterations.
+
+    Example:
+        >>> as_text({500: Tally(3, 1, 16)})
+        ('500:3/1/16',)
+    """
+    return tuple(f"{many}:{'/'.join(map(str, tally))}" for many, tally in sorted(tallies.items()))
+
+
+def of_text(parts: Iterable[str]) -> dict[int, Tally]:
+    """The inverse of :func:`as_text`."""
+    split = (part.partition(":") for part in parts)
+    return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}

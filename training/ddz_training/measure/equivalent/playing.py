@@ -17,8 +17,7 @@ from ddz_env.playing.generators import agent_generator
 from ddz_training.measure.equivalent.search import Play
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.ordered_map import workers
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.rules_settings import rules_settings
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
 from ddz_training.measure.match.statistics import balance, wins_by_deal
 
 SEARCH = "isuct"

@@ -20,8 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env.core.options import Options, Range
-from ddz_training.measure.equivalent.curve import Bounds, Posterior, posterior
-from ddz_training.measure.equivalent.tallies import Tallies, Tally
+from ddz_training.measure.equivalent.curve import Bounds, Posterior, Tallies, Tally, posterior
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.statistics import Interval, normal_interval, within
 

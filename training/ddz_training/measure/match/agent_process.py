@@ -8,6 +8,7 @@ code, does not count as thinking.
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import os
@@ -22,7 +23,7 @@ import numpy as np
 from ddz_agents.external.botzone.stragglers import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.playing.agent import Agent, cheats, close, observe, reset
+from ddz_env.playing.agent import Agent, cheats, close, reset
 from ddz_env.playing.game import play_one, read_answer, reason_of
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
@@ -91,8 +92,8 @@ class _AgentProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._mark = new_mark(_MARK)
-        arguments = spec, theirs, self._mark
-        self._process = context.Process(target=_serve, args=arguments, name=f"agent {spec}", daemon=True)
+        self._process = context.Process(target=_serve, args=(spec, theirs, self._mark), daemon=True)
+        self._process.name = f"agent {spec}"
         self._process.start()
         theirs.close()
 
@@ -138,29 +139,20 @@ class _DistantAgent:
         self.name = spec
         self._process, self._time_limit = process, time_limit
         about = process.ask(START_SECONDS, "make")
-        self._place, self._wants, self.cheats = about["place"], about["wants"], about["cheats"]
+        self._place, self.cheats = about["place"], about["cheats"]
+        for optional in about["wants"]:
+            setattr(self, optional, functools.partial(self._tell, optional))
         self._rngs: dict[int, np.random.Generator] = {}
-
-    def reset(self, seat: int, rules: Rules) -> None:
-        if "reset" in self._wants:
-            self._ask("reset", seat, rules)
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
         known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
         self._rngs[view.seat] = rng
-        main, kickers = self._ask("act", view, None if known else rng)
+        main, kickers = self._process.ask(self._time_limit, "act", self._place, view, None if known else rng)
         return Move(main, tuple(kickers))
 
-    def observe(self, seat: int, move: Move) -> None:
-        if "observe" in self._wants:
-            self._ask("observe", seat, move)
-
-    def close(self) -> None:
-        if self._process.runs and "close" in self._wants:
-            self._ask("close")
-
-    def _ask(self, what: str, *arguments: Any) -> Any:
-        return self._process.ask(self._time_limit, what, self._place, *arguments)
+    def _tell(self, method: str, *arguments: Any) -> None:
+        if self._process.runs or method != "close":
+            self._process.ask(self._time_limit, "tell", self._place, method, *arguments)
 
 
 class _Served:
@@ -191,20 +183,14 @@ class _Served:
         except BaseException:
             return
 
-    def reset(self, place: int, seat: int, rules: Rules) -> None:
-        reset(self._agents[place], seat, rules)
-
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
         if rng is not None:
             self._rngs[place, view.seat] = rng
         move = read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
         return move.main, move.kickers
 
-    def observe(self, place: int, seat: int, move: Move) -> None:
-        observe(self._agents[place], seat, move)
-
-    def close(self, place: int) -> None:
-        close(self._agents[place])
+    def tell(self, place: int, method: str, *arguments: Any) -> None:
+        getattr(self._agents[place], method)(*arguments)
 
 
 def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:

@@ -120,24 +120,19 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     )
 
 
-class TimedAgent:
-    """Passes everything on to an agent, and counts and times its decisions.
+class Watched:
+    """Passes everything on to an agent, and stands between it and whoever asks it for a move.
 
     Args:
         agent: The agent.
         name: What errors call it.
-        clock: Times decisions, in seconds.
     """
 
-    def __init__(self, agent: Agent, name: str, clock: Callable[[], float] = thinking_time) -> None:
+    def __init__(self, agent: Agent, name: str) -> None:
         self._agent: Any = agent
-        self._clock = clock
         self.name = name
-        self.decisions = 0
-        self.seconds = 0.0
         for optional in ("reset", "observe"):
-            method = getattr(agent, optional, None)
-            if method is not None:
+            if (method := getattr(agent, optional, None)) is not None:
                 setattr(self, optional, method)
 
     @property
@@ -146,12 +141,47 @@ class TimedAgent:
         return cheats(self._agent)
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
+        """Choose a move."""
+        move: Move = self._agent.act(view, rng)
+        return move
+
+
+class TimedAgent(Watched):
+    """Counts and times an agent's decisions.
+
+    Args:
+        agent: The agent.
+        name: What errors call it.
+        clock: Times decisions, in seconds.
+    """
+
+    def __init__(self, agent: Agent, name: str, clock: Callable[[], float]) -> None:
+        super().__init__(agent, name)
+        self._clock = clock
+        self.decisions = 0
+        self.seconds = 0.0
+
+    def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move, on the clock."""
         start = self._clock()
         move: Move = self._agent.act(view, rng)
         self.seconds += self._clock() - start
         self.decisions += 1
         return move
+
+
+class Played(NamedTuple):
+    """A game that was played to its end or to a fault.
+
+    Attributes:
+        state: The game as it was left.
+        agents: Who played, a wrapper a seat; fewer if one could not be made.
+        fault: The fault, if one broke it off.
+    """
+
+    state: State
+    agents: Sequence[Any]
+    fault: AgentFaultError | None = None
 
 
 class AgentKeeper:
@@ -310,62 +340,75 @@ class DealPlayer(AgentKeeper):
             UnknownAgentError: If an agent does not exist.
         """
         labels = labels or pair
-        return [self._play_game(deal, game, seats, pair, labels) for game, seats in enumerate(seatings(self.rules))]
+        return [
+            self._record(self.game(deal, game, seats, pair, labels), deal, game, seats, labels)
+            for game, seats in enumerate(seatings(self.rules))
+        ]
 
-    def _play_game(
-        self, deal: int, game: int, seats: str, pair: tuple[str, str], labels: tuple[str, str]
-    ) -> GameRecord:
-        state = State.new(self.seed, self.rules, deal)
-        agents: list[TimedAgent] = []
-        try:
-            for seat, letter in enumerate(seats):
-                spec, name = pair["ab".index(letter)], labels["ab".index(letter)]
-                agents.append(call(name, seat, "construction", self._seated, spec, seat, name))
-            rngs = seat_generators([self.seed, deal, game], self.rules.players, self._make_generator)
-            play_game(state, agents, rngs)
-        except AgentFaultError as fault:
-            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
-                raise fault.__cause__ from None
-            where = f"in seat {fault.seat} of deal {deal}, game {game}"
-            if self._on_fault == "stop":
-                raise AgentFailedError(
-                    f"agent {fault.agent!r} failed {where} (seed {self.seed}), in {fault.phase}: {fault.reason}"
-                ) from fault
-            self.drop(pair["ab".index(seats[fault.seat])])
-            return self._record(state, deal, game, seats, labels, agents, fault)
-        return self._record(state, deal, game, seats, labels, agents)
-
-    def _seated(self, spec: str, seat: int, name: str) -> TimedAgent:
-        return TimedAgent(self.agent(spec, seat), name, self._clock)
-
-    def _record(
+    def game(
         self,
-        state: State,
         deal: int,
         game: int,
         seats: str,
-        labels: tuple[str, str],
-        agents: Sequence[TimedAgent],
-        fault: AgentFaultError | None = None,
-    ) -> GameRecord:
+        specs: Sequence[str],
+        labels: Sequence[str],
+        watched: Callable[[Agent, str], Any] | None = None,
+    ) -> Played:
+        """Play one game.
+
+        Args:
+            deal: Number of the deal under the seed.
+            game: Number of the game within the deal.
+            seats: Who sits where, a letter a seat.
+            specs: The specification that each letter stands for.
+            labels: What errors call each.
+            watched: Puts a wrapper around the agent of a seat, from the agent and its label; its decisions are timed
+                by default.
+
+        Raises:
+            AgentFailedError: If an agent fails and that is to stop the match.
+            UnknownAgentError: If an agent does not exist.
+        """
+        state, agents = State.new(self.seed, self.rules, deal), list[Any]()
+        wrap = watched or functools.partial(TimedAgent, clock=self._clock)
+        places = ["abc".index(letter) for letter in seats]
+        try:
+            for seat, place in enumerate(places):
+                name = labels[place]
+                agents.append(call(name, seat, "construction", self._seated, wrap, specs[place], seat, name))
+            play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players, self._make_generator))
+        except AgentFaultError as fault:
+            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
+                raise fault.__cause__ from None
+            if self._on_fault == "stop":
+                where = f"in seat {fault.seat} of deal {deal}, game {game} (seed {self.seed}), in {fault.phase}"
+                raise AgentFailedError(f"agent {fault.agent!r} failed {where}: {fault.reason}") from fault
+            self.drop(specs[places[fault.seat]])
+            return Played(state, agents, fault)
+        return Played(state, agents)
+
+    def _seated(self, wrap: Callable[[Agent, str], Any], spec: str, seat: int, name: str) -> Any:
+        return wrap(self.agent(spec, seat), name)
+
+    def _record(self, played: Played, deal: int, game: int, seats: str, labels: tuple[str, str]) -> GameRecord:
+        state, agents, fault = played
+        letter = seats[fault.seat] if fault else ""
+        over = forfeited(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        letter = seats[fault.seat] if fault else ""
-        over = forfeited(state, seats, letter) if fault else state
         decisions, ms = {}, {}
         for mine in "ab":
-            clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
+            clocks: list[TimedAgent] = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
             decisions[mine] = sum(clock.decisions for clock in clocks)
             timed = self.timing and decisions[mine]
             ms[mine] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[mine], 4) if timed else 0.0
         return GameRecord(
-            deal=deal,
-            a=labels[0],
-            b=labels[1],
-            game=game,
-            seats=seats,
-            landlord=landlord,
+            deal,
+            *labels,
+            game,
+            seats,
+            landlord,
             landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
             winner=_winner(over, seats, landlord, letter),
             win=over.returns("win"),

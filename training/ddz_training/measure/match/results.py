@@ -22,6 +22,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+from ddz_env import Rules
+from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.core.whole_file import append, real_path, replace_file
 from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
 from ddz_training.measure.match.one_writer import claim
@@ -380,3 +382,30 @@ def _replace(path: Path, data: bytes) -> None:
         replace_file(path, data)
     except OSError as error:
         raise ResultsFileError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+_STANDARD = Rules()
+
+
+def rules_settings(rules: Rules) -> dict[str, Any]:
+    """Rules as plain values.
+
+    Example:
+        >>> rules_settings(Rules.preset("bidding"))
+        {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
+    """
+    fields = [field.name for field in dataclasses.fields(Rules)]
+    different = {name: getattr(rules, name) for name in fields if getattr(rules, name) != getattr(_STANDARD, name)}
+    return {"name": rules.name, **different}
+
+
+def read_rules_settings(values: Any) -> Rules:
+    """The inverse of :func:`rules_settings`, also after a way through JSON.
+
+    Raises:
+        InvalidRulesError: If the values are no rules.
+    """
+    if not isinstance(values, dict):
+        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
+    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return _STANDARD.replace(**changes)

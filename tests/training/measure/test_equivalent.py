@@ -12,13 +12,20 @@ from typer.testing import CliRunner
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.apps.cli import app
 from ddz_training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
-from ddz_training.measure.equivalent.curve import Bounds, Tally, as_text, of_text, posterior
-from ddz_training.measure.equivalent.playing import Duel, Ladder, duel_store, playing
-from ddz_training.measure.equivalent.search import (
+from ddz_training.measure.equivalent import (
+    Bounds,
+    Duel,
+    Ladder,
     Play,
     SequentialOptions,
+    Tally,
+    as_text,
     binary_search,
+    duel_store,
     initial_bounds,
+    of_text,
+    playing,
+    posterior,
     sequential_search,
 )
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError

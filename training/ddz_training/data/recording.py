@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ddz_env import Move, Rules, State, __version__
+from ddz_env import Move, Rules, State
 from ddz_env.core.notation import plain_move
 from ddz_env.playing.agent import Agent, Decision, cheats
 from ddz_env.playing.registry import make_agent
 from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import FORMAT, RecordedGame, Thought
+from ddz_training.data.games import RecordedGame, Thought, games_settings
 from ddz_training.measure.match.duplicate import DealPlayer, Watched, check_agents, close_or_warn, seatings
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 _STANDARD = Rules()
 
@@ -65,14 +65,7 @@ class Recording:
 
     def settings(self) -> dict[str, Any]:
         """What a file of games must agree on before it is completed."""
-        return {
-            "format": FORMAT,
-            "version": __version__,
-            "agents": list(self.agents),
-            "rules": rules_settings(self.rules),
-            "seed": self.seed,
-            "visits": self.visits,
-        }
+        return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """Where the games are kept; a file with others of the same recording is completed.

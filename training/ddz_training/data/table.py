@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -216,14 +217,8 @@ def _pieces(rows: Iterator[Row]) -> Iterator[list[list[Any]]]:
 def _field(column: Column) -> pa.Field:
     import pyarrow as pa
 
-    name, _, inner = column.kind.rstrip("]").replace(">", "").partition("<")
-    item, _, size = inner.partition("[")
-    if not inner:
-        kind = getattr(pa, name)()
-    elif size:
-        kind = pa.list_(getattr(pa, item)(), int(size))
-    else:
-        kind = pa.list_(getattr(pa, item)())
+    listed = re.fullmatch(r"\w+<(\w+)>(?:\[(\d+)\])?", column.kind)
+    kind = pa.list_(getattr(pa, listed[1])(), int(listed[2] or -1)) if listed else getattr(pa, column.kind)()
     return pa.field(column.name, kind, metadata={b"meaning": column.meaning.encode()})
 
 

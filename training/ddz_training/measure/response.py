@@ -40,17 +40,11 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.run import EVALUATIONS, Budget, Yardstick, train
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.strength import FIRST_DEAL, Evaluation, play_deals
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import SIDES, GameRecord, check_agents
 from ddz_training.measure.match.results import OnProgress, no_progress
 from ddz_training.measure.match.round_robin import Arena, run_arena
-from ddz_training.measure.match.statistics import (
-    Interval,
-    normal_interval,
-    paired_difference,
-    wilson_interval,
-    within,
-    won_by_side,
-)
+from ddz_training.measure.match.statistics import Interval
 from ddz_training.measure.plotting import BLUE, ORANGE, PAPER, finish_figure, new_axes
 
 STARTS = ("own", "shipped", "scratch")
@@ -171,10 +165,10 @@ def measure_gains(
         own: The games of the agent and itself on the same deals.
         learner_side: The side that the response was trained for.
     """
-    won = {deal: won_by_side(games)[2] for deal, games in _by_deal(response).items()}
+    won = {deal: statistics.won_by_side(games)[2] for deal, games in statistics.by_deal(response).items()}
     landlord = {
         deal: fmean(record.winner == SIDES[0] for record in games)
-        for deal, games in _by_deal(own).items()
+        for deal, games in statistics.by_deal(own).items()
         if deal in won
     }
     return tuple(_gain(side, won, landlord) for side in sides_of(learner_side))
@@ -185,20 +179,13 @@ def _gain(side: str, won: dict[int, tuple[int, int]], landlord: dict[int, float]
     places = {SIDES[0]: (0,), SIDES[1]: (1,), BOTH: (0, 1)}[side]
     rates = {deal: fmean(won[deal][place] for place in places) for deal in landlord}
     owns = {deal: fmean((rate, 1 - rate)[place] for place in places) for deal, rate in landlord.items()}
-    paired = within(normal_interval([*rates.values()]), 0.0, 1.0)
+    paired = statistics.within(statistics.normal_interval([*rates.values()]), 0.0, 1.0)
     return Gain(
         side,
-        paired if side == BOTH else wilson_interval(sum(rates.values()), len(rates)),
-        within(normal_interval([*owns.values()]), 0.0, 1.0),
-        paired_difference(rates, owns),
+        paired if side == BOTH else statistics.wilson_interval(sum(rates.values()), len(rates)),
+        statistics.within(statistics.normal_interval([*owns.values()]), 0.0, 1.0),
+        statistics.paired_difference(rates, owns),
     )
-
-
-def _by_deal(records: Sequence[GameRecord]) -> dict[int, list[GameRecord]]:
-    deals: dict[int, list[GameRecord]] = {}
-    for record in records:
-        deals.setdefault(record.deal, []).append(record)
-    return deals
 
 
 REPORT_DEAL = 2 * FIRST_DEAL
@@ -343,9 +330,9 @@ def _line(run: SelfPlay, gains: tuple[Gain, ...], side: str) -> GainLine:
         run.counters.update,
         run.config.frozen[0],
         wins.count,
-        *(wins.mean, wins.low, wins.high, landlord.response.mean, peasants.response.mean),
+        *(*wins.ends, landlord.response.mean, peasants.response.mean),
         run.counters.decisions,
-        *(end for gain in (chosen, landlord, peasants) for end in (gain.gain.mean, gain.gain.low, gain.gain.high)),
+        *(end for gain in (chosen, landlord, peasants) for end in gain.gain.ends),
     )
 
 
@@ -389,13 +376,9 @@ def report_response(
     gains = measure_gains(records, own, config.learner_side)
     counts = notes["updates"], notes["decisions"], deals, REPORT_DEAL
     report = ExploitReport(agent, config.rules, config.seed, *counts, gains)
-    _write(folder / REPORT, dataclasses.asdict(report))
+    text = json.dumps(dataclasses.asdict(report), indent=2, ensure_ascii=False)
+    replace_file(folder / REPORT, f"{text}\n".encode())
     return report
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    """Write plain values as JSON, replacing the file atomically."""
-    replace_file(path, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 _COLORS = {BOTH: "black", SIDES[0]: BLUE, SIDES[1]: ORANGE}

@@ -50,6 +50,11 @@ class DealList:
     sha256: str
     purpose: str
 
+    @property
+    def settings(self) -> dict[str, str | int]:
+        """What names it in files."""
+        return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
+
     def text(self) -> str:
         """All deals, a line each."""
         return "".join(deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))

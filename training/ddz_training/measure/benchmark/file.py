@@ -30,7 +30,14 @@ from ddz_training.measure.match.errors import BenchmarkFileError, NotReproducedE
 from ddz_training.measure.match.ordered_map import ordered_map
 from ddz_training.measure.match.provenance import Provenance, SameCode
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import AgentResult, milliseconds_a_decision, side_score, summarize
+from ddz_training.measure.match.statistics import (
+    AgentResult,
+    by_deal,
+    by_pair,
+    milliseconds_a_decision,
+    side_score,
+    summarize,
+)
 
 FORMAT = "ddz-benchmark-1"
 SCORING = "stake"
@@ -61,7 +68,7 @@ class Results:
     contest: Contest
     deals: int
     records: Sequence[GameRecord]
-    milliseconds: Mapping[Pair, tuple[float, float]]
+    milliseconds: Mapping[Pair, tuple[float, ...]]
     code: tuple[str, ...]
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     path: Path | None = None
@@ -76,10 +83,11 @@ class Results:
 
     def lines(self) -> dict[Pair, list[str]]:
         """The deals of each pair, as the file has them."""
-        deals: dict[Pair, dict[int, list[GameRecord]]] = {pair: {} for pair in self.contest.pairs}
-        for record in self.records:
-            deals[record.a, record.b].setdefault(record.deal, []).append(record)
-        return {pair: [deal_text(games) for _, games in sorted(found.items())] for pair, found in deals.items()}
+        played = by_pair(self.records)
+        return {
+            pair: [deal_text(games) for _, games in sorted(by_deal(played[pair]).items())]
+            for pair in self.contest.pairs
+        }
 
 
 def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultStore[GameRecord]) -> Results:
@@ -120,22 +128,13 @@ def write_file(path: Path, results: Results) -> None:
         "format": FORMAT,
         "code": list(results.code),
         "rules": RULES.name,
-        "deals": {
-            "list": contest.deals.name,
-            "seed": contest.deals.seed,
-            "count": results.deals,
-            "sha256": contest.deals.sha256,
-        },
+        "deals": {**contest.deals.settings, "count": results.deals},
         "agents": {name: _agent(name, spec, results) for name, spec in contest.agents.items()},
         "summary": _summary(results),
         "pairs": [
-            {
-                "a": a,
-                "b": b,
-                "ms": [None if math.isnan(ms) else ms for ms in results.milliseconds[a, b]],
-                "games": lines,
-            }
-            for (a, b), lines in results.lines().items()
+            {"a": a, "b": b, "ms": [None if math.isnan(ms) else ms for ms in times], "games": games}
+            for (a, b), games in results.lines().items()
+            for times in [results.milliseconds[a, b]]
         ],
     }
     replace_file(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
@@ -191,14 +190,13 @@ def _read(document: Mapping[str, Any], path: Path) -> Results:
     if len(set(pairs)) != len(pairs) or not {name for pair in pairs for name in pair} <= agents.keys():
         raise BenchmarkFileError("a pair stands twice, or names an agent that is not listed")
     records = [record for pair in document["pairs"] for record in _records(pair, count)]
-    times = {(pair["a"], pair["b"]): _times(*pair["ms"]) for pair in document["pairs"]}
+    times = {
+        (pair["a"], pair["b"]): tuple(math.nan if ms is None else float(ms) for ms in pair["ms"])
+        for pair in document["pairs"]
+    }
     files = {about["agent"]: about["files"] for about in document["agents"].values() if "files" in about}
     contest = Contest(agents, pairs, deals)
     return Results(contest, count, records, times, tuple(document["code"]), files, path)
-
-
-def _times(a: float | None, b: float | None) -> tuple[float, float]:
-    return math.nan if a is None else float(a), math.nan if b is None else float(b)
 
 
 def _count(about: Mapping[str, Any], deals: DealList) -> int:

@@ -10,12 +10,19 @@ from pathlib import Path
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.registry import make_agent
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member
-from ddz_training.measure.match.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents, close_or_warn
+from ddz_training.measure.match.duplicate import (
+    KEY,
+    DealPlayer,
+    DealWorker,
+    GameRecord,
+    Match,
+    check_agents,
+    close_or_warn,
+)
 from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 GAMES_FORMAT = "ddz-benchmark-games-1"
-_KEY = ("deal", "a", "b")
 _GAMES_A_DEAL = 2
 
 
@@ -67,13 +74,9 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        settings = {
-            "format": GAMES_FORMAT,
-            "agents": self.agents,
-            "deals": {"list": self.deals.name, "seed": self.deals.seed, "sha256": self.deals.sha256},
-        }
+        settings = {"format": GAMES_FORMAT, "agents": self.agents, "deals": self.deals.settings}
         agents = self.agents.values()
-        return ResultStore(GameRecord, path, settings, _KEY, agents=agents, per_key=_GAMES_A_DEAL)
+        return ResultStore(GameRecord, path, settings, KEY, agents=agents, per_key=_GAMES_A_DEAL)
 
     def player(self) -> DealPlayer:
         """What plays a deal; an agent that fails loses that game."""

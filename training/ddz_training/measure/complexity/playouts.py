@@ -162,12 +162,12 @@ def board_playouts(start: Any, games: int, seed: int, first: int = 0) -> Playout
     Returns:
         The games; the reward is that of the player who moves first in the game.
     """
-    found = [_play(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
+    found = [_play_board(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
     rewards, lengths, choices, products = zip(*found, strict=True)
     return Playouts(np.array(rewards, np.float64), np.array(lengths), np.array(choices), np.array(products, np.float64))
 
 
-def _play(state: Any, rng: random.Random) -> tuple[float, int, int, float]:
+def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int, float]:
     length = choices = 0
     product = 0.0
     while not state.is_terminal():

@@ -29,17 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddz_env.core.errors import unknown
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import SIDES, GameRecord
 from ddz_training.measure.match.errors import InvalidArenaError, InvalidBenchmarkRequestError
-from ddz_training.measure.match.statistics import (
-    Z95,
-    Interval,
-    balance,
-    bootstrap_sums,
-    percentile_interval,
-    plain_values,
-    win_share,
-)
+from ddz_training.measure.match.statistics import Interval
 
 ELO = 400 / math.log(10)
 """Points of a rating for each unit of log odds."""
@@ -75,7 +68,7 @@ class Rating:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, an interval as a dict; NaN becomes None."""
-        return plain_values(self)
+        return statistics.plain_values(self)
 
 
 class _Games:
@@ -106,7 +99,7 @@ class _Games:
         flat = np.concatenate(tuple(counts), axis=1)
         sums = flat.sum(axis=0, keepdims=True)
         if deals > 1 and replicates:
-            sums = np.concatenate([sums, bootstrap_sums(flat, replicates, seed)])
+            sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
         gauge = np.zeros((len(self._gauge), self._parameters))
         for row, places in enumerate(self._gauge):
             gauge[row, list(places)] = 1
@@ -154,7 +147,7 @@ def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[_Gam
     deals: dict[int, int] = {}
     for game in records:
         deal = deals.setdefault(game.deal, len(deals))
-        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), balance(game, "a"))
+        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), statistics.balance(game, "a"))
         if game.winner:
             others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
             against = tuple((peasants[place[label]], -1 / len(others)) for label in others)
@@ -202,13 +195,13 @@ def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -
     own = [(game, letter) for game in games for letter in "ab" if game.label(letter) == agent]
     deals = len({game.deal for game, _ in own})
     overall, landlord, peasants = (_interval(column, deals) for column in columns)
-    wins = float(np.mean([win_share(game, letter) for game, letter in own]))
+    wins = float(np.mean([statistics.win_share(game, letter) for game, letter in own]))
     return Rating(agent, overall, landlord, peasants, wins, deals, len(own))
 
 
 def _interval(replicates: Array, count: int) -> Interval:
     """The first value with the interval of those behind it."""
-    return percentile_interval(float(replicates[0]), replicates[1:], count)
+    return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
 
 
 # --- Ratings among players of whom some are known, without a bootstrap ------------------------------------------------
@@ -232,7 +225,7 @@ class Score(NamedTuple):
 
 def scores_of(records: Iterable[GameRecord]) -> list[Score]:
     """The games of records."""
-    return [Score(record.deal, record.a, record.b, win_share(record, "a")) for record in records]
+    return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
 
 
 def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:
@@ -267,9 +260,10 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
     (curve,) = information(signs, (chances * (1 - chances))[None])
     deals = np.unique([game.deal for game in games], return_inverse=True)[1]
     errors = ELO * np.sqrt(_variances(slopes[: len(games)], deals, curve))
+    count, margins = int(deals.max()) + 1, statistics.Z95 * errors
     return {
-        name: Interval(rating, rating - Z95 * error, rating + Z95 * error, int(deals.max()) + 1)
-        for name, rating, error in zip(names, (ELO * found).tolist(), errors.tolist(), strict=True)
+        name: Interval(rating, rating - margin, rating + margin, count)
+        for name, rating, margin in zip(names, (ELO * found).tolist(), margins.tolist(), strict=True)
     }
 
 

@@ -9,7 +9,6 @@ alone: neither the number of processes nor a kill changes it.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,7 +22,7 @@ from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.ordered_map import Share, workers
 from ddz_training.measure.match.provenance import SameCode
 from ddz_training.measure.match.results import OnProgress, no_progress
-from ddz_training.measure.match.statistics import balance, decided, wins_by_deal
+from ddz_training.measure.match.statistics import balance, by_pair, decided, wins_by_deal
 
 ERROR = 0.05
 """The probability that a league calls any of its pairs decided wrongly, were one to look after every deal."""
@@ -41,14 +40,6 @@ def decided_pairs(games: Iterable[GameRecord], error: float = ERROR) -> set[Pair
         in_order = [by_deal[deal] for deal in sorted(by_deal)]
         if decided(in_order, error / pairs):
             found.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
-    return found
-
-
-def by_pair(games: Iterable[GameRecord]) -> dict[Pair, list[GameRecord]]:
-    """The games of each pair."""
-    found: dict[Pair, list[GameRecord]] = {}
-    for game in games:
-        found.setdefault((game.a, game.b), []).append(game)
     return found
 
 
@@ -88,7 +79,7 @@ def play_league(
     with ExitStack() as leave:
         share: Share[Match, list[GameRecord]] | None = None
         while True:
-            missing, planned = store.missing(), sum(map(store.planned().get, pairs, itertools.repeat(0)))
+            missing, planned = store.missing(), sum(map(store.planned().__getitem__, pairs))
             done, fresh = planned - len(missing), sum(pair not in store.tally for pair in pairs)
             left = max(total - planned, 0 if missing else fresh * block)
             on_progress(done, planned + left)

@@ -38,6 +38,9 @@ SIDES = ("landlord", "peasants")
 ON_FAULT = ("lose", "stop")
 """What a fault of an agent does: it loses that game, or it stops the match."""
 
+KEY = ("deal", "a", "b")
+"""What names a unit of work in a file of games: a deal of a pair."""
+
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
 
@@ -121,7 +124,7 @@ def seatings(rules: Rules) -> tuple[str, ...]:
 
 
 class Watched:
-    """Passes everything on to an agent, and stands between it and whoever asks it for a move.
+    """Passes everything on to an agent, but what a subclass does when a move is asked for (``act``).
 
     Args:
         agent: The agent.
@@ -139,11 +142,6 @@ class Watched:
     def cheats(self) -> bool:
         """Whether the agent asks for the whole state."""
         return cheats(self._agent)
-
-    def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose a move."""
-        move: Move = self._agent.act(view, rng)
-        return move
 
 
 class TimedAgent(Watched):
@@ -239,11 +237,10 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
         for spec in dict.fromkeys(specs):
             try:
                 agent = make(spec)
-            except (DouDizhuError, ImportError, KeyboardInterrupt) as error:
-                if isinstance(error, AgentProcessError):
-                    raise AgentFailedError(f"agent {spec!r} failed in construction: {error}") from error
-                raise
             except BaseException as error:
+                ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
+                if ours and not isinstance(error, AgentProcessError):
+                    raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
 
@@ -397,12 +394,7 @@ class DealPlayer(AgentKeeper):
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        decisions, ms = {}, {}
-        for mine in "ab":
-            clocks: list[TimedAgent] = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
-            decisions[mine] = sum(clock.decisions for clock in clocks)
-            timed = self.timing and decisions[mine]
-            ms[mine] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[mine], 4) if timed else 0.0
+        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(agents, seats, mine) for mine in "ab")
         return GameRecord(
             deal,
             *labels,
@@ -415,13 +407,19 @@ class DealPlayer(AgentKeeper):
             stake=over.returns("stake"),
             botzone=over.returns("botzone"),
             moves=len(state.history),
-            decisions_a=decisions["a"],
-            decisions_b=decisions["b"],
-            ms_a=ms["a"],
-            ms_b=ms["b"],
+            decisions_a=decisions_a,
+            decisions_b=decisions_b,
+            ms_a=ms_a,
+            ms_b=ms_b,
             fault_by=letter,
             fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
         )
+
+    def _times(self, agents: Sequence[TimedAgent], seats: str, letter: str) -> tuple[int, float]:
+        """The decisions of an agent in all its seats, and milliseconds a decision."""
+        clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == letter]
+        decisions, seconds = sum(clock.decisions for clock in clocks), sum(clock.seconds for clock in clocks)
+        return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
 
 
 def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:

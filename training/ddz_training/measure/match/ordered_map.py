@@ -83,14 +83,9 @@ class Share(Protocol[_TaskIn, _ResultOut]):
         ...
 
 
-class Executor(Protocol):
-    """Makes workers for the time of a ``with`` block."""
-
-    def __call__(
-        self, make: Callable[[], Worker[Any, Any]], processes: int, /
-    ) -> AbstractContextManager[Share[Any, Any]]:
-        """Workers as :func:`workers` has them."""
-        ...
+Make = Callable[[], Worker[Any, Any]]
+Executor = Callable[[Make, int], AbstractContextManager[Share[Any, Any]]]
+"""Makes workers for the time of a ``with`` block, as :func:`workers` has them."""
 
 
 def ordered_map(

@@ -17,6 +17,7 @@ from typing import Any
 from ddz_env import Rules, __version__
 from ddz_env.core.errors import unknown
 from ddz_training.measure.match.duplicate import (
+    KEY,
     ON_FAULT,
     DealPlayer,
     DealWorker,
@@ -29,8 +30,6 @@ from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
 
 FORMAT = "ddz-arena-2"
-KEY = ("deal", "a", "b")
-"""What names a unit of work in a file of games."""
 
 _STANDARD = Rules()
 

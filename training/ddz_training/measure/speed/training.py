@@ -74,7 +74,7 @@ def own_training(*, learned: bool = False, **settings: Any) -> Work:
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     start = load_weights(shipped_policy_path())
-    usual = {"architecture": start.policy.architecture, "minibatch": 2048, "opponent_share": 0.0}
+    usual: dict[str, Any] = {"architecture": start.policy.architecture, "minibatch": 2048, "opponent_share": 0.0}
     run = SelfPlay(SelfPlayConfig(**(usual | settings)), start=start)
     while True:
         before = run.counters.decisions
@@ -174,7 +174,7 @@ BESIDE_DOUZERO = (
     Contender("ddz-env PPO self-play, decisions with a choice only", own_training(learned=True)),
     Contender("DouZero dmc on the CPU, frames", douzero, 20, is_peer=True),
 )
-_GPU = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
+_GPU: Any = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
 BESIDE_GPU = (
     Contender("CPU, all cores", own_training()),
     Contender("GPU, float32", own_training(precision="float32", **_GPU)),

@@ -340,7 +340,7 @@ def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Pat
     with zipfile.ZipFile(tmp_path / "bot.zip") as archive:
         names = archive.namelist()
     assert len(names) == bundle.files
-    assert {"__main__.py", "ddz_env/__init__.py", "agents/ddz_agents/rules/agent.py"} <= set(names)
+    assert {"__main__.py", "ddz_env/__init__.py", "ddz_agents/rules/agent.py"} <= set(names)
 
 
 def test_a_log_that_cannot_be_read_is_a_named_error(tmp_path: Path) -> None:

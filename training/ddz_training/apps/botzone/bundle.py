@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import agents
+import ddz_agents
 import ddz_env
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import as_written
@@ -77,7 +77,7 @@ class Bundle(NamedTuple):
 def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bundle:
     """Write the archive of an agent.
 
-    It holds ``__main__.py``, the packages ``ddz_env`` and ``agents`` and the files that the agent's options name.
+    It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
 
     Args:
         path: The archive.
@@ -124,7 +124,7 @@ def _own_files(spec: str) -> list[tuple[str, Path]]:
 def _sources(read: set[str]) -> dict[str, Path]:
     """The sources of the packages, and those of their data files that the agent reads."""
     found = {}
-    for package in (ddz_env, agents):
+    for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent
         for file in sorted(folder.rglob("*")):
             name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
@@ -138,7 +138,7 @@ def _factory(spec: str, places: dict[str, str]) -> str:
     name, _, _ = spec.strip().partition(":")
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")
-    if not value.startswith("agents."):
+    if not value.startswith("ddz_agents."):
         raise BundleError(f"{spec} is no agent of this package: an archive holds nothing else")
     options: dict[str, Any] = read_agent(spec)[1]
     written = [f"{option}={places.get(str(given), as_written(given))}" for option, given in options.items()]

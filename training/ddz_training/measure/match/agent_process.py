@@ -35,6 +35,7 @@ START_SECONDS = 60.0
 _REHEARSAL_SECONDS = 1.0
 _LONGEST_REASON = 2000
 _LONGEST_ANSWER = 1 << 16
+_OPTIONAL = {"reset", "observe", "close"}
 _MARK = "DDZ_AGENT"
 """In the environment of an agent's process and of all that it starts (a bot's program, say)."""
 
@@ -140,7 +141,7 @@ class _DistantAgent:
         self._process, self._time_limit = process, time_limit
         about = process.ask(START_SECONDS, "make")
         self._place, self.cheats = about["place"], about["cheats"]
-        for optional in about["wants"]:
+        for optional in {*about["wants"]} & _OPTIONAL:
             setattr(self, optional, functools.partial(self._tell, optional))
         self._rngs: dict[int, np.random.Generator] = {}
 
@@ -166,7 +167,7 @@ class _Served:
     def make(self) -> dict[str, Any]:
         agent = make_agent(self._spec)
         self._agents.append(agent)
-        wants = [method for method in ("reset", "observe", "close") if hasattr(agent, method)]
+        wants = [method for method in _OPTIONAL if hasattr(agent, method)]
         return {"place": len(self._agents) - 1, "wants": wants, "cheats": cheats(agent)}
 
     def rehearse(self, rules: Rules) -> None:

@@ -16,10 +16,9 @@ import numpy as np
 from ddz_env import Move, Rules, State
 from ddz_env.core.notation import plain_move
 from ddz_env.playing.agent import Agent, Decision, cheats
-from ddz_env.playing.registry import make_agent
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import RecordedGame, Thought, games_settings
-from ddz_training.measure.match.duplicate import DealPlayer, Watched, check_agents, close_or_warn, seatings
+from ddz_training.measure.match.duplicate import DealPlayer, Watched, asked, check_agents, seatings
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 _STANDARD = Rules()
@@ -178,8 +177,5 @@ def record_games(
 
 def _check_searches(specs: Sequence[str]) -> None:
     for spec in specs:
-        agent = make_agent(spec)
-        fit = hasattr(agent, "decide") and not cheats(agent)
-        close_or_warn(agent, spec)
-        if not fit:
+        if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
             raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.errors import unknown
-from ddz_env.playing.agent import Agent, close, observe, reset
+from ddz_env.playing.agent import Agent, observe, reset
 from ddz_env.playing.game import ask, read_answer
 from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import make_agent
+from ddz_training.measure.match.duplicate import asked
 from ddz_training.measure.match.errors import FrozenChangedError, InvalidBenchmarkRequestError
 
 RULES = Rules()
@@ -214,11 +214,7 @@ def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
     Raises:
         UnknownAgentError: If there is no such agent.
     """
-    made = make_agent(agent)
-    try:
-        return [str(_choice(made, position)) for position in positions]
-    finally:
-        close(made)
+    return asked(agent, lambda made: [str(_choice(made, position)) for position in positions])
 
 
 def _choice(agent: Agent, position: Position) -> Move:

@@ -8,17 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.playing.agent import cheats
-from ddz_env.playing.registry import make_agent
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member
-from ddz_training.measure.match.duplicate import (
-    KEY,
-    DealPlayer,
-    DealWorker,
-    GameRecord,
-    Match,
-    check_agents,
-    close_or_warn,
-)
+from ddz_training.measure.match.duplicate import KEY, DealPlayer, DealWorker, GameRecord, Match, asked, check_agents
 from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
@@ -155,10 +146,5 @@ def play_contest(
 
 def _check_fair(contest: Contest) -> None:
     for name, spec in contest.agents.items():
-        if name not in FIELD:
-            agent = make_agent(spec)
-            close_or_warn(agent, name)
-            if cheats(agent):
-                raise InvalidBenchmarkRequestError(
-                    f"{name} looks at every hand: it has no place among those that do not"
-                )
+        if name not in FIELD and asked(spec, cheats):
+            raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")

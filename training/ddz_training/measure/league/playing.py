@@ -106,11 +106,7 @@ _RIDGE = 1e-6
 
 
 def next_round(
-    pairs: Sequence[Pair],
-    tally: Mapping[Pair, tuple[int, float]],
-    deals: int,
-    block: int,
-    games_per_deal: int,
+    pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
     """How many deals each pair plays in the next round.
 

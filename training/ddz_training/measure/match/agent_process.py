@@ -12,9 +12,6 @@ import functools
 import json
 import multiprocessing
 import os
-import signal
-import threading
-import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,11 +20,11 @@ import numpy as np
 from ddz_agents.external.botzone.stragglers import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.playing.agent import Agent, cheats, close, reset
-from ddz_env.playing.game import play_one, read_answer, reason_of
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.game import read_answer, reason_of
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.match.ordered_map import end_with_parent
+from ddz_training.measure.match.ordered_map import serve_parent
+from ddz_training.measure.match.timing import warm_up
 
 START_SECONDS = 60.0
 """What an agent may take to be made, and to rehearse; compiling everything takes half a minute."""
@@ -172,17 +169,7 @@ class _Served:
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that nobody else plays; what goes wrong shows in the games."""
-        until = time.monotonic() + _REHEARSAL_SECONDS
-        try:
-            state, agents = State.new(0, rules, 2**64 - 1), [make_agent(self._spec)] * rules.players
-            rngs = [agent_generator([seat]) for seat in range(rules.players)]
-            for seat, agent in enumerate(agents):
-                reset(agent, seat, rules)
-            while not state.is_over and time.monotonic() < until:
-                play_one(state, agents, rngs)
-            close(agents[0])
-        except BaseException:
-            return
+        warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
 
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
         if rng is not None:
@@ -197,9 +184,7 @@ class _Served:
 def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until nobody asks any more: the life of an agent's process."""
     os.environ.update(mark)
-    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; who asks ends this process
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    serve_parent()
     served = _Served(spec)
     while True:
         try:

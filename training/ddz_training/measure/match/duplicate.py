@@ -44,6 +44,8 @@ KEY = ("deal", "a", "b")
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
 
+_Result = TypeVar("_Result")
+
 Scores = tuple[Annotated[float, "g"], ...]
 """A return for each seat; files have them without needless zeros."""
 
@@ -220,6 +222,23 @@ def close_or_warn(agent: Agent, name: str) -> None:
         call(name, 0, "close", close, agent)
     except AgentFaultError as error:
         warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
+
+
+def asked(spec: str, question: Callable[[Agent], _Result]) -> _Result:
+    """What an agent that is made for this and thrown away answers.
+
+    Args:
+        spec: Its specification.
+        question: Asks it.
+
+    Raises:
+        UnknownAgentError: If it does not exist.
+    """
+    agent = make_agent(spec)
+    try:
+        return question(agent)
+    finally:
+        close_or_warn(agent, spec)
 
 
 def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
@@ -436,9 +455,6 @@ def _in_a_cell(text: str) -> str:
     """A text of an agent's for a line of a file or a terminal: printable, and not long."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
-
-
-_Result = TypeVar("_Result")
 
 
 class Match(NamedTuple):

@@ -398,10 +398,7 @@ def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
 
 
 def wins_by_deal(
-    records: Iterable[GameRecord],
-    agent: str,
-    opponent: str | None = None,
-    value: _Value = win_share,
+    records: Iterable[GameRecord], agent: str, opponent: str | None = None, value: _Value = win_share
 ) -> dict[int, float]:
     """The share of its games that an agent won, by number of the deal.
 

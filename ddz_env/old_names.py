@@ -21,8 +21,8 @@ _ROOMS = {
     "ddz_env.table": "complaints render session texts",
     "ddz_env.peers": "botzone flat_action openspiel",
     "ddz_training.learn": "belief dmc expert ppo sb3 tuning",
-    "ddz_training.measure": "benchmark complexity equivalent league markdown strengths",
-    "ddz_training.apps": "botzone cli demo documentation integrations web",
+    "ddz_training.measure": "benchmark complexity equivalent league markdown",
+    "ddz_training.apps": "botzone cli demo documentation integrations strengths web",
 }
 _LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
 

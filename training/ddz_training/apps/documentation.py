@@ -37,12 +37,11 @@ from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.infos import INFOS
 from ddz_env.playing.registry import GROUP, agent_options
-from ddz_training.apps import integrations
+from ddz_training.apps import integrations, strengths
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
 from ddz_training.experiments import training_curves
 from ddz_training.experiments.registry import load_experiments
-from ddz_training.measure import strengths
 from ddz_training.measure.benchmark import leaderboard
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.speed import page as bench_page

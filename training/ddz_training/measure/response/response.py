@@ -288,7 +288,7 @@ def train_response(
     """Train until the budget is spent, and keep the strongest policy.
 
     Args:
-        run: A run of :func:`~ddz_training.measure.response.response_config`, new or resumed.
+        run: A run of :func:`~ddz_training.measure.response.response.response_config`, new or resumed.
         folder: Its folder.
         budget: How long to train.
         processes: Worker processes for the agent's games against itself.

@@ -39,6 +39,7 @@ from ddz_training.measure.match.errors import (
     SettingsMismatchError,
 )
 from ddz_training.measure.match.statistics import summarize
+from tests.rooms import ROOT
 
 WEIGHTS = {"policy-final": "dfbc2dc806dcd711", "policy-last": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")
@@ -317,6 +318,12 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     assert lines[0].startswith("| `rules` | 0 | ")
     assert sum("(../results/benchmark/me.json)" in line for line in lines) == 1
     assert cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
+
+
+def test_a_file_of_0_2_0_names_modules_as_they_were_called_then() -> None:
+    path = ROOT / "docs" / "results" / "benchmark" / "field.json"
+    assert '"agents.neural.frozen:FrozenPolicyAgent:weights=final"' in path.read_text(encoding="utf-8")
+    assert read_file(path).contest.agents == {member.name: member.agent for member in FIELD.values()}
 
 
 def test_every_player_of_the_field_has_a_rating() -> None:

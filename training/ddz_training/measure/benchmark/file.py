@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env.core.whole_file import replace_file
+from ddz_env.old_names import new_name
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, deal_list, digest, frozen_moves
 from ddz_training.measure.benchmark.play import Contest
 from ddz_training.measure.match.duplicate import SIDES, DealWorker, GameRecord, seatings
@@ -194,7 +195,7 @@ def _read(document: Mapping[str, Any], path: Path) -> Results:
         (pair["a"], pair["b"]): tuple(math.nan if ms is None else float(ms) for ms in pair["ms"])
         for pair in document["pairs"]
     }
-    files = {about["agent"]: about["files"] for about in document["agents"].values() if "files" in about}
+    files = {agents[name]: about["files"] for name, about in document["agents"].items() if "files" in about}
     contest = Contest(agents, pairs, deals)
     return Results(contest, count, records, times, tuple(document["code"]), files, path)
 
@@ -208,9 +209,11 @@ def _count(about: Mapping[str, Any], deals: DealList) -> int:
 
 
 def _named(name: str, about: Mapping[str, Any]) -> str:
-    if name in FIELD and (about["agent"] != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
+    module, *options = about["agent"].split(":", 1)
+    agent = ":".join([new_name(module) or module, *options])  # files of 0.2.0 have its names of modules
+    if name in FIELD and (agent != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
         raise BenchmarkFileError(f"{name} is not the committed player of the field")
-    return str(about["agent"])
+    return agent
 
 
 def _records(pair: Mapping[str, Any], count: int) -> list[GameRecord]:

@@ -21,7 +21,7 @@ _ROOMS = {
     "ddz_env.peers": "botzone flat_action openspiel",
     "ddz_training.learn": "belief dmc expert ppo sb3 tuning",
     "ddz_training.measure": "benchmark complexity equivalent league markdown",
-    "ddz_training.apps": "botzone cli demo documentation integrations web",
+    "ddz_training.apps": "botzone cli demo documentation integrations strengths web",
 }
 _MERGED = {
     "ddz_agents.belief.model": "belief.stored",
@@ -76,11 +76,12 @@ MOVED = {
     "ddz_env.learner": "ddz_env.envs.learner_games",
     "training": "ddz_training",
     "training.arena": "ddz_training.measure.match",
+    "training.arena.sequential": "ddz_training.measure.match.statistics",
     "training.arena.tendency": "ddz_training.measure.tendency",
     "training.bench": "ddz_training.measure.speed",
+    "training.benchmark.deals": "ddz_training.measure.benchmark.field",
     "training.experiments.plotting": "ddz_training.measure.plotting",
     "training.exploit": "ddz_training.measure.response",
-    "training.strengths": "ddz_training.experiments.strengths",
     "training.hand": "ddz_training.apps.hand_odds",
 }
 """Old name to new, of modules and of packages with all that is below them; the longest that fits counts."""

@@ -25,8 +25,8 @@ from ddz_training.apps.cli.renamed import RENAMED
 from ddz_training.apps.cli.speed import _tables
 from ddz_training.apps.cli.tables import results_table
 from ddz_training.apps.documentation import refresh_strengths
+from ddz_training.apps.strengths import strengths
 from ddz_training.experiments.experiment import Table
-from ddz_training.experiments.strengths import strengths
 from ddz_training.measure.league.bradley_terry import rate
 from ddz_training.measure.league.report import cross_table, ratings_table
 from ddz_training.measure.match.round_robin import Arena, run_arena

@@ -17,21 +17,29 @@ from ddz_env import Move, State, View
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import agent_options, read_agent
 from ddz_training.apps.cli import app
-from ddz_training.measure.benchmark import deals, field, leaderboard
-from ddz_training.measure.benchmark.deals import DEALS, RULES
-from ddz_training.measure.benchmark.errors import (
+from ddz_training.measure.benchmark import field, leaderboard
+from ddz_training.measure.benchmark.field import (
+    DEALS,
+    FIELD,
+    RULES,
+    Member,
+    check_member,
+    digest,
+    frozen_moves,
+    read_positions,
+)
+from ddz_training.measure.benchmark.file import Results, read_file, replay, results_of, write_file
+from ddz_training.measure.benchmark.play import Contest, against_field, field_contest, play_contest
+from ddz_training.measure.league.bradley_terry import Score, fit_ratings
+from ddz_training.measure.match.errors import (
     BenchmarkFileError,
     FrozenChangedError,
     InvalidBenchmarkRequestError,
     NotReproducedError,
+    SettingsMismatchError,
 )
-from ddz_training.measure.benchmark.field import FIELD, Member, check_member, digest, frozen_moves, read_positions
-from ddz_training.measure.benchmark.file import Results, read_file, results_of, write_file
-from ddz_training.measure.benchmark.play import Contest, against_field, field_contest, play_contest
-from ddz_training.measure.benchmark.rating import Score, fit_ratings
-from ddz_training.measure.benchmark.replay import replay
-from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.match.statistics import summarize
+from tests.rooms import ROOT
 
 WEIGHTS = {"policy-final": "dfbc2dc806dcd711", "policy-last": "cea81e728b42ffcb"}
 SLOW = ("rlcard-rule", "isuct", "rollout")
@@ -94,7 +102,7 @@ def test_deals_are_the_committed_ones(name: str) -> None:
 
 
 def test_deals_for_choosing_are_not_those_for_reporting() -> None:
-    first, second = ({deals.deal_line(State.new(one.seed, RULES, n)) for n in range(200)} for one in DEALS.values())
+    first, second = ({field.deal_line(State.new(one.seed, RULES, n)) for n in range(200)} for one in DEALS.values())
     assert len(first) == len(second) == 200
     assert not first & second
 
@@ -161,7 +169,7 @@ def test_what_cannot_be_played_is_refused() -> None:
         against_field("rules:", DEALS["choosing"], name="rules")
     assert "rules #2" in against_field("rules", DEALS["choosing"]).agents
     with pytest.raises(InvalidBenchmarkRequestError, match="did you mean 'choosing'"):
-        deals.deal_list("chosing")
+        field.deal_list("chosing")
 
 
 def test_the_quick_field_needs_no_search_and_the_field_plays_itself() -> None:
@@ -310,6 +318,12 @@ def test_the_leaderboard_is_made_from_committed_files(tmp_path: Path) -> None:
     assert lines[0].startswith("| `rules` | 0 | ")
     assert sum("(../results/benchmark/me.json)" in line for line in lines) == 1
     assert cross(tmp_path).splitlines()[2].startswith("| `random` |  | ")
+
+
+def test_a_file_of_0_2_0_names_modules_as_they_were_called_then() -> None:
+    path = ROOT / "docs" / "results" / "benchmark" / "field.json"
+    assert '"agents.neural.frozen:FrozenPolicyAgent:weights=final"' in path.read_text(encoding="utf-8")
+    assert read_file(path).contest.agents == {member.name: member.agent for member in FIELD.values()}
 
 
 def test_every_player_of_the_field_has_a_rating() -> None:

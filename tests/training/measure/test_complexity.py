@@ -17,8 +17,7 @@ from ddz_training.experiments.complexity import DEALS, ComplexityOptions, deal_s
 from ddz_training.experiments.experiment import read_saved
 from ddz_training.experiments.full_branching import count_by_suit
 from ddz_training.measure.complexity import counting
-from ddz_training.measure.complexity.board_games import board_playouts, load_game
-from ddz_training.measure.complexity.playouts import playouts
+from ddz_training.measure.complexity.playouts import board_playouts, load_game, playouts
 from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
 

@@ -12,16 +12,22 @@ from typer.testing import CliRunner
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.apps.cli import app
 from ddz_training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
-from ddz_training.measure.equivalent.curve import Bounds, posterior
-from ddz_training.measure.equivalent.playing import Duel, Ladder, duel_store, playing
-from ddz_training.measure.equivalent.search import (
+from ddz_training.measure.equivalent import (
+    Bounds,
+    Duel,
+    Ladder,
     Play,
     SequentialOptions,
+    Tally,
+    as_text,
     binary_search,
+    duel_store,
     initial_bounds,
+    of_text,
+    playing,
+    posterior,
     sequential_search,
 )
-from ddz_training.measure.equivalent.tallies import Tally, as_text, of_text
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
 
 

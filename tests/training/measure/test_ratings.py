@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from ddz_training.measure.league.bradley_terry import ELO, fit, information, rate
-from ddz_training.measure.league.playing import decided_pairs
+from ddz_training.measure.league.playing import decided_pairs, next_round
 from ddz_training.measure.league.report import cross_table, plot_ratings, ratings_table
-from ddz_training.measure.league.schedule import next_round
 from ddz_training.measure.league.store import Pair, pairs_of
 from ddz_training.measure.match.duplicate import GameRecord
 from ddz_training.measure.match.errors import InvalidArenaError

@@ -10,12 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.sequential import confidence_sequence, decided
 from ddz_training.measure.match.statistics import (
     Interval,
     bootstrap_interval,
     bootstrap_sums,
     clustered_interval,
+    confidence_sequence,
+    decided,
     normal_interval,
     paired_difference,
     wilson_interval,

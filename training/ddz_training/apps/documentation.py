@@ -37,8 +37,8 @@ from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, agent_options
-from ddz_training.apps import integrations
-from ddz_training.data.card import columns_table
+from ddz_training.apps import integrations, strengths
+from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
 from ddz_training.experiments import strengths, training_curves
 from ddz_training.experiments.registry import load_experiments

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ddz_env import __version__
-from ddz_env.peers.botzone.games import SEATS, BotzoneGame
+from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import FORMAT, GAMES, RecordedGame
+from ddz_training.data.games import GAMES, RecordedGame, games_settings
 from ddz_training.data.table import check_tables
 from ddz_training.measure.match.results import ResultStore
-from ddz_training.measure.match.rules_settings import rules_settings
 
 AGENTS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
 """Who played: a log does not tell the bots' names."""
@@ -52,25 +50,11 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
     played = [game for number, log in enumerate(matches) if (game := recorded_match(log, number)) is not None]
     if not played:
         raise DataSetError("no match was played to its end: there is nothing to keep")
-    store = ResultStore(RecordedGame, folder / GAMES, _settings(_game(matches)), ("deal",), resume=False)
+    kind, *others = {log.game.name: log.game for log in matches}.values()
+    if others:
+        names = " and ".join(one.name for one in (kind, *others))
+        raise DataSetError(f"the matches are of {names}, whose rules differ: write a data set of each")
+    settings = games_settings(AGENTS, kind.rules, None, source=f"logs of Botzone, {kind.name}")
+    store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)
     store.add(played)
     return write_data_set(folder)
-
-
-def _game(matches: Sequence[BotzoneLog]) -> BotzoneGame:
-    games = {log.game.name: log.game for log in matches}
-    if len(games) > 1:
-        raise DataSetError(f"the matches are of {' and '.join(games)}, whose rules differ: write a data set of each")
-    return next(iter(games.values()))
-
-
-def _settings(game: BotzoneGame) -> dict[str, object]:
-    return {
-        "format": FORMAT,
-        "version": __version__,
-        "agents": list(AGENTS),
-        "rules": rules_settings(game.rules),
-        "seed": None,
-        "visits": False,
-        "source": f"logs of Botzone, {game.name}",
-    }

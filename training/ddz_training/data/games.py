@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import Move, Rules, State
+from ddz_env import Move, Rules, State, __version__
 from ddz_env.core.engine import layout as at
 from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
 from ddz_env.table.session import Deal, Record
 from ddz_training.data.errors import DataSetError, GameRecordError
 from ddz_training.measure.match.duplicate import Scores
-from ddz_training.measure.match.results import of_rows, read_results
-from ddz_training.measure.match.rules_settings import read_rules_settings
+from ddz_training.measure.match.results import of_rows, read_results, read_rules_settings, rules_settings
 
 FORMAT = "ddz-games-1"
 GAMES = "games.jsonl"
@@ -31,6 +30,14 @@ GAMES = "games.jsonl"
 
 _OPENER = 16
 """Where the opener stands in the word of bids."""
+
+
+def games_settings(
+    agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
+) -> dict[str, Any]:
+    """What a file of games says of them, and must agree on before it is completed."""
+    who = {"format": FORMAT, "version": __version__, "agents": list(agents)}
+    return {**who, "rules": rules_settings(rules), "seed": seed, "visits": visits, **more}
 
 
 @functools.lru_cache(4096)

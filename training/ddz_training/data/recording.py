@@ -13,17 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ddz_env import Move, Rules, State, __version__
+from ddz_env import Move, Rules, State
 from ddz_env.core.notation import plain_move
 from ddz_env.playing.agent import Agent, Decision, cheats
-from ddz_env.playing.game import AgentFaultError, play_game, seat_generators
-from ddz_env.playing.registry import make_agent
 from ddz_training.data.errors import DataSetError
-from ddz_training.data.games import FORMAT, RecordedGame, Thought
-from ddz_training.measure.match.duplicate import AgentKeeper, check_agents, close_or_warn, seatings
-from ddz_training.measure.match.errors import AgentFailedError
+from ddz_training.data.games import RecordedGame, Thought, games_settings
+from ddz_training.measure.match.duplicate import DealPlayer, Watched, asked, check_agents, seatings
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.rules_settings import rules_settings
 
 _STANDARD = Rules()
 
@@ -68,14 +64,7 @@ class Recording:
 
     def settings(self) -> dict[str, Any]:
         """What a file of games must agree on before it is completed."""
-        return {
-            "format": FORMAT,
-            "version": __version__,
-            "agents": list(self.agents),
-            "rules": rules_settings(self.rules),
-            "seed": self.seed,
-            "visits": self.visits,
-        }
+        return games_settings(self.agents, self.rules, self.seed, visits=self.visits)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """Where the games are kept; a file with others of the same recording is completed.
@@ -95,28 +84,16 @@ class Recording:
         check_agents(self.agents)
         if self.visits:
             _check_searches(self.agents)
-        return ResultStore(
-            RecordedGame,
-            path,
-            self.settings(),
-            ("deal",),
-            agents=self.agents,
-            per_key=len(self.seatings),
-            place="folder",
-        )
+        settings, games = self.settings(), len(self.seatings)
+        return ResultStore(RecordedGame, path, settings, ("deal",), agents=self.agents, per_key=games, place="folder")
 
 
-class _Noted:
-    """Passes everything on to an agent, and notes what it chooses and thinks."""
+class _Noted(Watched):
+    """Notes what an agent chooses and thinks."""
 
-    def __init__(self, agent: Agent, visits: bool, notes: list[Decision]) -> None:
-        self._agent: Any = agent
+    def __init__(self, agent: Agent, name: str, visits: bool, notes: list[Decision]) -> None:
+        super().__init__(agent, name)
         self._visits, self._notes = visits, notes
-        self.name = agent.name
-        self.cheats = cheats(agent)
-        for optional in ("reset", "observe"):
-            if (method := getattr(agent, optional, None)) is not None:
-                setattr(self, optional, method)
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move."""
@@ -134,7 +111,9 @@ class GameRecorder:
     """
 
     def __init__(self, recording: Recording) -> None:
-        self._recording, self._agents = recording, AgentKeeper()
+        self._recording = recording
+        self._player = DealPlayer(recording.rules, recording.seed, timing=False)
+        self.close = self._player.close
 
     def play(self, deal: int) -> list[RecordedGame]:
         """Play every game of a deal.
@@ -144,25 +123,11 @@ class GameRecorder:
         """
         return [self._play(deal, game, seats) for game, seats in enumerate(self._recording.seatings)]
 
-    def close(self) -> None:
-        """Release the agents."""
-        self._agents.close()
-
     def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
         recording, notes = self._recording, list[Decision]()
-        over = State.new(recording.seed, recording.rules, deal)
-        start = over.copy()
-        players = [
-            _Noted(self._agents.agent(recording.agents["abc".index(letter)], seat), recording.visits, notes)
-            for seat, letter in enumerate(seats)
-        ]
-        try:
-            play_game(over, players, seat_generators([recording.seed, deal, game], recording.rules.players))
-        except AgentFaultError as fault:
-            raise AgentFailedError(
-                f"agent {fault.agent!r} failed in seat {fault.seat} of deal {deal}, game {game} (seed "
-                f"{recording.seed}), in {fault.phase}: {fault.reason}"
-            ) from fault
+        noted = functools.partial(_Noted, visits=recording.visits, notes=notes)
+        over = self._player.game(deal, game, seats, recording.agents, recording.agents, noted).state
+        start = State.new(recording.seed, recording.rules, deal)
         moves, thoughts = [decision.move for decision in notes], [_thoughts(decision) for decision in notes]
         return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
 
@@ -212,8 +177,5 @@ def record_games(
 
 def _check_searches(specs: Sequence[str]) -> None:
     for spec in specs:
-        agent = make_agent(spec)
-        fit = hasattr(agent, "decide") and not cheats(agent)
-        close_or_warn(agent, spec)
-        if not fit:
+        if not asked(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
             raise DataSetError(f"{spec!r} has no visits to record: it must tell them (decide) and not cheat")

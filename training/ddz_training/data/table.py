@@ -10,6 +10,7 @@ import functools
 import hashlib
 import importlib.util
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +24,7 @@ from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.core.whole_file import replacing
 from ddz_training.data.errors import DataSetError
 from ddz_training.data.games import GameFile, RecordedGame, Thought
-from ddz_training.measure.match.rules_settings import read_rules_settings
+from ddz_training.measure.match.results import read_rules_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -216,14 +217,8 @@ def _pieces(rows: Iterator[Row]) -> Iterator[list[list[Any]]]:
 def _field(column: Column) -> pa.Field:
     import pyarrow as pa
 
-    name, _, inner = column.kind.rstrip("]").replace(">", "").partition("<")
-    item, _, size = inner.partition("[")
-    if not inner:
-        kind = getattr(pa, name)()
-    elif size:
-        kind = pa.list_(getattr(pa, item)(), int(size))
-    else:
-        kind = pa.list_(getattr(pa, item)())
+    listed = re.fullmatch(r"\w+<(\w+)>(?:\[(\d+)\])?", column.kind)
+    kind = pa.list_(getattr(pa, listed[1])(), int(listed[2] or -1)) if listed else getattr(pa, column.kind)()
     return pa.field(column.name, kind, metadata={b"meaning": column.meaning.encode()})
 
 

@@ -1,6 +1,6 @@
 """How strong every named agent is, with its default options: duplicate deals against the rule agent.
 
-``ddz agents`` shows the win rates; :mod:`ddz_training.experiments.strengths` adds those of larger experiments.
+``ddz agents`` shows the win rates; :mod:`ddz_training.apps.strengths` joins them with those of larger experiments.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ import numpy as np
 from ddz_env import State
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
-from ddz_training.measure.complexity.board_games import BOARD_GAMES, board_playouts, load_game
-from ddz_training.measure.complexity.playouts import Playouts, playouts
+from ddz_training.measure.complexity.playouts import BOARD_GAMES, Playouts, board_playouts, load_game, playouts
 from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
 from ddz_training.measure.match.ordered_map import Worker
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress

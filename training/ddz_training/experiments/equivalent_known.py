@@ -19,9 +19,16 @@ import numpy as np
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
-from ddz_training.measure.equivalent.curve import Bounds
-from ddz_training.measure.equivalent.playing import SEARCH, Ladder, here
-from ddz_training.measure.equivalent.search import STEP_DEALS, SequentialOptions, binary_search, sequential_search
+from ddz_training.measure.equivalent import (
+    SEARCH,
+    STEP_DEALS,
+    Bounds,
+    Ladder,
+    SequentialOptions,
+    binary_search,
+    here,
+    sequential_search,
+)
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 Method = Literal["sequential", "binary"]

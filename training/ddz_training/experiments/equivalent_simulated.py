@@ -14,7 +14,7 @@ import numpy as np
 from ddz_env.core.options import Range
 from ddz_training.experiments.equivalent_known import Method, draw_bounds
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
-from ddz_training.measure.equivalent.search import (
+from ddz_training.measure.equivalent import (
     STEP_DEALS,
     Found,
     Play,

@@ -15,9 +15,17 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
-from ddz_training.measure.equivalent.playing import Ladder, here
-from ddz_training.measure.equivalent.search import Found, SequentialOptions, sequential_search, wins
-from ddz_training.measure.equivalent.tallies import Tallies, as_text, of_text
+from ddz_training.measure.equivalent import (
+    Found,
+    Ladder,
+    SequentialOptions,
+    Tallies,
+    as_text,
+    here,
+    of_text,
+    sequential_search,
+    wins,
+)
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 from ddz_training.measure.match.statistics import Interval, normal_interval, wins_by_deal

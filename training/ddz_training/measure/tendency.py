@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
-from ddz_training.measure.match.duplicate import SIDES, DealPlayer, GameRecord, check_agents
+from ddz_training.measure.match.duplicate import SIDES, DealPlayer, DealWorker, GameRecord, Match, check_agents
 from ddz_training.measure.match.errors import InvalidArenaError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, of_rows, read_results
 from ddz_training.measure.match.statistics import win_share
@@ -96,25 +96,14 @@ class Judges:
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
         """Play a deal from both sides and judge it (algorithm 1)."""
-        pair = self.pair(deal)
-        records = player.play(deal, pair)
-        state = State.new(self.seed, self.rules, deal)
+        return self.judged(player.play(deal, self.pair(deal)))[0]
+
+    def judged(self, records: Sequence[GameRecord]) -> list[JudgedDeal]:
+        """The judgement on a deal by the games of :meth:`pair`, which are labelled by their specifications."""
+        deal, state = records[0].deal, State.new(self.seed, self.rules, records[0].deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
         wins = sum(win_share(record, "a") > 1 / 2 for record in records)
-        return JudgedDeal(deal, tendency_of(records), *pair, wins, hands)
-
-
-class _Judge:
-    """Judges deals in one process."""
-
-    def __init__(self, judges: Judges) -> None:
-        self._judges, self._player = judges, judges.player()
-
-    def play(self, deal: int) -> list[JudgedDeal]:
-        return [self._judges.judge(self._player, deal)]
-
-    def close(self) -> None:
-        self._player.close()
+        return [JudgedDeal(deal, tendency_of(records), records[0].a, records[0].b, wins, hands)]
 
 
 def judge_deals(
@@ -142,16 +131,13 @@ def judge_deals(
     """
     agents = (*judges.top, *judges.bottom)
     check_agents(agents)
-    settings = {
-        "format": FORMAT,
-        "rules": judges.rules.name,
-        "seed": judges.seed,
-        "top": list(judges.top),
-        "bottom": list(judges.bottom),
-    }
+    who = {"top": list(judges.top), "bottom": list(judges.bottom)}
+    settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
-    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
-    return store.fill(tasks, functools.partial(_Judge, judges), processes, on_progress)
+    pairs = {deal: judges.pair(deal) for deal in range(first_deal, first_deal + deals)}
+    tasks = {(deal,): Match(pair, deal, pair) for deal, pair in pairs.items()}
+    start = functools.partial(DealWorker[list[JudgedDeal]], judges.judged, judges.player)
+    return store.fill(tasks, start, processes, on_progress)
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:

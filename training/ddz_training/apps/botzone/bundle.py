@@ -14,9 +14,10 @@ import ddz_env
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import as_written
 from ddz_env.core.whole_file import replace_file
-from ddz_env.playing.agent import cheats, close
+from ddz_env.playing.agent import cheats
 from ddz_env.playing.provenance import agent_files
-from ddz_env.playing.registry import GROUP, make_agent, read_agent
+from ddz_env.playing.registry import GROUP, read_agent
+from ddz_training.measure.match.duplicate import asked
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
@@ -89,10 +90,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
         BundleError: If the agent is not one of this package, or looks at hidden cards.
         UnknownAgentError: If there is no such agent.
     """
-    made = make_agent(spec)
-    hidden = cheats(made)
-    close(made)
-    if hidden:
+    if asked(spec, cheats):
         raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
     data = dict(_own_files(spec))
     contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}

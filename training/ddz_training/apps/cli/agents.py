@@ -12,7 +12,7 @@ from ddz_training.apps.cli.experiment import show
 from ddz_training.apps.cli.help import unmarked
 
 if TYPE_CHECKING:
-    from ddz_training.experiments.strengths import Strength
+    from ddz_training.apps.strengths import Strength
 
 
 class Facts(NamedTuple):
@@ -85,8 +85,8 @@ def agents(name: Annotated[str | None, typer.Argument(help="An agent; all of the
 def _list() -> None:
     """A line an agent: who can be played at once, the strongest first, then experiments, then the others."""
     from ddz_env.playing.registry import agent_names
+    from ddz_training.apps.strengths import strengths
     from ddz_training.experiments.experiment import Spare, Table
-    from ddz_training.experiments.strengths import strengths
 
     measured, names = strengths(), agent_names()
     foreign = {name: Facts(_summary(name)) for name in names if name not in {**CHOICE, **VARIANTS, **DEMANDING}}
@@ -124,8 +124,8 @@ def _summary(name: str) -> str:
 def _explain(name: str) -> None:
     """What an agent is and reached, and a row an option: what it is by default, may be, and means."""
     from ddz_env.playing.registry import LEVELS, agent_options
-    from ddz_training.experiments.strengths import strengths
-    from ddz_training.measure.markdown import Table
+    from ddz_training.apps.strengths import strengths
+    from ddz_training.experiments.experiment import Table
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:

@@ -63,9 +63,9 @@ def benchmark(
     allow_other_code: OtherCode = False,
 ) -> None:
     """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited."""
-    from ddz_training.measure.benchmark.deals import deal_list
-    from ddz_training.measure.benchmark.errors import InvalidBenchmarkRequestError
+    from ddz_training.measure.benchmark.field import deal_list
     from ddz_training.measure.benchmark.play import against_field, field_contest
+    from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
     from ddz_training.measure.match.provenance import other_code
 
     if sum((agent is not None, field, check is not None)) != 1:
@@ -146,8 +146,7 @@ def _check(path: Path, sample: int | None, processes: int) -> None:
     import numpy as np
 
     from ddz_env.playing.provenance import code_stamp
-    from ddz_training.measure.benchmark.file import read_file
-    from ddz_training.measure.benchmark.replay import replay
+    from ddz_training.measure.benchmark.file import read_file, replay
 
     results = read_file(path)
     same = with_bar(

@@ -14,8 +14,7 @@ from ddz_training.apps.cli.options import OnRay
 
 if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Table
-    from ddz_training.measure.equivalent.playing import Ladder
-    from ddz_training.measure.equivalent.search import Found
+    from ddz_training.measure.equivalent import Found, Ladder
 
 METHODS = ("sequential", "binary")
 
@@ -54,13 +53,15 @@ def equivalent(
 
     from ddz_env import Rules
     from ddz_env.core.errors import unknown
-    from ddz_training.measure.equivalent.curve import Bounds
-    from ddz_training.measure.equivalent.playing import Ladder, duel_store, playing
-    from ddz_training.measure.equivalent.search import (
+    from ddz_training.measure.equivalent import (
         STEP_DEALS,
+        Bounds,
+        Ladder,
         SequentialOptions,
         binary_search,
+        duel_store,
         initial_bounds,
+        playing,
         sequential_search,
     )
     from ddz_training.measure.match.errors import InvalidExperimentError
@@ -95,7 +96,7 @@ def equivalent(
 def _table(ladder: Ladder, found: Found) -> Table:
     """What was played against how many iterations, and the equivalent below."""
     from ddz_training.experiments.experiment import Table
-    from ddz_training.measure.equivalent.search import wins
+    from ddz_training.measure.equivalent import wins
 
     lines = [
         (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())

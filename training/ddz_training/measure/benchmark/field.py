@@ -1,7 +1,13 @@
-"""The frozen field: who is played against, with every option written out, and how a change of a player is noticed.
+"""What is fixed: the deals, and the field that is played against, and how a change of either is noticed.
 
-A committed sample of positions comes with the move that each player of the field chose in it.  Before a player plays,
-it is asked again: another move is another player, and its results would not compare with older ones.
+Of the deals there is one list to choose by and another to report on.  A list is a seed; deal ``n`` of it is
+``State.new(seed, "standard", n)``.  A committed SHA-256 is of all its deals as text, so that whoever deals them in
+another way can compare: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with
+blanks between.
+
+Every option of the field's players is written out.  A committed sample of positions comes with the move that each
+player of the field chose in it.  Before a player plays, it is asked again: another move is another player, and its
+results would not compare with older ones.
 """
 
 from __future__ import annotations
@@ -14,13 +20,113 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from ddz_env import Move, State
-from ddz_env.playing.agent import Agent, close, observe, reset
+from ddz_env import Move, Rules, State
+from ddz_env.core.errors import unknown
+from ddz_env.playing.agent import Agent, observe, reset
 from ddz_env.playing.game import ask, read_answer
 from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.registry import make_agent
-from ddz_training.measure.benchmark.deals import RULES
-from ddz_training.measure.benchmark.errors import FrozenChangedError
+from ddz_training.measure.match.duplicate import asked
+from ddz_training.measure.match.errors import FrozenChangedError, InvalidBenchmarkRequestError
+
+RULES = Rules()
+"""The rules of the benchmark: ``standard``."""
+
+
+@dataclass(frozen=True)
+class DealList:
+    """Numbered deals.
+
+    Attributes:
+        name: Its name in files of results.
+        seed: The seed of the deals, and of the agents that play them.
+        count: How many there are.
+        sha256: The hash of all of them.
+        purpose: What it is for.
+    """
+
+    name: str
+    seed: int
+    count: int
+    sha256: str
+    purpose: str
+
+    @property
+    def settings(self) -> dict[str, str | int]:
+        """What names it in files."""
+        return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
+
+    def text(self) -> str:
+        """All deals, a line each."""
+        return "".join(deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))
+
+    def check(self) -> None:
+        """Deal them and compare.
+
+        Raises:
+            FrozenChangedError: If they are other deals than those that were committed.
+        """
+        if (found := _hash(self)) != self.sha256:
+            raise FrozenChangedError(
+                f"the deals {self.name!r} have the SHA-256 {found}, not {self.sha256}: dealing has changed, and "
+                "results on these deals would not compare with others"
+            )
+
+    def check_count(self, deals: int) -> None:
+        """Refuse to play more deals than there are.
+
+        Raises:
+            InvalidBenchmarkRequestError: If there are fewer, or none is asked for.
+        """
+        if not 1 <= deals <= self.count:
+            raise InvalidBenchmarkRequestError(f"deals={deals} must be in 1..{self.count}, the deals {self.name!r}")
+
+
+def deal_line(state: State) -> str:
+    """A deal as a line of text.
+
+    Example:
+        >>> print(deal_line(State.new(3, "standard", 5)).strip())
+        334456788999TJJQQQAR 445567778TTQKKK22 3356689TJJKAAA22B
+    """
+    return " ".join(str(state.hand(seat)) for seat in range(state.rules.players)) + "\n"
+
+
+@functools.cache
+def _hash(deals: DealList) -> str:
+    return hashlib.sha256(deals.text().encode()).hexdigest()
+
+
+_LISTS = (
+    DealList(
+        "choosing",
+        71_400_001,
+        2000,
+        "a521f902919fa39936e261a72152e43bec78ef5f8893c33d25ffaf622ef9b8a8",
+        "choosing agents and options; play on it as often as you like",
+    ),
+    DealList(
+        "reporting",
+        71_400_002,
+        2000,
+        "46a08d753d4f32fc5cda116211a3102c14619eb249fc041467988f305cf045a5",
+        "results that are reported; nothing is chosen by them",
+    ),
+)
+
+DEALS: Mapping[str, DealList] = {deals.name: deals for deals in _LISTS}
+"""The lists by name."""
+
+
+def deal_list(name: str) -> DealList:
+    """A list by its name.
+
+    Raises:
+        InvalidBenchmarkRequestError: If there is none.
+    """
+    if name not in DEALS:
+        raise InvalidBenchmarkRequestError(unknown("deal list", name, DEALS))
+    return DEALS[name]
+
 
 SAMPLE_SEED = 71_400_003
 """The seed of the deals of the sample, and of the generators of whoever is asked in it."""
@@ -108,11 +214,7 @@ def chosen_moves(agent: str, positions: Sequence[Position]) -> list[str]:
     Raises:
         UnknownAgentError: If there is no such agent.
     """
-    made = make_agent(agent)
-    try:
-        return [str(_choice(made, position)) for position in positions]
-    finally:
-        close(made)
+    return asked(agent, lambda made: [str(_choice(made, position)) for position in positions])
 
 
 def _choice(agent: Agent, position: Position) -> Move:

@@ -1,4 +1,4 @@
-"""The file that is submitted: what was played and how every game ended, so that anybody can recompute all of it.
+"""The file that is submitted: what was played and how every game ended, so that anybody can recompute and replay it.
 
 JSON with ``format``, ``code`` (of the package), ``deals`` (list, seed, count, SHA-256), ``agents`` by name
 (specification, the digests of the files that it reads, and for the field the digest of its moves in the sample),
@@ -10,23 +10,35 @@ benchmark the landlord sits in seat 0, and who wins a stake has won the game.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ddz_env.core.whole_file import replace_file
 from ddz_old_names import new_agent
-from ddz_training.measure.benchmark.deals import RULES, DealList, deal_list
-from ddz_training.measure.benchmark.errors import BenchmarkFileError
-from ddz_training.measure.benchmark.field import FIELD, digest, frozen_moves
+from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, deal_list, digest, frozen_moves
 from ddz_training.measure.benchmark.play import Contest
-from ddz_training.measure.match.duplicate import SIDES, GameRecord, seatings
-from ddz_training.measure.match.results import ResultStore
-from ddz_training.measure.match.statistics import AgentResult, milliseconds_a_decision, side_score, summarize
+from ddz_training.measure.match.duplicate import SIDES, DealWorker, GameRecord, seatings
+from ddz_training.measure.match.errors import BenchmarkFileError, NotReproducedError
+from ddz_training.measure.match.ordered_map import ordered_map
+from ddz_training.measure.match.provenance import Provenance, SameCode
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.statistics import (
+    AgentResult,
+    by_deal,
+    by_pair,
+    milliseconds_a_decision,
+    side_score,
+    summarize,
+)
 
 FORMAT = "ddz-benchmark-1"
 SCORING = "stake"
@@ -35,6 +47,7 @@ SCORING = "stake"
 _GAME = re.compile(r"(-?\d+)/(\d+)(?:/([ab]))?")
 _SUMMARY_DIGITS = 6
 _TIME_DIGITS = 4
+_SHOWN = 3
 
 Pair = tuple[str, str]
 
@@ -56,7 +69,7 @@ class Results:
     contest: Contest
     deals: int
     records: Sequence[GameRecord]
-    milliseconds: Mapping[Pair, tuple[float, float]]
+    milliseconds: Mapping[Pair, tuple[float, ...]]
     code: tuple[str, ...]
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     path: Path | None = None
@@ -68,6 +81,14 @@ class Results:
             times[a, b], times[b, a] = ms_a, ms_b
         found = summarize(self.records, SCORING)
         return [replace(line, ms_per_decision=times[line.agent, line.opponent], decisions=0) for line in found]
+
+    def lines(self) -> dict[Pair, list[str]]:
+        """The deals of each pair, as the file has them."""
+        played = by_pair(self.records)
+        return {
+            pair: [deal_text(games) for _, games in sorted(by_deal(played[pair]).items())]
+            for pair in self.contest.pairs
+        }
 
 
 def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultStore[GameRecord]) -> Results:
@@ -104,29 +125,17 @@ def deal_text(records: Sequence[GameRecord]) -> str:
 def write_file(path: Path, results: Results) -> None:
     """Write the file that is submitted."""
     contest = results.contest
-    by_pair: dict[Pair, dict[int, list[GameRecord]]] = {}
-    for record in results.records:
-        by_pair.setdefault((record.a, record.b), {}).setdefault(record.deal, []).append(record)
     document = {
         "format": FORMAT,
         "code": list(results.code),
         "rules": RULES.name,
-        "deals": {
-            "list": contest.deals.name,
-            "seed": contest.deals.seed,
-            "count": results.deals,
-            "sha256": contest.deals.sha256,
-        },
+        "deals": {**contest.deals.settings, "count": results.deals},
         "agents": {name: _agent(name, spec, results) for name, spec in contest.agents.items()},
         "summary": _summary(results),
         "pairs": [
-            {
-                "a": a,
-                "b": b,
-                "ms": [None if math.isnan(ms) else ms for ms in results.milliseconds[a, b]],
-                "games": [deal_text(found) for _, found in sorted(by_pair[a, b].items())],
-            }
-            for a, b in contest.pairs
+            {"a": a, "b": b, "ms": [None if math.isnan(ms) else ms for ms in times], "games": games}
+            for (a, b), games in results.lines().items()
+            for times in [results.milliseconds[a, b]]
         ],
     }
     replace_file(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
@@ -182,14 +191,13 @@ def _read(document: Mapping[str, Any], path: Path) -> Results:
     if len(set(pairs)) != len(pairs) or not {name for pair in pairs for name in pair} <= agents.keys():
         raise BenchmarkFileError("a pair stands twice, or names an agent that is not listed")
     records = [record for pair in document["pairs"] for record in _records(pair, count)]
-    times = {(pair["a"], pair["b"]): _times(*pair["ms"]) for pair in document["pairs"]}
-    files = {about["agent"]: about["files"] for about in document["agents"].values() if "files" in about}
+    times = {
+        (pair["a"], pair["b"]): tuple(math.nan if ms is None else float(ms) for ms in pair["ms"])
+        for pair in document["pairs"]
+    }
+    files = {agents[name]: about["files"] for name, about in document["agents"].items() if "files" in about}
     contest = Contest(agents, pairs, deals)
     return Results(contest, count, records, times, tuple(document["code"]), files, path)
-
-
-def _times(a: float | None, b: float | None) -> tuple[float, float]:
-    return math.nan if a is None else float(a), math.nan if b is None else float(b)
 
 
 def _count(about: Mapping[str, Any], deals: DealList) -> int:
@@ -201,11 +209,10 @@ def _count(about: Mapping[str, Any], deals: DealList) -> int:
 
 
 def _named(name: str, about: Mapping[str, Any]) -> str:
-    if name in FIELD and (
-        new_agent(about["agent"]) != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])
-    ):
+    agent = new_agent(about["agent"])  # files of 0.2.0 have its names of modules
+    if name in FIELD and (agent != FIELD[name].agent or about["moves"] != digest(frozen_moves()[name])):
         raise BenchmarkFileError(f"{name} is not the committed player of the field")
-    return str(about["agent"])
+    return agent
 
 
 def _records(pair: Mapping[str, Any], count: int) -> list[GameRecord]:
@@ -231,27 +238,64 @@ def _record(a: str, b: str, deal: int, game: int, text: str) -> GameRecord:
     seats = seatings(RULES)[game]
     as_landlord = seats[0] == "a"
     landlord = stake if as_landlord else -stake
+    who, side = a if as_landlord else b, SIDES[landlord < 0]
+    win, scored, untold = _returns(math.copysign(1, landlord)), _returns(landlord), (0.0,) * RULES.players
+    return GameRecord(deal, a, b, game, seats, 0, who, side, win, scored, untold, moves, 0, 0, 0.0, 0.0, fault_by)
+
+
+def _returns(landlord: float) -> tuple[float, ...]:
     peasants = RULES.players - 1
-    return GameRecord(
-        deal=deal,
-        a=a,
-        b=b,
-        game=game,
-        seats=seats,
-        landlord=0,
-        landlord_agent=a if as_landlord else b,
-        winner=SIDES[landlord < 0],
-        win=_returns(math.copysign(1, landlord), peasants),
-        stake=_returns(landlord, peasants),
-        botzone=(0.0,) * RULES.players,
-        moves=moves,
-        decisions_a=0,
-        decisions_b=0,
-        ms_a=0.0,
-        ms_b=0.0,
-        fault_by=fault_by,
-    )
+    return (float(landlord), *[-landlord / peasants] * peasants)
 
 
-def _returns(landlord: float, peasants: int) -> tuple[float, ...]:
-    return (float(landlord), *(-landlord / peasants for _ in range(peasants)))
+def replay(
+    results: Results,
+    sample: int | None,
+    rng: np.random.Generator,
+    *,
+    processes: int = 1,
+    on_progress: OnProgress = no_progress,
+) -> int:
+    """Play deals of a file again, drawn anew for each pair, and compare how every game ended.
+
+    Args:
+        results: What the file holds.
+        sample: How many deals a pair; None for all of them.
+        rng: Draws them.  Whoever submits a file must not know which.
+        processes: Worker processes.
+        on_progress: Told how many deals, times pairs, are done.
+
+    Returns:
+        How many deals, times pairs, ended as the file says.
+
+    Raises:
+        FrozenChangedError: If deals or players of the field are others here than those committed.
+        AgentChangedError: If an agent reads other files here.
+        UnknownAgentError: If an agent is not installed here.
+        NotReproducedError: If a game ended otherwise.
+    """
+    contest = results.contest
+    contest.check()
+    here = Provenance.of(contest.agents.values())
+    here.check_files(Provenance(files=results.files), results.path)
+    contest.check_members()
+    said = results.lines()
+    count = results.deals if sample is None else min(sample, results.deals)
+    chosen = [
+        (pair, int(deal)) for pair in contest.pairs for deal in sorted(rng.choice(results.deals, count, replace=False))
+    ]
+    tasks = [contest.match(deal, *pair) for pair, deal in chosen]
+    start = SameCode(functools.partial(DealWorker[str], deal_text, contest.player), here)
+    different = []
+    on_progress(0, len(tasks))
+    with closing(ordered_map(start, tasks, processes)) as found:
+        for number, ((pair, deal), line) in enumerate(zip(chosen, found, strict=True), 1):
+            if line != said[pair][deal]:
+                different.append(f"{pair[0]} v {pair[1]}: {line!r}, not {said[pair][deal]!r}")
+            on_progress(number, len(tasks))
+    if different:
+        raise NotReproducedError(
+            f"{len(different)} of {len(tasks)} deals ended otherwise than {results.path} says: "
+            f"{'; '.join(different[:_SHOWN])} (deal, then score/moves of both games)"
+        )
+    return len(tasks)

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_training.measure.benchmark.deals import DEALS
-from ddz_training.measure.benchmark.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.benchmark.field import ANCHOR, FIELD, digest, frozen_moves
+from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
 from ddz_training.measure.benchmark.file import SCORING, Results, read_file
-from ddz_training.measure.benchmark.rating import fit_ratings, scores_of
+from ddz_training.measure.league.bradley_terry import fit_ratings, scores_of
 from ddz_training.measure.markdown import Table, markdown_table
 from ddz_training.measure.match.duplicate import GameRecord
+from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.statistics import AgentResult, Interval, standings
 
 FOLDER = "benchmark"
@@ -67,11 +66,7 @@ def write_field_ratings(*results: Results) -> None:
         "played": " and ".join(_played(one) for one in results),
         "deals": sum(one.deals for one in results),
         "code": sorted({code for one in results for code in one.code}),
-        "elo": {
-            name: [round(end, 1) for end in (elo[name].mean, elo[name].low, elo[name].high)]
-            for name in FIELD
-            if name in elo
-        },
+        "elo": {name: [round(end, 1) for end in elo[name].ends] for name in FIELD if name in elo},
     }
     RATINGS_FILE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
@@ -122,27 +117,15 @@ def committed(folder: Path) -> list[Results]:
     return [results for results in found if results.contest.deals.name == "reporting"]
 
 
-def _field_and_others(folder: Path) -> tuple[list[Results], list[Results]]:
-    """Results of the field alone, and those of others."""
-    field: list[Results] = []
-    others: list[Results] = []
-    for results in committed(folder):
-        (field if results.contest.agents.keys() <= FIELD.keys() else others).append(results)
-    return field, others
-
-
 def _entries(folder: Path) -> Iterator[tuple[float, tuple[str, ...]]]:
     """A rating and a line of the leaderboard for each agent."""
-    field, others = _field_and_others(folder)
     ratings = field_ratings()
-    for results in field:
+    for results in committed(folder):
+        own = results.contest.agents.keys() - FIELD.keys()
         for line in standings(results.records, SCORING):
-            yield ratings.elo[line.agent].mean, _entry(line, ratings.elo[line.agent], results)
-    for results in others:
-        for name in results.contest.agents.keys() - FIELD.keys():
-            rating = place(results.records, name, ratings.fixed)
-            line = next(one for one in standings(results.records, SCORING) if one.agent == name)
-            yield rating.mean, _entry(line, rating, results)
+            if line.agent in own or not own:
+                rating = place(results.records, line.agent, ratings.fixed) if own else ratings.elo[line.agent]
+                yield rating.mean, _entry(line, rating, results)
 
 
 def _entry(line: AgentResult, elo: Interval, results: Results) -> tuple[str, ...]:
@@ -160,8 +143,10 @@ def _leaderboard(folder: Path) -> str:
 def _cross(folder: Path) -> str:
     """Win rates of the field's players against each other."""
     pages = []
-    for results in _field_and_others(folder)[0]:
+    for results in committed(folder):
         names = list(results.contest.agents)
+        if not FIELD.keys() >= {*names}:
+            continue
         rates = {(line.agent, line.opponent): line.wins.both(to="–") for line in results.summary()}
         rows = [(f"`{a}`", *(rates.get((a, b), "") for b in names)) for a in names]
         pages.append(markdown_table(("win % of … against", *(f"`{name}`" for name in names)), rows))

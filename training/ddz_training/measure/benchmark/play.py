@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.playing.agent import cheats
-from ddz_env.playing.registry import make_agent
-from ddz_training.measure.benchmark.deals import RULES, DealList
-from ddz_training.measure.benchmark.errors import InvalidBenchmarkRequestError
-from ddz_training.measure.benchmark.field import FIELD, check_member
-from ddz_training.measure.match.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents, close_or_warn
+from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member
+from ddz_training.measure.match.duplicate import KEY, DealPlayer, DealWorker, GameRecord, Match, asked, check_agents
+from ddz_training.measure.match.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 GAMES_FORMAT = "ddz-benchmark-games-1"
-_KEY = ("deal", "a", "b")
 _GAMES_A_DEAL = 2
 
 
@@ -34,10 +31,29 @@ class Contest:
     pairs: tuple[tuple[str, str], ...]
     deals: DealList
 
-    @property
-    def members(self) -> list[str]:
-        """Which of the agents belong to the field."""
-        return [name for name in self.agents if name in FIELD]
+    def check(self) -> None:
+        """Make sure that the deals are the committed ones, and that all agents can be made.
+
+        Raises:
+            FrozenChangedError: If the deals are others.
+            UnknownAgentError: If an agent does not exist.
+            AgentFailedError: If one cannot be made.
+        """
+        self.deals.check()
+        check_agents(self.agents.values())
+
+    def check_members(self) -> None:
+        """Make sure that the players of the field are the committed ones.
+
+        Raises:
+            FrozenChangedError: If one is not.
+        """
+        for name in self.agents.keys() & FIELD.keys():
+            check_member(name)
+
+    def match(self, deal: int, a: str, b: str) -> Match:
+        """One deal of one pair."""
+        return Match((a, b), deal, (self.agents[a], self.agents[b]))
 
     def store(self, path: Path | None) -> ResultStore[GameRecord]:
         """Where games are kept; a file is resumed.
@@ -49,13 +65,9 @@ class Contest:
             ResultsFileError: If the file cannot be used.
             SettingsMismatchError: If it is of other agents or deals.
         """
-        settings = {
-            "format": GAMES_FORMAT,
-            "agents": self.agents,
-            "deals": {"list": self.deals.name, "seed": self.deals.seed, "sha256": self.deals.sha256},
-        }
+        settings = {"format": GAMES_FORMAT, "agents": self.agents, "deals": self.deals.settings}
         agents = self.agents.values()
-        return ResultStore(GameRecord, path, settings, _KEY, agents=agents, per_key=_GAMES_A_DEAL)
+        return ResultStore(GameRecord, path, settings, KEY, agents=agents, per_key=_GAMES_A_DEAL)
 
     def player(self) -> DealPlayer:
         """What plays a deal; an agent that fails loses that game."""
@@ -122,29 +134,17 @@ def play_contest(
         WorkerDiedError: If a worker process died.
     """
     contest.deals.check_count(deals)
-    contest.deals.check()
-    check_agents(contest.agents.values())
+    contest.check()
     _check_fair(contest)
-    tasks = {(deal, a, b): task(contest, deal, a, b) for deal in range(deals) for a, b in contest.pairs}
+    tasks = {(deal, a, b): contest.match(deal, a, b) for deal in range(deals) for a, b in contest.pairs}
     kept = store or contest.store(None)
     if not tasks.keys() <= kept.found.keys():
-        for member in contest.members:
-            check_member(member)
+        contest.check_members()
     start = functools.partial(DealWorker[list[GameRecord]], list, contest.player)
     return kept.fill(tasks, start, processes, on_progress)
 
 
 def _check_fair(contest: Contest) -> None:
     for name, spec in contest.agents.items():
-        if name not in FIELD:
-            agent = make_agent(spec)
-            close_or_warn(agent, name)
-            if cheats(agent):
-                raise InvalidBenchmarkRequestError(
-                    f"{name} looks at every hand: it has no place among those that do not"
-                )
-
-
-def task(contest: Contest, deal: int, a: str, b: str) -> Match:
-    """One deal of one pair."""
-    return Match((a, b), deal, (contest.agents[a], contest.agents[b]))
+        if name not in FIELD and asked(spec, cheats):
+            raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")

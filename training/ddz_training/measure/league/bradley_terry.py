@@ -9,6 +9,11 @@
 Every pair of opponents begins with one drawn game that nobody played, so that a rating stays finite where somebody
 never lost.  The games of a deal share their cards, between all pairs, so whole deals are drawn anew.
 
+Where some ratings are known, as those of a benchmark's field (:func:`fit_ratings`), each unknown player has one more
+drawn game against each of its opponents, and the interval is the sandwich estimate over deals.  Where that is narrower
+than the one for independent games, the latter counts, because a handful of upsets says little about how often they
+happen.
+
 choix and statsmodels fit this model, but neither draws deals: a fit a replicate takes them minutes.  Newton's method on
 all replicates at once is the ten lines of :func:`fit`; the tests compare them with choix.
 """
@@ -16,24 +21,18 @@ all replicates at once is the ten lines of :func:`fit`; the tests compare them w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddz_env.core.errors import unknown
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import SIDES, GameRecord
-from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.statistics import (
-    Interval,
-    balance,
-    bootstrap_sums,
-    percentile_interval,
-    plain_values,
-    win_share,
-)
+from ddz_training.measure.match.errors import InvalidArenaError, InvalidBenchmarkRequestError
+from ddz_training.measure.match.statistics import Interval
 
 ELO = 400 / math.log(10)
 """Points of a rating for each unit of log odds."""
@@ -69,7 +68,7 @@ class Rating:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, an interval as a dict; NaN becomes None."""
-        return plain_values(self)
+        return statistics.plain_values(self)
 
 
 class _Games:
@@ -100,7 +99,7 @@ class _Games:
         flat = np.concatenate(tuple(counts), axis=1)
         sums = flat.sum(axis=0, keepdims=True)
         if deals > 1 and replicates:
-            sums = np.concatenate([sums, bootstrap_sums(flat, replicates, seed)])
+            sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates, seed)])
         gauge = np.zeros((len(self._gauge), self._parameters))
         for row, places in enumerate(self._gauge):
             gauge[row, list(places)] = 1
@@ -148,7 +147,7 @@ def _counted(records: Sequence[GameRecord], place: dict[str, int]) -> tuple[_Gam
     deals: dict[int, int] = {}
     for game in records:
         deal = deals.setdefault(game.deal, len(deals))
-        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), balance(game, "a"))
+        overall.add(deal, ((place[game.a], 1), (place[game.b], -1)), statistics.balance(game, "a"))
         if game.winner:
             others = sorted(game.label(taken) for seat, taken in enumerate(game.seats) if seat != game.landlord)
             against = tuple((peasants[place[label]], -1 / len(others)) for label in others)
@@ -196,10 +195,105 @@ def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -
     own = [(game, letter) for game in games for letter in "ab" if game.label(letter) == agent]
     deals = len({game.deal for game, _ in own})
     overall, landlord, peasants = (_interval(column, deals) for column in columns)
-    wins = float(np.mean([win_share(game, letter) for game, letter in own]))
+    wins = float(np.mean([statistics.win_share(game, letter) for game, letter in own]))
     return Rating(agent, overall, landlord, peasants, wins, deals, len(own))
 
 
 def _interval(replicates: Array, count: int) -> Interval:
     """The first value with the interval of those behind it."""
-    return percentile_interval(float(replicates[0]), replicates[1:], count)
+    return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
+
+
+# --- Ratings among players of whom some are known, without a bootstrap ------------------------------------------------
+
+
+class Score(NamedTuple):
+    """A game as ratings see it.
+
+    Attributes:
+        deal: Names the deal.
+        a: One player.
+        b: The other.
+        share: What the first won of it, 0 to 1.
+    """
+
+    deal: int
+    a: str
+    b: str
+    share: float
+
+
+def scores_of(records: Iterable[GameRecord]) -> list[Score]:
+    """The games of records."""
+    return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
+
+
+def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:
+    """The ratings of all players that have none yet, with 95 % intervals.
+
+    Args:
+        scores: Games.
+        fixed: Ratings that are known; their own uncertainty is not part of the intervals.
+
+    Returns:
+        A rating for each other player; its ``count`` is that of the deals.
+
+    Raises:
+        InvalidBenchmarkRequestError: If a player has no chain of games to one with a known rating.
+
+    Example:
+        >>> games = [Score(deal, "me", "rules", float(deal % 4 > 0)) for deal in range(400)]
+        >>> fit_ratings(games, {"rules": 0.0})["me"].both(".0f", 1, "..")
+        '190 (151..230)'
+    """
+    games = list(scores)
+    names = list(dict.fromkeys(name for game in games for name in (game.a, game.b) if name not in fixed))
+    _check_connected(games, names, fixed)
+    if not names:
+        return {}
+    drawn = [Score(-1, a, b, 0.5) for a, b in {(game.a, game.b) for game in games}]
+    signs, known = _design([*games, *drawn], names, fixed)
+    shares = np.array([game.share for game in (*games, *drawn)])
+    (found,) = fit(signs, np.ones((1, len(shares))), shares[None], np.zeros((0, len(names))), known / ELO)
+    chances = 1 / (1 + np.exp(-signs @ found - known / ELO))
+    slopes = signs * (shares - chances)[:, None]
+    (curve,) = information(signs, (chances * (1 - chances))[None])
+    deals = np.unique([game.deal for game in games], return_inverse=True)[1]
+    errors = ELO * np.sqrt(_variances(slopes[: len(games)], deals, curve))
+    count, margins = int(deals.max()) + 1, statistics.Z95 * errors
+    return {
+        name: Interval(rating, rating - margin, rating + margin, count)
+        for name, rating, margin in zip(names, (ELO * found).tolist(), margins.tolist(), strict=True)
+    }
+
+
+def _design(games: list[Score], names: list[str], fixed: Mapping[str, float]) -> tuple[Array, Array]:
+    """Which unknown ratings make the difference of a game, shape ``[games, names]``, and what is known of it."""
+    signs, known = np.zeros((len(games), len(names))), np.zeros(len(games))
+    place = {name: number for number, name in enumerate(names)}
+    for row, game in enumerate(games):
+        for name, sign in ((game.a, 1.0), (game.b, -1.0)):
+            if name in place:
+                signs[row, place[name]] += sign
+            else:
+                known[row] += sign * fixed[name]
+    return signs, known
+
+
+def _variances(slopes: Array, deals: NDArray[np.intp], curve: Array) -> Array:
+    """The larger of both estimates for each rating, in units of the scale."""
+    inverse = np.linalg.inv(curve)
+    by_deal = np.zeros((int(deals.max()) + 1, slopes.shape[1]))
+    np.add.at(by_deal, deals, slopes)
+    sandwich = inverse @ (by_deal.T @ by_deal) @ inverse
+    larger: Array = np.maximum(np.diag(sandwich), np.diag(inverse))
+    return larger
+
+
+def _check_connected(games: list[Score], names: list[str], fixed: Mapping[str, float]) -> None:
+    reached, before = set(fixed), -1
+    while len(reached) != before:
+        before = len(reached)
+        reached |= {name for game in games if {game.a, game.b} & reached for name in (game.a, game.b)}
+    if lost := [name for name in names if name not in reached]:
+        raise InvalidBenchmarkRequestError(f"{', '.join(lost)} played nobody whose rating is known")

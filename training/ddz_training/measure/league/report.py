@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ddz_training.measure.league.bradley_terry import Rating
-from ddz_training.measure.league.playing import by_pair, decided_pairs
+from ddz_training.measure.league.playing import decided_pairs
 from ddz_training.measure.markdown import Spare, Table
 from ddz_training.measure.match.duplicate import GameRecord
-from ddz_training.measure.match.statistics import Interval, wins_by_deal
+from ddz_training.measure.match.statistics import Interval, by_pair, wins_by_deal
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 
 _COLUMNS = ("overall", "landlord", "peasants")
@@ -27,14 +29,8 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
         anchor: Who is rated 0; None where the mean is.
     """
     lines = [
-        (
-            str(rank),
-            rating.agent,
-            *(getattr(rating, column).elo() for column in _COLUMNS),
-            str(rating.deals),
-            str(rating.games),
-        )
-        for rank, rating in enumerate(ratings, 1)
+        (str(rank), one.agent, *(getattr(one, name).elo() for name in _COLUMNS), str(one.deals), str(one.games))
+        for rank, one in enumerate(ratings, 1)
     ]
     note = (
         f"Elo points by the Bradley–Terry model, {anchor or 'the mean of the league'} = 0; 95 % intervals by bootstrap "
@@ -70,19 +66,10 @@ def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     styles = (("overall", "D", "black", 0.0), ("landlord", "o", ORANGE, -0.2), ("peasants", "s", BLUE, 0.2))
     for column, marker, color, shift in styles:
         every: list[Interval] = [getattr(rating, column) for rating in ratings]
-        axes.errorbar(
-            [interval.mean for interval in every],
-            [place + shift for place in range(len(ratings))],
-            xerr=[
-                [max(0.0, interval.mean - interval.low) for interval in every],
-                [max(0.0, interval.high - interval.mean) for interval in every],
-            ],
-            fmt=marker,
-            color=color,
-            capsize=2,
-            markersize=5,
-            label=column,
-        )
+        ends = np.fmax(0.0, np.array([(one.mean - one.low, one.high - one.mean) for one in every]).T)
+        means, places = [one.mean for one in every], np.arange(len(every)) + shift
+        style = {"fmt": marker, "color": color, "capsize": 2, "markersize": 5}
+        axes.errorbar(means, places, xerr=ends, label=column, **style)
     axes.axvline(0, color=GREY, linewidth=1, zorder=0)
     axes.set_yticks(range(len(ratings)), [rating.agent for rating in ratings])
     axes.invert_yaxis()

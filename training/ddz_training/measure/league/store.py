@@ -14,6 +14,7 @@ import dataclasses
 import itertools
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,8 @@ from typing import Any
 from ddz_env.core.whole_file import real_path
 from ddz_training.measure.match.duplicate import GameRecord, Match
 from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.match.one_writer import claim
 from ddz_training.measure.match.provenance import Provenance
-from ddz_training.measure.match.results import as_rows, check_settings, of_rows
+from ddz_training.measure.match.results import as_rows, check_settings, claimed, of_rows
 from ddz_training.measure.match.round_robin import Arena
 from ddz_training.measure.match.statistics import balance
 
@@ -38,6 +38,7 @@ _TYPES = {"int": "INTEGER", "float": "REAL"}
 _COLUMNS = ", ".join(
     f"{field.name} {_TYPES.get(str(field.type), 'TEXT')} NOT NULL" for field in dataclasses.fields(GameRecord)
 )
+_INSERT = f"INSERT INTO games ({', '.join(_FIELDS)}) VALUES (:{', :'.join(_FIELDS)})"
 _SCHEMA = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE agents (label TEXT PRIMARY KEY, spec TEXT NOT NULL)",
@@ -137,14 +138,8 @@ class LeagueStore(League):
     """
 
     def __init__(self, path: str | Path, arena: Arena, resume: bool = False) -> None:
-        self.path, self.arena = Path(path), arena
-        if self.path.suffix.lower() not in SUFFIXES:
-            raise ResultsFileError(f"{path}: a league is written as {' or '.join(SUFFIXES)}")
-        self.here = Provenance.of(arena.agents)
-        file = real_path(self.path)
-        self._claim = claim(file)
-        if file.exists() and file.stat().st_size and not resume:
-            raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
+        self.path, self.arena, self.here = Path(path), arena, Provenance.of(arena.agents)
+        file, self._claim = claimed(self.path, "a league is", SUFFIXES, resume)
         with self._reading():
             self._db = sqlite3.connect(file)
             self._db.execute("PRAGMA journal_mode = WAL")
@@ -180,15 +175,15 @@ class LeagueStore(League):
         """
         planned = self.planned()
         number = 1 + max((number for number, *_ in self.rounds), default=0)
-        rows = [(number, *pair, planned.get(pair, 0), deals) for pair, deals in blocks.items()]
+        rows = [(number, *pair, planned[pair], deals) for pair, deals in blocks.items()]
         with self._reading(), self._db:
             self._db.executemany("INSERT INTO rounds VALUES (?, ?, ?, ?, ?)", rows)
 
-    def planned(self) -> dict[Pair, int]:
+    def planned(self) -> Counter[Pair]:
         """How many deals each pair was given so far."""
-        found: dict[Pair, int] = {}
+        found = Counter[Pair]()
         for _, pair, _, deals in self.rounds:
-            found[pair] = found.get(pair, 0) + deals
+            found[pair] += deals
         return found
 
     def missing(self) -> list[Match]:
@@ -208,11 +203,8 @@ class LeagueStore(League):
         Raises:
             ResultsFileError: If one of them is there already, or the file cannot be written.
         """
-        marks = ", ".join(f":{field}" for field in _FIELDS)
         with self._reading(), self._db:
-            self._db.executemany(
-                f"INSERT INTO games ({', '.join(_FIELDS)}) VALUES ({marks})", as_rows(GameRecord, games)
-            )
+            self._db.executemany(_INSERT, as_rows(GameRecord, games))
         for game in games:
             self._count(game)
 
@@ -224,8 +216,7 @@ class LeagueStore(League):
     def _enter(self) -> None:
         """Make the tables, or check that the file is of this league; then let new agents join."""
         settings = {"format": FORMAT, **self.arena.settings()}
-        for name in ("agents", "names"):
-            settings.pop(name, None)
+        settings = {name: value for name, value in settings.items() if name not in ("agents", "names")}
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             if not self._db.execute("SELECT 1 FROM sqlite_master").fetchone():

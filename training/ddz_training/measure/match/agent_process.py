@@ -8,12 +8,10 @@ code, does not count as thinking.
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import os
-import signal
-import threading
-import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,11 +20,11 @@ import numpy as np
 from ddz_agents.external.botzone.stragglers import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.errors import DouDizhuError
-from ddz_env.playing.agent import Agent, cheats, close, observe, reset
-from ddz_env.playing.game import play_one, read_answer, reason_of
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.game import read_answer, reason_of
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.match.ordered_map import end_with_parent
+from ddz_training.measure.match.ordered_map import serve_parent
+from ddz_training.measure.match.timing import warm_up
 
 START_SECONDS = 60.0
 """What an agent may take to be made, and to rehearse; compiling everything takes half a minute."""
@@ -34,6 +32,7 @@ START_SECONDS = 60.0
 _REHEARSAL_SECONDS = 1.0
 _LONGEST_REASON = 2000
 _LONGEST_ANSWER = 1 << 16
+_OPTIONAL = {"reset", "observe", "close"}
 _MARK = "DDZ_AGENT"
 """In the environment of an agent's process and of all that it starts (a bot's program, say)."""
 
@@ -91,8 +90,8 @@ class _AgentProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._mark = new_mark(_MARK)
-        arguments = spec, theirs, self._mark
-        self._process = context.Process(target=_serve, args=arguments, name=f"agent {spec}", daemon=True)
+        self._process = context.Process(target=_serve, args=(spec, theirs, self._mark), daemon=True)
+        self._process.name = f"agent {spec}"
         self._process.start()
         theirs.close()
 
@@ -138,29 +137,20 @@ class _DistantAgent:
         self.name = spec
         self._process, self._time_limit = process, time_limit
         about = process.ask(START_SECONDS, "make")
-        self._place, self._wants, self.cheats = about["place"], about["wants"], about["cheats"]
+        self._place, self.cheats = about["place"], about["cheats"]
+        for optional in {*about["wants"]} & _OPTIONAL:
+            setattr(self, optional, functools.partial(self._tell, optional))
         self._rngs: dict[int, np.random.Generator] = {}
-
-    def reset(self, seat: int, rules: Rules) -> None:
-        if "reset" in self._wants:
-            self._ask("reset", seat, rules)
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
         known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
         self._rngs[view.seat] = rng
-        main, kickers = self._ask("act", view, None if known else rng)
+        main, kickers = self._process.ask(self._time_limit, "act", self._place, view, None if known else rng)
         return Move(main, tuple(kickers))
 
-    def observe(self, seat: int, move: Move) -> None:
-        if "observe" in self._wants:
-            self._ask("observe", seat, move)
-
-    def close(self) -> None:
-        if self._process.runs and "close" in self._wants:
-            self._ask("close")
-
-    def _ask(self, what: str, *arguments: Any) -> Any:
-        return self._process.ask(self._time_limit, what, self._place, *arguments)
+    def _tell(self, method: str, *arguments: Any) -> None:
+        if self._process.runs or method != "close":
+            self._process.ask(self._time_limit, "tell", self._place, method, *arguments)
 
 
 class _Served:
@@ -174,25 +164,12 @@ class _Served:
     def make(self) -> dict[str, Any]:
         agent = make_agent(self._spec)
         self._agents.append(agent)
-        wants = [method for method in ("reset", "observe", "close") if hasattr(agent, method)]
+        wants = [method for method in _OPTIONAL if hasattr(agent, method)]
         return {"place": len(self._agents) - 1, "wants": wants, "cheats": cheats(agent)}
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that nobody else plays; what goes wrong shows in the games."""
-        until = time.monotonic() + _REHEARSAL_SECONDS
-        try:
-            state, agents = State.new(0, rules, 2**64 - 1), [make_agent(self._spec)] * rules.players
-            rngs = [agent_generator([seat]) for seat in range(rules.players)]
-            for seat, agent in enumerate(agents):
-                reset(agent, seat, rules)
-            while not state.is_over and time.monotonic() < until:
-                play_one(state, agents, rngs)
-            close(agents[0])
-        except BaseException:
-            return
-
-    def reset(self, place: int, seat: int, rules: Rules) -> None:
-        reset(self._agents[place], seat, rules)
+        warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
 
     def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> tuple[int, tuple[int, ...]]:
         if rng is not None:
@@ -200,19 +177,14 @@ class _Served:
         move = read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
         return move.main, move.kickers
 
-    def observe(self, place: int, seat: int, move: Move) -> None:
-        observe(self._agents[place], seat, move)
-
-    def close(self, place: int) -> None:
-        close(self._agents[place])
+    def tell(self, place: int, method: str, *arguments: Any) -> None:
+        getattr(self._agents[place], method)(*arguments)
 
 
 def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until nobody asks any more: the life of an agent's process."""
     os.environ.update(mark)
-    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; who asks ends this process
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    serve_parent()
     served = _Served(spec)
     while True:
         try:

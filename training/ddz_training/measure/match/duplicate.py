@@ -38,8 +38,13 @@ SIDES = ("landlord", "peasants")
 ON_FAULT = ("lose", "stop")
 """What a fault of an agent does: it loses that game, or it stops the match."""
 
+KEY = ("deal", "a", "b")
+"""What names a unit of work in a file of games: a deal of a pair."""
+
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
+
+_Result = TypeVar("_Result")
 
 Scores = tuple[Annotated[float, "g"], ...]
 """A return for each seat; files have them without needless zeros."""
@@ -120,8 +125,29 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     )
 
 
-class TimedAgent:
-    """Passes everything on to an agent, and counts and times its decisions.
+class Watched:
+    """Passes everything on to an agent, but what a subclass does when a move is asked for (``act``).
+
+    Args:
+        agent: The agent.
+        name: What errors call it.
+    """
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self._agent: Any = agent
+        self.name = name
+        for optional in ("reset", "observe"):
+            if (method := getattr(agent, optional, None)) is not None:
+                setattr(self, optional, method)
+
+    @property
+    def cheats(self) -> bool:
+        """Whether the agent asks for the whole state."""
+        return cheats(self._agent)
+
+
+class TimedAgent(Watched):
+    """Counts and times an agent's decisions.
 
     Args:
         agent: The agent.
@@ -129,21 +155,11 @@ class TimedAgent:
         clock: Times decisions, in seconds.
     """
 
-    def __init__(self, agent: Agent, name: str, clock: Callable[[], float] = thinking_time) -> None:
-        self._agent: Any = agent
+    def __init__(self, agent: Agent, name: str, clock: Callable[[], float]) -> None:
+        super().__init__(agent, name)
         self._clock = clock
-        self.name = name
         self.decisions = 0
         self.seconds = 0.0
-        for optional in ("reset", "observe"):
-            method = getattr(agent, optional, None)
-            if method is not None:
-                setattr(self, optional, method)
-
-    @property
-    def cheats(self) -> bool:
-        """Whether the agent asks for the whole state."""
-        return cheats(self._agent)
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a move, on the clock."""
@@ -152,6 +168,20 @@ class TimedAgent:
         self.seconds += self._clock() - start
         self.decisions += 1
         return move
+
+
+class Played(NamedTuple):
+    """A game that was played to its end or to a fault.
+
+    Attributes:
+        state: The game as it was left.
+        agents: Who played, a wrapper a seat; fewer if one could not be made.
+        fault: The fault, if one broke it off.
+    """
+
+    state: State
+    agents: Sequence[Any]
+    fault: AgentFaultError | None = None
 
 
 class AgentKeeper:
@@ -194,6 +224,23 @@ def close_or_warn(agent: Agent, name: str) -> None:
         warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
 
 
+def asked(spec: str, question: Callable[[Agent], _Result]) -> _Result:
+    """What an agent that is made for this and thrown away answers.
+
+    Args:
+        spec: Its specification.
+        question: Asks it.
+
+    Raises:
+        UnknownAgentError: If it does not exist.
+    """
+    agent = make_agent(spec)
+    try:
+        return question(agent)
+    finally:
+        close_or_warn(agent, spec)
+
+
 def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
     """Make and close agents, so that a wrong name or option is an error before anything is played.
 
@@ -209,11 +256,10 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None) -> None:
         for spec in dict.fromkeys(specs):
             try:
                 agent = make(spec)
-            except (DouDizhuError, ImportError, KeyboardInterrupt) as error:
-                if isinstance(error, AgentProcessError):
-                    raise AgentFailedError(f"agent {spec!r} failed in construction: {error}") from error
-                raise
             except BaseException as error:
+                ours = isinstance(error, (DouDizhuError, ImportError, KeyboardInterrupt))
+                if ours and not isinstance(error, AgentProcessError):
+                    raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
 
@@ -310,75 +356,89 @@ class DealPlayer(AgentKeeper):
             UnknownAgentError: If an agent does not exist.
         """
         labels = labels or pair
-        return [self._play_game(deal, game, seats, pair, labels) for game, seats in enumerate(seatings(self.rules))]
+        return [
+            self._record(self.game(deal, game, seats, pair, labels), deal, game, seats, labels)
+            for game, seats in enumerate(seatings(self.rules))
+        ]
 
-    def _play_game(
-        self, deal: int, game: int, seats: str, pair: tuple[str, str], labels: tuple[str, str]
-    ) -> GameRecord:
-        state = State.new(self.seed, self.rules, deal)
-        agents: list[TimedAgent] = []
-        try:
-            for seat, letter in enumerate(seats):
-                spec, name = pair["ab".index(letter)], labels["ab".index(letter)]
-                agents.append(call(name, seat, "construction", self._seated, spec, seat, name))
-            rngs = seat_generators([self.seed, deal, game], self.rules.players, self._make_generator)
-            play_game(state, agents, rngs)
-        except AgentFaultError as fault:
-            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
-                raise fault.__cause__ from None
-            where = f"in seat {fault.seat} of deal {deal}, game {game}"
-            if self._on_fault == "stop":
-                raise AgentFailedError(
-                    f"agent {fault.agent!r} failed {where} (seed {self.seed}), in {fault.phase}: {fault.reason}"
-                ) from fault
-            self.drop(pair["ab".index(seats[fault.seat])])
-            return self._record(state, deal, game, seats, labels, agents, fault)
-        return self._record(state, deal, game, seats, labels, agents)
-
-    def _seated(self, spec: str, seat: int, name: str) -> TimedAgent:
-        return TimedAgent(self.agent(spec, seat), name, self._clock)
-
-    def _record(
+    def game(
         self,
-        state: State,
         deal: int,
         game: int,
         seats: str,
-        labels: tuple[str, str],
-        agents: Sequence[TimedAgent],
-        fault: AgentFaultError | None = None,
-    ) -> GameRecord:
+        specs: Sequence[str],
+        labels: Sequence[str],
+        watched: Callable[[Agent, str], Any] | None = None,
+    ) -> Played:
+        """Play one game.
+
+        Args:
+            deal: Number of the deal under the seed.
+            game: Number of the game within the deal.
+            seats: Who sits where, a letter a seat.
+            specs: The specification that each letter stands for.
+            labels: What errors call each.
+            watched: Puts a wrapper around the agent of a seat, from the agent and its label; its decisions are timed
+                by default.
+
+        Raises:
+            AgentFailedError: If an agent fails and that is to stop the match.
+            UnknownAgentError: If an agent does not exist.
+        """
+        state, agents = State.new(self.seed, self.rules, deal), list[Any]()
+        wrap = watched or functools.partial(TimedAgent, clock=self._clock)
+        places = ["abc".index(letter) for letter in seats]
+        try:
+            for seat, place in enumerate(places):
+                name = labels[place]
+                agents.append(call(name, seat, "construction", self._seated, wrap, specs[place], seat, name))
+            play_game(state, agents, seat_generators([self.seed, deal, game], self.rules.players, self._make_generator))
+        except AgentFaultError as fault:
+            if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
+                raise fault.__cause__ from None
+            if self._on_fault == "stop":
+                where = f"in seat {fault.seat} of deal {deal}, game {game} (seed {self.seed}), in {fault.phase}"
+                raise AgentFailedError(f"agent {fault.agent!r} failed {where}: {fault.reason}") from fault
+            self.drop(specs[places[fault.seat]])
+            return Played(state, agents, fault)
+        return Played(state, agents)
+
+    def _seated(self, wrap: Callable[[Agent, str], Any], spec: str, seat: int, name: str) -> Any:
+        return wrap(self.agent(spec, seat), name)
+
+    def _record(self, played: Played, deal: int, game: int, seats: str, labels: tuple[str, str]) -> GameRecord:
+        state, agents, fault = played
+        letter = seats[fault.seat] if fault else ""
+        over = forfeited(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        letter = seats[fault.seat] if fault else ""
-        over = forfeited(state, seats, letter) if fault else state
-        decisions, ms = {}, {}
-        for mine in "ab":
-            clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == mine]
-            decisions[mine] = sum(clock.decisions for clock in clocks)
-            timed = self.timing and decisions[mine]
-            ms[mine] = round(1000 * sum(clock.seconds for clock in clocks) / decisions[mine], 4) if timed else 0.0
+        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(agents, seats, mine) for mine in "ab")
         return GameRecord(
-            deal=deal,
-            a=labels[0],
-            b=labels[1],
-            game=game,
-            seats=seats,
-            landlord=landlord,
+            deal,
+            *labels,
+            game,
+            seats,
+            landlord,
             landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
             winner=_winner(over, seats, landlord, letter),
             win=over.returns("win"),
             stake=over.returns("stake"),
             botzone=over.returns("botzone"),
             moves=len(state.history),
-            decisions_a=decisions["a"],
-            decisions_b=decisions["b"],
-            ms_a=ms["a"],
-            ms_b=ms["b"],
+            decisions_a=decisions_a,
+            decisions_b=decisions_b,
+            ms_a=ms_a,
+            ms_b=ms_b,
             fault_by=letter,
             fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
         )
+
+    def _times(self, agents: Sequence[TimedAgent], seats: str, letter: str) -> tuple[int, float]:
+        """The decisions of an agent in all its seats, and milliseconds a decision."""
+        clocks = [agent for agent, taken in zip(agents, seats, strict=False) if taken == letter]
+        decisions, seconds = sum(clock.decisions for clock in clocks), sum(clock.seconds for clock in clocks)
+        return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
 
 
 def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
@@ -395,9 +455,6 @@ def _in_a_cell(text: str) -> str:
     """A text of an agent's for a line of a file or a terminal: printable, and not long."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
-
-
-_Result = TypeVar("_Result")
 
 
 class Match(NamedTuple):

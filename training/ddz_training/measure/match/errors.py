@@ -47,3 +47,19 @@ class InUseError(DouDizhuError):
 
 class InvalidExperimentError(DouDizhuError):
     """An experiment was asked for something it cannot do: more deals than there are, a value that it does not try."""
+
+
+class InvalidBenchmarkRequestError(DouDizhuError):
+    """The benchmark was asked for something it cannot do: no agent, more deals than the list has, a name twice."""
+
+
+class FrozenChangedError(DouDizhuError):
+    """Deals or players of the benchmark are not what they were when it was fixed; results would not compare."""
+
+
+class BenchmarkFileError(ResultsFileError):
+    """A file holds no results of this benchmark, or its parts contradict each other."""
+
+
+class NotReproducedError(DouDizhuError):
+    """Games of a file of results ended otherwise when they were played again; the message has the first."""

@@ -51,14 +51,11 @@ class Claim:
                 f"{path} is being written by {_named(owner)}: wait until it has ended, or name another"
             ) from error
         self._end = weakref.finalize(self, _release, self._lock, owner, made, os.getpid())
-        about = {"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+        now = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+        about = {"pid": os.getpid(), "host": socket.gethostname(), "since": now}
         with contextlib.suppress(OSError):  # the lock holds without it
             owner.unlink(missing_ok=True)
             owner.write_text(json.dumps(about) + "\n", encoding="utf-8")
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _named(owner: Path) -> str:

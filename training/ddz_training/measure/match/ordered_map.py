@@ -45,6 +45,9 @@ class Worker(Protocol[_TaskIn, _ResultOut]):
         return
 
 
+Make = Callable[[], Worker[Any, Any]]
+"""Makes a worker."""
+
 _worker: Worker[Any, Any] | None = None
 """The worker of a worker process."""
 
@@ -60,11 +63,16 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def _start(make: Callable[[], Worker[Any, Any]]) -> None:
-    global _worker
+def serve_parent() -> None:
+    """Make this process one that works for its parent, which ends it, and leaves the other cores to others."""
     threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends the workers
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core: libraries must not start a thread a core each
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start a thread a core each
+
+
+def _start(make: Make) -> None:
+    global _worker
+    serve_parent()
     _worker = make()
     atexit.register(_worker.close)
 
@@ -83,14 +91,8 @@ class Share(Protocol[_TaskIn, _ResultOut]):
         ...
 
 
-class Executor(Protocol):
-    """Makes workers for the time of a ``with`` block."""
-
-    def __call__(
-        self, make: Callable[[], Worker[Any, Any]], processes: int, /
-    ) -> AbstractContextManager[Share[Any, Any]]:
-        """Workers as :func:`workers` has them."""
-        ...
+Executor = Callable[[Make, int], AbstractContextManager[Share[Any, Any]]]
+"""Makes workers for the time of a ``with`` block, as :func:`workers` has them."""
 
 
 def ordered_map(

@@ -20,7 +20,7 @@ from typing import Any
 
 from ddz_env.core.errors import install_hint
 from ddz_training.measure.match.errors import ClusterError, WorkerDiedError
-from ddz_training.measure.match.ordered_map import Share, Worker, executed_by
+from ddz_training.measure.match.ordered_map import Make, Share, executed_by
 
 _SHORT = 0.5
 """Seconds: of tasks that take less on average, a worker gets the next one before it has done the last."""
@@ -35,15 +35,13 @@ _CLOSING = 10.0
 _STORE = 100 * 2**20
 """Bytes of the object store of a cluster of our own; results are small."""
 
-_Make = Callable[[], Worker[Any, Any]]
-
 
 class _Hand:
     """A worker on a machine of the cluster."""
 
-    def __init__(self, make: _Make) -> None:
+    def __init__(self, make: Make) -> None:
         self._make = make
-        self._worker: Worker[Any, Any] | None = None
+        self._worker: Any = None
 
     def start(self) -> None:
         """Make the worker; apart from the constructor, so that what it raises comes back as it is."""
@@ -51,8 +49,6 @@ class _Hand:
 
     def play(self, task: Any) -> tuple[Any, float]:
         """Do a task; its result, and the seconds that it took."""
-        if self._worker is None:
-            raise WorkerDiedError("the worker was not started")
         start = time.perf_counter()
         return self._worker.play(task), time.perf_counter() - start
 
@@ -86,7 +82,7 @@ class _Actors:
         most: How many there may be, asked again and again.
     """
 
-    def __init__(self, ray: Any, make: _Make, most: Callable[[], int]) -> None:
+    def __init__(self, ray: Any, make: Make, most: Callable[[], int]) -> None:
         self._ray, self._most = ray, most
         self._new = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Hand)
         self._make = ray.put(make)
@@ -206,7 +202,7 @@ class RayExecutor:
         self._look, self._size = 0.0, 1
 
     @contextmanager
-    def __call__(self, make: _Make, processes: int, /) -> Iterator[Share[Any, Any]]:
+    def __call__(self, make: Make, processes: int, /) -> Iterator[Share[Any, Any]]:
         """Workers: on a cluster that was there, one a core; else as many as there would be processes.
 
         Raises:

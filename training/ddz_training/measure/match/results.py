@@ -22,9 +22,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+from ddz_env import Rules
+from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.core.whole_file import append, real_path, replace_file
 from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.match.one_writer import claim
+from ddz_training.measure.match.one_writer import Claim, claim
 from ddz_training.measure.match.ordered_map import Worker, ordered_map
 from ddz_training.measure.match.provenance import Provenance, SameCode
 
@@ -38,8 +40,10 @@ Rows = Sequence[Mapping[str, Any]]
 OnProgress = Callable[[int, int], None]
 """Called with units done and units in all."""
 
+Start = Callable[[], Worker[Any, Any]]
+"""Makes a worker, which answers a task with the results of its unit."""
+
 _Result = TypeVar("_Result")
-_Task = TypeVar("_Task")
 
 
 def no_progress(done: int, total: int) -> None:
@@ -124,6 +128,31 @@ def check_settings(path: object, found: Mapping[str, Any], wanted: Mapping[str, 
         )
 
 
+def claimed(path: Path, what: str, suffixes: Sequence[str], resume: bool) -> tuple[Path, Claim | None]:
+    """Claim a file of results.
+
+    Args:
+        path: The file.
+        what: What is written, in an error's words.
+        suffixes: What its name may end with.
+        resume: Whether it may have contents.
+
+    Returns:
+        What to write to, whatever a link is made to lead to meanwhile; and the claim, which ends with its object.
+
+    Raises:
+        ResultsFileError: If it has another suffix, is no file, or has contents that are not to be resumed.
+        InUseError: If another process has it.
+    """
+    if path.suffix.lower() not in suffixes:
+        raise ResultsFileError(f"{path}: {what} written as {' or '.join(suffixes)}")
+    file = real_path(path)
+    held = claim(file)
+    if not resume and file.exists() and file.stat().st_size:
+        raise ResultsFileError(f"{path} exists: add --resume to resume it, or name another file")
+    return file, held
+
+
 class ResultStore(Generic[_Result]):
     """Results that grow in memory, and on disk where a file is named.
 
@@ -193,11 +222,7 @@ class ResultStore(Generic[_Result]):
             append(self._file, "".join(map(self._line, results)).encode())
 
     def fill(
-        self,
-        tasks: Mapping[Key, _Task],
-        start: Callable[[], Worker[_Task, Sequence[_Result]]],
-        processes: int = 1,
-        on_progress: OnProgress = no_progress,
+        self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
     ) -> list[_Result]:
         """Do the tasks whose units are not there yet, and return the results of all in the order of the tasks.
 
@@ -214,14 +239,7 @@ class ResultStore(Generic[_Result]):
         self.gather(missing, start, processes, on_progress, len(tasks) - len(missing))
         return [result for key in tasks for result in self.found.get(key, ())]
 
-    def gather(
-        self,
-        tasks: Sequence[_Task],
-        start: Callable[[], Worker[_Task, Sequence[_Result]]],
-        processes: int,
-        on_progress: OnProgress,
-        done: int,
-    ) -> None:
+    def gather(self, tasks: Sequence[Any], start: Start, processes: int, on_progress: OnProgress, done: int) -> None:
         """Do tasks and save the results of each as soon as it and all before it are done.
 
         Args:
@@ -248,19 +266,17 @@ class ResultStore(Generic[_Result]):
             self.found.setdefault(tuple(getattr(result, name) for name in self._key), []).append(result)
 
     def _open(self, given: Path, per_key: int | None, resume: bool) -> None:
-        if given.suffix.lower() not in SUFFIXES:
-            raise ResultsFileError(f"{given}: results are written as {' or '.join(SUFFIXES)}")
-        # Whatever a link is made to lead to meanwhile: only the file that is claimed is written.
-        self._file = path = real_path(given)
-        self._claim = claim(path)
+        self._file, self._claim = claimed(given, "results are", SUFFIXES, resume)
+        path = self._file
         old = path.read_bytes() if path.exists() else b""
-        if old and not resume:
-            raise ResultsFileError(f"{given} exists: add --resume to resume it, or name another file")
         new = self._head().encode()
         if not new.startswith(old):
             settings, names, rows = _read(path)
             said = Provenance.take(settings)
-            self._check(settings, names)
+            # The names of the columns are settings, too, where the file has them.
+            columns = [column.name for column in self._columns]
+            found, wanted = {**settings, "columns": names or columns}, {**self._given, "columns": columns}
+            check_settings(given, found, wanted, self._place)
             self._keep(of_rows(self._kind, rows))
             self.found = {key: found for key, found in self.found.items() if per_key in (None, len(found))}
             if self.found:
@@ -281,12 +297,6 @@ class ResultStore(Generic[_Result]):
             if self.path is not None:
                 _, _, body = self._file.read_bytes().partition(b"\n")
                 _replace(self._file, self._first_line().encode() + body)
-
-    def _check(self, settings: Mapping[str, Any], names: Sequence[str]) -> None:
-        """Refuse a file of other settings or columns, and name them."""
-        columns = [column.name for column in self._columns]
-        found = {**settings, "columns": list(names) or columns}
-        check_settings(self.path, found, {**self._given, "columns": columns}, self._place)
 
     def _first_line(self) -> str:
         settings = {"settings": self.settings} if self._is_json else self.settings
@@ -375,8 +385,34 @@ def _csv_line(cells: Sequence[str]) -> str:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file atomically."""
     try:
         replace_file(path, data)
     except OSError as error:
         raise ResultsFileError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+_STANDARD = Rules()
+
+
+def rules_settings(rules: Rules) -> dict[str, Any]:
+    """Rules as plain values.
+
+    Example:
+        >>> rules_settings(Rules.preset("bidding"))
+        {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
+    """
+    fields = [field.name for field in dataclasses.fields(Rules)]
+    different = {name: getattr(rules, name) for name in fields if getattr(rules, name) != getattr(_STANDARD, name)}
+    return {"name": rules.name, **different}
+
+
+def read_rules_settings(values: Any) -> Rules:
+    """The inverse of :func:`rules_settings`, also after a way through JSON.
+
+    Raises:
+        InvalidRulesError: If the values are no rules.
+    """
+    if not isinstance(values, dict):
+        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
+    changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return _STANDARD.replace(**changes)

@@ -6,7 +6,6 @@ processes, and a run that was cut off resumes where it stopped.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections import Counter
@@ -18,6 +17,7 @@ from typing import Any
 from ddz_env import Rules, __version__
 from ddz_env.core.errors import unknown
 from ddz_training.measure.match.duplicate import (
+    KEY,
     ON_FAULT,
     DealPlayer,
     DealWorker,
@@ -27,12 +27,9 @@ from ddz_training.measure.match.duplicate import (
     seatings,
 )
 from ddz_training.measure.match.errors import InvalidArenaError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.rules_settings import rules_settings
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
 
 FORMAT = "ddz-arena-2"
-KEY = ("deal", "a", "b")
-"""What names a unit of work in a file of games."""
 
 _STANDARD = Rules()
 
@@ -106,6 +103,11 @@ class Arena:
         """Games of one pair on one deal."""
         return len(seatings(self.rules))
 
+    def worker(self) -> DealWorker[list[GameRecord]]:
+        """Plays its deals in one process."""
+        options: dict[str, Any] = {"time_limit": self.time_limit, "on_fault": self.on_fault}
+        return DealWorker(list, lambda: DealPlayer(self.rules, self.seed, self.timing, **options))
+
     def settings(self) -> dict[str, Any]:
         """What a results file must agree on before it is resumed; rules as they differ from the default."""
         return {
@@ -177,13 +179,4 @@ def run_arena(
         for deal in numbers
         for (a, spec_a), (b, spec_b) in itertools.combinations(named, 2)
     }
-    player = functools.partial(
-        DealPlayer,
-        arena.rules,
-        arena.seed,
-        arena.timing,
-        time_limit=arena.time_limit,
-        on_fault=arena.on_fault,
-    )
-    start = functools.partial(DealWorker[list[GameRecord]], list, player)
-    return (store or arena.store()).fill(tasks, start, processes, on_progress)
+    return (store or arena.store()).fill(tasks, arena.worker, processes, on_progress)

@@ -7,9 +7,8 @@
 * What is no mean, such as a rating, takes the percentiles of a bootstrap that draws whole deals
   (:func:`bootstrap_sums`; B. Efron, "Bootstrap methods: another look at the jackknife", Annals of Statistics 7, 1979;
   clusters: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8).
-* These hold for a number of deals that was fixed beforehand; :mod:`ddz_training.measure.match.sequential` has those
-  that may be
-  looked at after every deal.
+* These hold for a number of deals that was fixed beforehand; :func:`confidence_sequence` may be looked at after every
+  deal.
 * Everything over both roles is *paired*: the games of one deal share their cards, so a deal is one observation, the
   mean over its games.  The interval is the normal one on the means of the deals.  Scores in one role take the same
   interval.  It has no width where every deal ended alike.
@@ -21,16 +20,18 @@ under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddz_training.measure.match.duplicate import SIDES, GameRecord
+from ddz_training.measure.match.errors import InvalidArenaError
 
 Z95 = NormalDist().inv_cdf(0.975)
 """Two-sided 95 % quantile of the normal distribution, 1.96."""
@@ -51,6 +52,11 @@ class Interval:
     low: float
     high: float
     count: int
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The estimate and both ends."""
+        return self.mean, self.low, self.high
 
     @property
     def half_width(self) -> float:
@@ -358,25 +364,41 @@ def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
 
 _Sample = tuple[GameRecord, str]
 """A game and the letter of the agent in question."""
+_Value = Callable[[GameRecord, str], float]
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 
 
-def _by_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> dict[int, float]:
-    """The mean of a value over the games of each deal."""
-    deals: dict[int, list[float]] = {}
-    for record, letter in samples:
-        deals.setdefault(record.deal, []).append(value(record, letter))
-    return {deal: fmean(values) for deal, values in deals.items()}
+def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Items by a key, in the order in which they come."""
+    found: dict[_Key, list[_Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
-def _per_deal(samples: Iterable[_Sample], value: Callable[[GameRecord, str], float]) -> list[float]:
-    return list(_by_deal(samples, value).values())
+def by_pair(records: Iterable[GameRecord]) -> dict[tuple[str, str], list[GameRecord]]:
+    """The games of each pair."""
+    return grouped(records, lambda record: (record.a, record.b))
+
+
+def by_deal(records: Iterable[GameRecord]) -> dict[int, list[GameRecord]]:
+    """The games of each deal."""
+    return grouped(records, lambda record: record.deal)
+
+
+def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]:
+    deals = grouped(samples, lambda sample: sample[0].deal)
+    return {deal: fmean(value(*one) for one in games) for deal, games in deals.items()}
+
+
+def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
+    """The mean of a value, of which the games of a deal are one observation."""
+    return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
 def wins_by_deal(
-    records: Iterable[GameRecord],
-    agent: str,
-    opponent: str | None = None,
-    value: Callable[[GameRecord, str], float] = win_share,
+    records: Iterable[GameRecord], agent: str, opponent: str | None = None, value: _Value = win_share
 ) -> dict[int, float]:
     """The share of its games that an agent won, by number of the deal.
 
@@ -392,38 +414,30 @@ def wins_by_deal(
         for letter, other in ("ab", "ba")
         if record.label(letter) == agent and opponent in (None, record.label(other))
     ]
-    return _by_deal(samples, value)
+    return _mean_by_deal(samples, value)
 
 
 def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
-    outcomes = [
-        letter != record.fault_by if record.fault_by else record.winner == side
-        for record, letter in samples
-        if seats_of(record, letter, side)
-    ]
+    outcomes = [letter != game.fault_by if game.fault_by else game.winner == side for game, letter in samples]
     return wilson_interval(sum(outcomes), len(outcomes))
 
 
-def _role_score(samples: Iterable[_Sample], side: str, scoring: str) -> Interval:
-    played = [(record, letter) for record, letter in samples if seats_of(record, letter, side)]
-    return normal_interval(_per_deal(played, lambda record, letter: side_score(record, letter, scoring, side)))
-
-
 def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
-    decisions = sum(getattr(record, f"decisions_{letter}") for record, letter in samples)
+    landlord, peasants = ([one for one in samples if seats_of(*one, side)] for side in SIDES)
+    scores: list[_Value] = [functools.partial(side_score, scoring=scoring, side=side) for side in (None, *SIDES)]
     return AgentResult(
         agent=agent,
         opponent=opponent,
         deals=len({record.deal for record, _ in samples}),
         games=len(samples),
-        landlord_wins=_role_wins(samples, SIDES[0]),
-        peasant_wins=_role_wins(samples, SIDES[1]),
-        wins=within(normal_interval(_per_deal(samples, win_share)), 0.0, 1.0),
-        landlord_score=_role_score(samples, SIDES[0], scoring),
-        peasant_score=_role_score(samples, SIDES[1], scoring),
-        score=normal_interval(_per_deal(samples, lambda record, letter: side_score(record, letter, scoring))),
+        landlord_wins=_role_wins(landlord, SIDES[0]),
+        peasant_wins=_role_wins(peasants, SIDES[1]),
+        wins=within(_paired(samples, win_share), 0.0, 1.0),
+        landlord_score=_paired(landlord, scores[1]),
+        peasant_score=_paired(peasants, scores[2]),
+        score=_paired(samples, scores[0]),
         ms_per_decision=milliseconds_a_decision(samples),
-        decisions=decisions,
+        decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
         faults=sum(record.fault_by == letter for record, letter in samples),
     )
 
@@ -435,13 +449,10 @@ def summarize(records: Iterable[GameRecord], scoring: str = "win") -> list[Agent
         records: Games of complete deals.
         scoring: ``win``, ``stake`` or ``botzone``.
     """
-    pairs: dict[tuple[str, str], list[GameRecord]] = {}
-    for record in records:
-        pairs.setdefault((record.a, record.b), []).append(record)
     return [
-        _result(pair["ab".index(letter)], pair["ba".index(letter)], [(record, letter) for record in games], scoring)
-        for pair, games in pairs.items()
-        for letter in "ab"
+        _result(agent, opponent, [(record, letter) for record in games], scoring)
+        for (a, b), games in by_pair(records).items()
+        for letter, agent, opponent in (("a", a, b), ("b", b, a))
     ]
 
 
@@ -450,9 +461,60 @@ def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[Agent
 
     Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
     """
-    samples: dict[str, list[_Sample]] = {}
-    for record in records:
-        for letter in "ab":
-            samples.setdefault(record.label(letter), []).append((record, letter))
+    samples = grouped(((record, letter) for record in records for letter in "ab"), lambda one: one[0].label(one[1]))
     results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
+
+
+_LARGEST_BET = 0.5
+
+
+def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interval:
+    """The mean of independent values with an interval that holds at every number of values.
+
+    An interval for a fixed number of deals misses more often than it says once somebody stops at the first one that
+    looks good.  A *confidence sequence* holds at all times together: with probability 95 % not one of its intervals
+    misses.  This is the predictable plug-in empirical Bernstein sequence (I. Waudby-Smith and A. Ramdas, "Estimating
+    means of bounded random variables by betting", JRSS B 86, 2024, theorem 2 with equations 14 and 15).  It needs
+    independent values between 0 and 1, as the share of games won on each deal, and no normal distribution: it holds
+    from the first deal on.  The price: after the same deals it is about twice as wide as an interval for a number fixed
+    beforehand.
+
+    Args:
+        values: In the order in which they came, each within 0..1.
+        error: The probability that the interval ever misses, were one to look after each value.
+
+    Returns:
+        The values' mean, and what all intervals so far have in common.
+
+    Raises:
+        InvalidArenaError: If a value is not within 0..1, or ``error`` is not between 0 and 1.
+
+    Example:
+        >>> confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25).both()
+        '87.5 (78.1 to 96.8)'
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if not np.all((found >= 0) & (found <= 1)):
+        raise InvalidArenaError("a confidence sequence takes values within 0..1")
+    if not 0 < error < 1:
+        raise InvalidArenaError(f"error={error} must be between 0 and 1")
+    if not len(found):
+        return Interval(math.nan, 0.0, 1.0, 0)
+    times = np.arange(1, len(found) + 1)
+    means = (0.5 + np.cumsum(found)) / (times + 1)
+    variances = (0.25 + np.cumsum((found - means) ** 2)) / (times + 1)
+    guess, spread = np.append(0.5, means[:-1]), np.append(0.25, variances[:-1])  # from the values before
+    price = math.log(2 / error)
+    bets = np.minimum(np.sqrt(2 * price / (spread * times * np.log1p(times))), _LARGEST_BET)
+    staked = np.cumsum(bets)
+    costs = np.cumsum((found - guess) ** 2 * (-np.log1p(-bets) - bets))
+    centres, margins = np.cumsum(bets * found) / staked, (price + costs) / staked
+    low, high = max(0.0, np.max(centres - margins)), min(1.0, np.min(centres + margins))
+    return Interval(float(found.mean()), float(low), float(high), len(found))
+
+
+def decided(values: Sequence[float], error: float = 0.05, even: float = 0.5) -> bool:
+    """Whether the mean differs from ``even``, with an error of at most ``error`` at any stopping time."""
+    interval = confidence_sequence(values, error)
+    return not interval.low <= even <= interval.high

@@ -81,7 +81,7 @@ class _Simple:
         return moves[min(len(moves) - 1, int(view.stage == "play"))]
 
 
-def warm_up(make: Callable[[], Agent], rules: Rules) -> None:
+def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> None:
     """Let an agent that is made for this and thrown away decide the first moves of a deal.
 
     The deal and the generators are always the same and belong to nothing else.  An agent that fails is left alone: it
@@ -90,16 +90,18 @@ def warm_up(make: Callable[[], Agent], rules: Rules) -> None:
     Args:
         make: Makes the agent.
         rules: The rules.
+        seconds: If above 0, the agent plays all seats for about so long.
     """
     with contextlib.suppress(Exception, SystemExit, GeneratorExit):
         agent, state = make(), State.new(_WARM_SEED, rules)
-        seat, left = state.seat, _WARM_DECISIONS
-        agents = [agent if place == seat else _Simple() for place in range(rules.players)]
+        first, left, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
+        agents = [agent if seconds or seat == first else _Simple() for seat in range(rules.players)]
         rngs = seat_generators([_WARM_SEED], rules.players)
         try:
-            reset(agent, seat, rules)
-            while left and not state.is_over:
-                left -= state.seat == seat and state.stage not in AUCTION
+            for seat, each in enumerate(agents):
+                reset(each, seat, rules)
+            while not state.is_over and (time.monotonic() < until if seconds else left):
+                left -= state.seat == first and state.stage not in AUCTION
                 play_one(state, agents, rngs)
         finally:
             close(agent)

@@ -2,18 +2,27 @@
 
 Machines are noisy, and noisier than the differences that matter.  Contenders of one part therefore take turns, each
 repeat gives a ratio of its own (ours over the peer's, in the same second), and medians are reported with the range.
+
+A contender that is a rate is a generator that says how much work it has just done (:func:`rate`): what it does before
+its first ``yield`` prepares it, and the clock is no business of it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
+import os
+import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, ParamSpec
 
 from ddz_env.core.errors import DouDizhuError
+
+_Options = ParamSpec("_Options")
 
 Repeat = Callable[[], float]
 """One repeat; returns the measured value."""
@@ -115,23 +124,37 @@ class Measurement:
     note: str = ""
 
 
-def rate_of(work: Callable[[], int], seconds: float) -> Repeat:
-    """A repeat that measures how many units a second some work does, which it has warmed up.
+Work = Iterator[int | tuple[int, float]]
+"""How many units a piece of work was, and the seconds that count, where these are not all of its time."""
+
+
+def rate(work: Callable[_Options, Work]) -> Callable[_Options, Prepare]:
+    """Make contenders, which count units a second, of a generator that works for ever.
 
     Args:
-        work: Does some work and returns how many units it was.
-        seconds: For how long it is repeated.
+        work: Prepares, does a piece of work and yields, again and again; the first piece warms up.
     """
 
-    def repeat() -> float:
-        units, start, elapsed = 0, time.perf_counter(), 0.0
-        while elapsed < seconds:
-            units += work()
-            elapsed = time.perf_counter() - start
-        return units / elapsed
+    @functools.wraps(work)
+    def contender(*arguments: _Options.args, **options: _Options.kwargs) -> Prepare:
+        def prepare(seconds: float) -> Repeat:
+            pieces = work(*arguments, **options)
+            next(pieces)
 
-    work()
-    return repeat
+            def repeat() -> float:
+                units, spent = 0, 0.0
+                while spent < seconds:
+                    start = time.perf_counter()
+                    done = next(pieces)
+                    count, counted = done if isinstance(done, tuple) else (done, time.perf_counter() - start)
+                    units, spent = units + count, spent + counted
+                return units / spent
+
+            return repeat
+
+        return prepare
+
+    return contender
 
 
 def measure(
@@ -145,66 +168,47 @@ def measure(
         seconds: Seconds a repeat instead of the part's own.
         on_repeat: Called with the contender's name before each repeat.
     """
-    from ddz_env.envs.cuda_batch import (
-        NoDeviceError,  # loads numba.cuda, for which the help of the command does not wait
-    )
+    # It loads numba.cuda, for which the help of the command does not wait.
+    from ddz_env.envs.cuda_batch import NoDeviceError
 
+    told = on_repeat or (lambda name: None)
     ready: dict[str, Repeat] = {}
     notes: dict[str, str] = {}
-    for contender in part.contenders:
-        if on_repeat:
-            on_repeat(f"{contender.name} (preparing)")
+    for one in part.contenders:
+        told(f"{one.name} (preparing)")
         try:
-            ready[contender.name] = contender.prepare(seconds or part.seconds)
+            ready[one.name] = one.prepare(seconds or part.seconds)
         except ImportError as error:
-            if not contender.is_peer:
+            if not one.is_peer:
                 raise
-            notes[contender.name] = f"not installed ({error.name or error})"
+            notes[one.name] = f"not installed ({error.name or error})"
         except NoDeviceError:
-            notes[contender.name] = "no GPU"
-    values: dict[str, list[float]] = {name: [] for name in ready}
+            notes[one.name] = "no GPU"
+    values: dict[str, list[float]] = {one.name: [] for one in part.contenders}
     for _ in range(min(repeats, part.repeats)):
         for name, repeat in ready.items():
-            if on_repeat:
-                on_repeat(name)
+            told(name)
             values[name].append(repeat())
-    return [_measurement(part, contender, values, notes) for contender in part.contenders]
+    return [_measurement(part, one, values, notes.get(one.name, "")) for one in part.contenders]
 
 
-def _measurement(
-    part: Part, contender: Contender, values: dict[str, list[float]], notes: dict[str, str]
-) -> Measurement:
-    own = values.get(contender.name, [])
-    ratio = None
-    if contender.is_peer and own:
-        ours = values[contender.peer_of or part.contenders[0].name]
+def _measurement(part: Part, one: Contender, values: dict[str, list[float]], note: str) -> Measurement:
+    own, ratio, reached = values[one.name], None, None
+    if one.is_peer and own:
+        ours = values[one.peer_of or part.contenders[0].name]
         ratio = median(a / b for a, b in zip(ours, own, strict=True))
     value = median(own) if own else None
-    judged = ratio if contender.is_peer else value
-    reached = None
-    if judged is not None and contender.target is not None:
-        smaller = part.less_is_better and not contender.is_peer
-        reached = judged <= contender.target if smaller else judged >= contender.target
-    return Measurement(
-        part=part.key,
-        title=part.title,
-        name=contender.name,
-        unit=part.unit,
-        is_peer=contender.is_peer,
-        values=tuple(own),
-        median=value,
-        target=contender.target,
-        ratio=ratio,
-        reached=reached,
-        note=notes.get(contender.name, ""),
-    )
+    judged = ratio if one.is_peer else value
+    if judged is not None and one.target is not None:
+        smaller = part.less_is_better and not one.is_peer
+        reached = judged <= one.target if smaller else judged >= one.target
+    about = part.key, part.title, one.name, part.unit, one.is_peer
+    return Measurement(*about, tuple(own), value, one.target, ratio, reached, note)
 
 
 def machine() -> dict[str, Any]:
     """Cores, processor, load and versions, to stand beside the figures.  Ask before measuring: measuring is a load."""
     import importlib.metadata
-    import os
-    import platform
 
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     versions = {}
@@ -231,15 +235,10 @@ def machine_lines(facts: dict[str, Any]) -> tuple[str, str]:
 
 def _cpu_model() -> str:
     """The processor's name, as Linux knows it."""
-    import platform
-
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            for line in file:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ddz_training.measure.speed.benchmark import Contender, Part, Prepare, Repeat, rate_of
+from ddz_training.measure.speed.benchmark import Contender, Work, rate
 
 if TYPE_CHECKING:
     from ddz_env import Move, View
@@ -64,33 +64,28 @@ def _checkpoints() -> Iterator[Path]:
         yield Path(folder)
 
 
-def ours(together: int) -> Prepare:
+@rate
+def ours(together: int) -> Work:
     """Our agent.
 
     Args:
         together: How many decisions are made at once.
     """
+    import numpy as np
 
-    def prepare(seconds: float) -> Repeat:
-        import numpy as np
+    from ddz_agents.external.douzero.agent import DouZeroAgent
 
-        from ddz_agents.external.douzero.agent import DouZeroAgent
-
-        with _checkpoints() as folder:
-            agent = DouZeroAgent(folder)
-        rngs = [np.random.default_rng(0)] * together
-
-        def work() -> int:
-            for first in range(0, DECISIONS, together):
-                agent.act_batch(decisions()[first : first + together], rngs)
-            return DECISIONS
-
-        return rate_of(work, seconds)
-
-    return prepare
+    with _checkpoints() as folder:
+        agent = DouZeroAgent(folder)
+    rngs = [np.random.default_rng(0)] * together
+    while True:
+        for first in range(0, DECISIONS, together):
+            agent.act_batch(decisions()[first : first + together], rngs)
+        yield DECISIONS
 
 
-def theirs(seconds: float) -> Repeat:
+@rate
+def theirs() -> Work:
     """DouZero's ``DeepAgent``, with the features that it computes."""
     from ddz_env.core.view import ROLES
 
@@ -100,13 +95,10 @@ def theirs(seconds: float) -> Repeat:
     with _checkpoints() as folder:
         agents = {name: agent_of(name, str(folder / f"{name}.ckpt")) for name in names.values()}
     asked = [(agents[names[view.role or ""]], infoset(view, list(names.values()))) for view in decisions()]
-
-    def work() -> int:
+    while True:
         for agent, seen in asked:
             agent.act(seen)
-        return DECISIONS
-
-    return rate_of(work, seconds)
+        yield DECISIONS
 
 
 def infoset(view: View, names: list[str]) -> Any:
@@ -143,16 +135,8 @@ def _numbers(counts: tuple[int, ...]) -> list[int]:
     return [number for number, count in zip(_NUMBERS, counts, strict=True) for _ in range(count)]
 
 
-PART = Part(
-    "douzero",
-    "DouZero's networks with random weights, features included, one thread",
-    "decisions/s",
-    (
-        Contender("ddz-env douzero, one decision at a time", ours(1)),
-        Contender(f"ddz-env douzero, {DECISIONS} decisions at once", ours(DECISIONS)),
-        Contender("DouZero DeepAgent", theirs, is_peer=True),
-    ),
-    repeats=5,
-    seconds=2.0,
-    on_request=True,
+NETWORKS = (
+    Contender("ddz-env douzero, one decision at a time", ours(1)),
+    Contender(f"ddz-env douzero, {DECISIONS} decisions at once", ours(DECISIONS)),
+    Contender("DouZero DeepAgent", theirs(), is_peer=True),
 )

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ddz_training.measure.speed.benchmark import Contender, Part, Prepare, Repeat
+from ddz_training.measure.speed.benchmark import Contender, Prepare, Repeat
 
 FIRST_GAME = """
 from ddz_env import dou_dizhu_v0
@@ -118,11 +118,7 @@ def after_that(seconds: float) -> Repeat:
     """With the cache of an earlier process."""
     cache = tempfile.TemporaryDirectory()
     _timed(Path(cache.name))
-
-    def repeat() -> float:
-        return _timed(Path(cache.name))
-
-    return repeat
+    return lambda: _timed(Path(cache.name))
 
 
 def megabytes(code: str) -> Prepare:
@@ -135,11 +131,8 @@ def megabytes(code: str) -> Prepare:
     return prepare
 
 
-_START = Contender("first time (compiles)", first_time, 12), Contender("after that", after_that, 2)
-START = Part("start", "process start to first finished game", "s", _START, less_is_better=True, repeats=3)
-
-_MEMORY = (
+START = Contender("first time (compiles)", first_time, 12), Contender("after that", after_that, 2)
+MEMORY = (
     Contender("4,096 games, observation and mask", megabytes(_GAMES), 20),
     Contender("10,000-iteration tree", megabytes(_TREE), 2),
 )
-MEMORY = Part("memory", "memory above import", "MB", _MEMORY, less_is_better=True, repeats=3)

@@ -8,13 +8,16 @@ import random
 import time
 from typing import Any
 
-from ddz_training.measure.speed import douzero, fresh_process, gpu, training, web
-from ddz_training.measure.speed.benchmark import Contender, Part, Prepare, Repeat, rate_of
+from ddz_training.measure.speed import douzero, fresh_process, training, web
+from ddz_training.measure.speed.benchmark import Contender, Part, Work, rate
 
 # --- Random games, engine only, one thread ----------------------------------------------------------------------------
 
+_RANDOM_GAMES = 2_000
 
-def random_games(seconds: float) -> Repeat:
+
+@rate
+def random_games() -> Work:
     """``random-staged`` games inside compiled code."""
     import numpy as np
 
@@ -22,34 +25,27 @@ def random_games(seconds: float) -> Repeat:
     from ddz_env.core.engine import playout
 
     rules = Rules().words()
-    games = 2_000 if seconds < 0.3 else 20_000
-    seeds = itertools.count()
-
-    def work() -> int:
-        playout.random_games(games, np.uint64(next(seeds)), rules)
-        return games
-
-    return rate_of(work, seconds)
+    for seed in itertools.count():
+        playout.random_games(_RANDOM_GAMES, np.uint64(seed), rules)
+        yield _RANDOM_GAMES
 
 
-def open_spiel_games(seconds: float) -> Repeat:
+@rate
+def open_spiel_games() -> Work:
     """OpenSpiel's ``dou_dizhu``: chance, auction and play, each uniform over the legal actions."""
     import pyspiel
 
     game = pyspiel.load_game("dou_dizhu")
     choose = random.Random(0).choice
-
-    def work() -> int:
-        for _ in range(10):
-            state = game.new_initial_state()
-            while not state.is_terminal():
-                state.apply_action(choose(state.legal_actions()))
-        return 10
-
-    return rate_of(work, seconds)
+    while True:
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(choose(state.legal_actions()))
+        yield 1
 
 
-def douzero_games(seconds: float) -> Repeat:
+@rate
+def douzero_games() -> Work:
     """DouZero's ``GameEnv`` (no feature encoding) with its own random agents."""
     from douzero.env.env import deck
     from douzero.env.game import GameEnv
@@ -63,49 +59,40 @@ def douzero_games(seconds: float) -> Repeat:
         "landlord_down": slice(37, 54),
         "three_landlord_cards": slice(17, 20),
     }
-
-    def work() -> int:
+    while True:
         cards = list(deck)
         rng.shuffle(cards)
         env.card_play_init({name: sorted(cards[places]) for name, places in hands.items()})
         while not env.game_over:
             env.step()
         env.reset()
-        return 1
-
-    return rate_of(work, seconds)
+        yield 1
 
 
-def rlcard(*, per_decision: bool) -> Prepare:
+@rate
+def rlcard(*, per_decision: bool) -> Work:
     """RLCard's ``env.step`` with random choice; its states cannot be had without their encoding.
 
     Args:
         per_decision: Whether decisions are counted, or games.
     """
+    import rlcard as library
 
-    def prepare(seconds: float) -> Repeat:
-        import rlcard as library
-
-        env = library.make("doudizhu", config={"seed": 0})
-        choose = random.Random(0).choice
-
-        def work() -> int:
-            state, _ = env.reset()
-            decisions = 0
-            while not env.is_over():
-                state, _ = env.step(choose(list(state["legal_actions"])))
-                decisions += 1
-            return decisions if per_decision else 1
-
-        return rate_of(work, seconds)
-
-    return prepare
+    env = library.make("doudizhu", config={"seed": 0})
+    choose = random.Random(0).choice
+    while True:
+        state, _ = env.reset()
+        decisions = 0
+        while not env.is_over():
+            state, _ = env.step(choose(list(state["legal_actions"])))
+            decisions += 1
+        yield decisions if per_decision else 1
 
 
 ENGINE = (
-    Contender("ddz-env random-staged", random_games, 400_000),
-    Contender("OpenSpiel from Python", open_spiel_games, 80, is_peer=True),
-    Contender("DouZero GameEnv", douzero_games, is_peer=True),
+    Contender("ddz-env random-staged", random_games(), 400_000),
+    Contender("OpenSpiel from Python", open_spiel_games(), 80, is_peer=True),
+    Contender("DouZero GameEnv", douzero_games(), is_peer=True),
     Contender("RLCard env", rlcard(per_decision=False), is_peer=True),
 )
 
@@ -115,25 +102,41 @@ ITERATIONS = 10_000
 _DEALS = 8
 
 
-def hidden_search(simulation: str = "random") -> Prepare:
-    """Information-set UCT, one thread."""
+@rate
+def hidden_search(simulation: str = "random") -> Work:
+    """Information-set UCT, one thread.
 
-    def prepare(seconds: float) -> Repeat:
-        from ddz_training.measure.speed.search_time import searching
+    Args:
+        simulation: As the agent's option.
+    """
+    import numpy as np
 
-        return searching(simulation, ITERATIONS, _DEALS)(seconds)
+    from ddz_agents.tree_search.agent import IsUctAgent
+    from ddz_env import State
 
-    return prepare
+    agent = IsUctAgent(iterations=ITERATIONS, simulation=simulation)
+    rng = np.random.default_rng(0)
+    for view in itertools.cycle([State.new(seed=0, game=game).view() for game in range(_DEALS)]):
+        agent.act(view, rng)
+        yield ITERATIONS
 
 
-def drawn_worlds(seconds: float) -> Repeat:
+@rate
+def drawn_worlds() -> Work:
     """What an iteration begins with."""
-    from ddz_training.measure.speed.search_time import worlds
+    import numpy as np
 
-    return worlds(seconds)
+    from ddz_env import State
+    from ddz_training.measure.speed.search_time import draw_worlds
+
+    view = State.new(seed=0).view()
+    for state in itertools.count():
+        draw_worlds(view.row, view.rule_words, ITERATIONS, np.uint64(state))
+        yield ITERATIONS
 
 
-def open_search(seconds: float) -> Repeat:
+@rate
+def open_search() -> Work:
     """OpenSpiel's C++ ``MCTSBot`` with one random rollout an iteration; it sees all hands."""
     import pyspiel
 
@@ -151,60 +154,49 @@ def open_search(seconds: float) -> Repeat:
         chances(state)
         state.apply_action(state.legal_actions()[-1])  # a bid of three ends the auction
         chances(state)
-    deals = itertools.cycle(states)
-
-    def work() -> int:
-        bot.step(next(deals))
-        return ITERATIONS
-
-    return rate_of(work, seconds)
+    for state in itertools.cycle(states):
+        bot.step(state)
+        yield ITERATIONS
 
 
 SEARCH = (
     Contender("ddz-env information-set UCT", hidden_search(), 400_000),
-    Contender("OpenSpiel C++ MCTSBot (open cards)", open_search, 9, is_peer=True),
+    Contender("OpenSpiel C++ MCTSBot (open cards)", open_search(), 9, is_peer=True),
 )
+_DRAWN = hidden_search("ddz_training.measure.speed.search_time.draw_winner")
 SEARCH_TIME = (
     Contender("whole iterations", hidden_search()),
-    Contender(
-        "the winner drawn in place of a simulation", hidden_search("ddz_training.measure.speed.search_time.draw_winner")
-    ),
-    Contender("worlds drawn, nothing else", drawn_worlds),
+    Contender("the winner drawn in place of a simulation", _DRAWN),
+    Contender("worlds drawn, nothing else", drawn_worlds()),
 )
 
 # --- Environments stepped from Python, with an observation and a mask at every decision -------------------------------
 
 
-def aec(*, wrapped: bool) -> Prepare:
+@rate
+def aec(*, wrapped: bool) -> Work:
     """Random play by PettingZoo's loop; the choice from the mask is on the clock.
 
     Args:
         wrapped: With PettingZoo's wrappers, or without.
     """
+    from ddz_env import dou_dizhu_v0
 
-    def prepare(seconds: float) -> Repeat:
-        from ddz_env import dou_dizhu_v0
-
-        env: Any = dou_dizhu_v0.env() if wrapped else dou_dizhu_v0.raw_env()
-        rng = random.Random(0)
-        env.reset(seed=0)
-
-        def work() -> int:
-            decisions = 0
-            env.reset()
-            for _ in env.agent_iter():
-                observation, _, termination, truncation, _ = env.last()
-                if termination or truncation:
-                    env.step(None)
-                    continue
-                legal = observation["action_mask"].nonzero()[0]
-                env.step(int(legal[int(rng.random() * len(legal))]))
-                decisions += 1
-            return decisions
-
-        return rate_of(work, seconds)
-
-    return prepare
+    env: Any = dou_dizhu_v0.env() if wrapped else dou_dizhu_v0.raw_env()
+    rng = random.Random(0)
+    env.reset(seed=0)
+    while True:
+        decisions = 0
+        env.reset()
+        for _ in env.agent_iter():
+            observation, _, termination, truncation, _ = env.last()
+            if termination or truncation:
+                env.step(None)
+                continue
+            legal = observation["action_mask"].nonzero()[0]
+            env.step(int(legal[int(rng.random() * len(legal))]))
+            decisions += 1
+        yield decisions
 
 
 AEC = (
@@ -215,40 +207,30 @@ AEC = (
 
 # --- The self-play batch: 4,096 games stepped in one call by two threads ----------------------------------------------
 
-GAMES, THREADS = 4096, 2
+GAMES, THREADS = 4096, min(2, os.cpu_count() or 1)
+_AGED = 60
+"""Steps after which games are of every age."""
 
 
-def stepping(*, observation: bool, sampling: bool = False) -> Prepare:
-    """Decisions a second of ``step``.
+@rate
+def stepping(*, observation: bool, sampling: bool = False) -> Work:
+    """Decisions of ``step``.
 
     Args:
         observation: Whether observations and byte masks are written, or the masks alone.
         sampling: Whether the random choice of the actions is on the clock too.
     """
+    from ddz_env.envs.batch import SelfPlayBatch
 
-    def prepare(seconds: float) -> Repeat:
-        from ddz_env.envs.batch import SelfPlayBatch
-
-        threads = min(THREADS, os.cpu_count() or 1)
-        batch = SelfPlayBatch(num_games=GAMES, seed=0, threads=threads, observation=observation)
-        for _ in range(60):  # games at every age
-            batch.step(batch.sample_actions())
-
-        def repeat() -> float:
-            spent, decisions = 0.0, 0
-            while spent < seconds:
-                start = time.perf_counter()
-                actions = batch.sample_actions()
-                if not sampling:
-                    start = time.perf_counter()
-                batch.step(actions)
-                spent += time.perf_counter() - start
-                decisions += GAMES
-            return decisions / spent
-
-        return repeat
-
-    return prepare
+    batch = SelfPlayBatch(num_games=GAMES, seed=0, threads=THREADS, observation=observation)
+    for _ in range(_AGED):
+        batch.step(batch.sample_actions())
+    while True:
+        begun = time.perf_counter()
+        actions = batch.sample_actions()
+        chosen = time.perf_counter()
+        batch.step(actions)
+        yield GAMES, time.perf_counter() - (begun if sampling else chosen)
 
 
 BATCH = (
@@ -257,45 +239,64 @@ BATCH = (
     Contender("step and sample_actions: observation and mask", stepping(observation=True, sampling=True)),
 )
 
+_STEPS = 20
+
+
+@rate
+def batch_steps(num_games: int = 4096, *, gpu: bool = False) -> Work:
+    """Decisions of the batch on the processor, all cores, or on a GPU; observations, masks and random choice included.
+
+    Args:
+        num_games: Games that are stepped side by side.
+        gpu: Whether they are on a GPU.
+    """
+    if gpu:
+        from numba import cuda
+
+        from ddz_env.envs.cuda_batch import CudaSelfPlayBatch
+
+        batch: Any = CudaSelfPlayBatch(num_games, check=False)
+    else:
+        from ddz_env.envs.batch import SelfPlayBatch
+
+        batch = SelfPlayBatch(num_games)
+    while True:
+        for _ in range(_STEPS):
+            batch.step(batch.sample_actions())
+        if gpu:
+            cuda.synchronize()
+        yield _STEPS * num_games
+
+
+GPU_STEP = (
+    Contender("CPU, all cores", batch_steps()),
+    Contender("GPU", batch_steps(65536, gpu=True), 10_000_000),  # rows, rings and observations: a hundred megabytes
+)
+
 # --- A learner against opponents who answer inside `step` -------------------------------------------------------------
 
 LEARNERS = 1024
 
 
-def learning(opponents: str) -> Prepare:
-    """Decisions a second of a learner against opponents who answer inside ``step``, theirs not counted."""
+@rate
+def learning(opponents: str) -> Work:
+    """Decisions of a learner against opponents who answer inside ``step``, theirs not counted."""
+    import gymnasium
+    import numpy as np
 
-    def prepare(seconds: float) -> Repeat:
-        import gymnasium
-        import numpy as np
+    import ddz_env  # noqa: F401  # registers the environment
 
-        import ddz_env  # noqa: F401  # registers the environment
-
-        threads = min(THREADS, os.cpu_count() or 1)
-        kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": threads}
-        games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
-        rng = np.random.default_rng(0)
-        _, infos = games.reset(seed=0)
-
-        def actions() -> Any:
-            mask = infos["action_mask"]
-            return (rng.random(mask.shape, np.float32) * mask).argmax(axis=1)
-
-        def repeat() -> float:
-            nonlocal infos
-            spent, decisions = 0.0, 0
-            while spent < seconds:
-                chosen = actions()
-                start = time.perf_counter()
-                *_, infos = games.step(chosen)
-                spent += time.perf_counter() - start
-                decisions += LEARNERS
-            return decisions / spent
-
-        repeat()  # games at every age
-        return repeat
-
-    return prepare
+    kind: dict[str, Any] = {"vectorization_mode": "vector_entry_point", "opponents": opponents, "threads": THREADS}
+    games = gymnasium.make_vec("ddz_env/DouDizhu-v0", LEARNERS, autoreset_mode="SameStep", **kind)
+    rng = np.random.default_rng(0)
+    _, infos = games.reset(seed=0)
+    for step in itertools.count():
+        mask = infos["action_mask"]
+        chosen = (rng.random(mask.shape, np.float32) * mask).argmax(axis=1)
+        start = time.perf_counter()
+        *_, infos = games.step(chosen)
+        if step >= _AGED:
+            yield LEARNERS, time.perf_counter() - start
 
 
 LEARNER = tuple(Contender(f"make_vec, opponents={name}", learning(name)) for name in ("random", "rules", "policy"))
@@ -305,41 +306,34 @@ LEARNER = tuple(Contender(f"make_vec, opponents={name}", learning(name)) for nam
 _POSITIONS = 256
 
 
-def evaluating(rows: int, *, pytorch: bool) -> Prepare:
-    """Decisions a second of the shipped policy, in positions of its own games.
+@rate
+def evaluating(rows: int, *, pytorch: bool) -> Work:
+    """Decisions of the shipped policy, in positions of its own games.
 
     Args:
         rows: Decisions of one evaluation.
         pytorch: Whether PyTorch evaluates the same weights, or what agents use.
     """
+    import numpy as np
 
-    def prepare(seconds: float) -> Repeat:
-        import numpy as np
+    from ddz_agents.neural.loading import load_policy
+    from ddz_env.envs.batch import SelfPlayBatch
 
-        from ddz_agents.neural.loading import load_policy
-        from ddz_env.envs.batch import SelfPlayBatch
+    model = load_policy()
+    batch = SelfPlayBatch(_POSITIONS, seed=0, threads=1)
+    for _ in range(30):
+        batch.step(model.evaluate(batch.observation, batch.mask)[0].argmax(axis=1))
+    chosen = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
+    if pytorch:
+        from ddz_agents.neural.network import NetworkPolicy
+        from ddz_agents.neural.shipped import shipped_policy_path
+        from ddz_agents.neural.weights import load_weights
 
-        model = load_policy()
-        batch = SelfPlayBatch(_POSITIONS, seed=0, threads=1)
-        for _ in range(30):
-            batch.step(model.evaluate(batch.observation, batch.mask)[0].argmax(axis=1))
-        chosen = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
-        if pytorch:
-            from ddz_agents.neural.network import NetworkPolicy
-            from ddz_agents.neural.shipped import shipped_policy_path
-            from ddz_agents.neural.weights import load_weights
-
-            model = NetworkPolicy(load_weights(shipped_policy_path()).policy)
-        pieces = [chosen[first : first + rows] for first in range(0, len(chosen) - rows + 1, rows)]
-        given = itertools.cycle([(batch.observation[piece], batch.mask[piece]) for piece in pieces])
-
-        def work() -> int:
-            model.evaluate(*next(given))
-            return rows
-
-        return rate_of(work, seconds)
-
-    return prepare
+        model = NetworkPolicy(load_weights(shipped_policy_path()).policy)
+    pieces = [chosen[first : first + rows] for first in range(0, len(chosen) - rows + 1, rows)]
+    for given in itertools.cycle([(batch.observation[piece], batch.mask[piece]) for piece in pieces]):
+        model.evaluate(*given)
+        yield rows
 
 
 _SINGLE, _MANY = "ddz-env, one decision", "ddz-env, 64 at a time"
@@ -350,26 +344,33 @@ POLICY = (
     Contender("PyTorch, 64 at a time", evaluating(64, pytorch=True), 1, is_peer=True, peer_of=_MANY),
 )
 
-_UCT = "UCT at the landlord's first decision, 10,000 iterations, one thread"
+# --- All of them ------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, Part] = {
-    part.key: part
-    for part in (
-        Part("engine", "random games, engine only, one thread", "games/s", ENGINE),
-        Part("search", _UCT, "iterations/s", SEARCH),
-        Part("search-time", f"where the time goes: {_UCT}", "iterations/s", SEARCH_TIME, on_request=True),
-        Part("aec", "environment step with observation and mask, random choice included", "decisions/s", AEC),
-        Part("batch", "self-play batch, two threads, 4,096 games", "decisions/s", BATCH),
-        Part("learner", "a learner's vector environment, two threads, 1,024 games", "decisions/s", LEARNER),
-        Part("policy", "the shipped policy, one core, inputs included", "decisions/s", POLICY),
-        fresh_process.START,
-        fresh_process.MEMORY,
-        douzero.PART,
-        training.PART,
-        gpu.STEPPED,
-        gpu.TRAINED,
-        web.WAITING,
-        web.WEIGHT,
-    )
-}
+_UCT = "UCT at the landlord's first decision, 10,000 iterations, one thread"
+_START = "process start to first finished game"
+_DOUZERO = "DouZero's networks with random weights, features included, one thread"
+_TRAINING = "moves consumed by training a second, each counted once, forced ones included, all cores"
+_GPU_STEP = "self-play batch with observation, mask and random choice"
+_GPU_TRAIN = "self-play with learning, networks of the shipped sizes"
+_LESS: dict[str, Any] = {"less_is_better": True}
+_LONG: dict[str, Any] = {"repeats": 3, "seconds": 30.0, "on_request": True}
+
+_ALL = (
+    Part("engine", "random games, engine only, one thread", "games/s", ENGINE),
+    Part("search", _UCT, "iterations/s", SEARCH),
+    Part("search-time", f"where the time goes: {_UCT}", "iterations/s", SEARCH_TIME, on_request=True),
+    Part("aec", "environment step with observation and mask, random choice included", "decisions/s", AEC),
+    Part("batch", "self-play batch, two threads, 4,096 games", "decisions/s", BATCH),
+    Part("learner", "a learner's vector environment, two threads, 1,024 games", "decisions/s", LEARNER),
+    Part("policy", "the shipped policy, one core, inputs included", "decisions/s", POLICY),
+    Part("start", _START, "s", fresh_process.START, repeats=3, **_LESS),
+    Part("memory", "memory above import", "MB", fresh_process.MEMORY, repeats=3, **_LESS),
+    Part("douzero", _DOUZERO, "decisions/s", douzero.NETWORKS, repeats=5, seconds=2.0, on_request=True),
+    Part("training", _TRAINING, "moves/s", training.BESIDE_DOUZERO, **_LONG),
+    Part("gpu-step", _GPU_STEP, "decisions/s", GPU_STEP, on_request=True),
+    Part("gpu-train", _GPU_TRAIN, "moves/s", training.BESIDE_GPU, **_LONG),
+    Part("web", "what a person at `ddz web` waits for", "ms", web.WAITING, on_request=True, **_LESS),
+    Part("web-weight", "what a first game at `ddz web` loads", "kB", web.WEIGHT, on_request=True, **_LESS),
+)
+PARTS: dict[str, Part] = {part.key: part for part in _ALL}
 """Part by key."""

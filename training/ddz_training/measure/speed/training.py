@@ -1,4 +1,4 @@
-"""Training: moves consumed a second, by ours and by DouZero's own training on the same processor.
+"""Training: moves consumed a second, by ours on the processor or a GPU, and by DouZero's own training.
 
 DouZero's ``douzero.dmc`` runs as it is, in processes of its own: actors play with the networks, and the learner counts
 *frames*, whole moves that it has taken a gradient of, each once, forced ones included.  Ours counts the same, though it
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.speed.benchmark import Contender, Part, Repeat
+from ddz_training.measure.speed.benchmark import Contender, Repeat, Work, rate
 from ddz_training.measure.speed.fresh_process import FreshProcessError
 
 _BATCH = 8
@@ -59,43 +59,27 @@ dmc.train(parser.parse_args(sys.argv[1:]))
 """
 
 
-class OwnTraining:
+@rate
+def own_training(*, learned: bool = False, **settings: Any) -> Work:
     """Self-play with networks of the shipped sizes and one thread a core; the learner plays all seats.
 
     Args:
+        learned: Whether the decisions with a choice, kickers included, are counted that are learned from; else whole
+            moves, forced ones included.
         **settings: Settings of the run.
     """
+    from ddz_agents.neural.shipped import shipped_policy_path
+    from ddz_agents.neural.weights import load_weights
+    from ddz_training.learn.ppo.config import SelfPlayConfig
+    from ddz_training.learn.ppo.selfplay import SelfPlay
 
-    def __init__(self, **settings: Any) -> None:
-        self._settings = {"minibatch": 2048, "opponent_share": 0.0} | settings
-        self._learned = 0.0
-
-    def moves(self, seconds: float) -> Repeat:
-        """Whole moves a second, forced ones included."""
-        from ddz_agents.neural.shipped import shipped_policy_path
-        from ddz_agents.neural.weights import load_weights
-        from ddz_training.learn.ppo.config import SelfPlayConfig
-        from ddz_training.learn.ppo.selfplay import SelfPlay
-
-        start = load_weights(shipped_policy_path())
-        config = SelfPlayConfig(architecture=start.policy.architecture, **self._settings)
-        run = SelfPlay(config, start=start)
+    start = load_weights(shipped_policy_path())
+    usual: dict[str, Any] = {"architecture": start.policy.architecture, "minibatch": 2048, "opponent_share": 0.0}
+    run = SelfPlay(SelfPlayConfig(**(usual | settings)), start=start)
+    while True:
+        before = run.counters.decisions
         run.step()
-
-        def repeat() -> float:
-            moves, learned, began, elapsed = 0, run.counters.decisions, time.perf_counter(), 0.0
-            while elapsed < seconds:
-                run.step()
-                moves += run.moves
-                elapsed = time.perf_counter() - began
-            self._learned = (run.counters.decisions - learned) / elapsed
-            return moves / elapsed
-
-        return repeat
-
-    def learned(self, seconds: float) -> Repeat:
-        """Decisions with a choice, kickers included, that the last repeat of :meth:`moves` learned from a second."""
-        return lambda: self._learned
+        yield run.counters.decisions - before if learned else run.moves
 
 
 @contextlib.contextmanager
@@ -185,11 +169,14 @@ def douzero(seconds: float) -> Repeat:
     return repeat
 
 
-_OWN = OwnTraining()
-_CONTENDERS = (
-    Contender("ddz-env PPO self-play, every move (as DouZero's frames)", _OWN.moves),
-    Contender("ddz-env PPO self-play, decisions with a choice only", _OWN.learned),
+BESIDE_DOUZERO = (
+    Contender("ddz-env PPO self-play, every move (as DouZero's frames)", own_training()),
+    Contender("ddz-env PPO self-play, decisions with a choice only", own_training(learned=True)),
     Contender("DouZero dmc on the CPU, frames", douzero, 20, is_peer=True),
 )
-_TITLE = "moves consumed by training a second, each counted once, forced ones included, all cores"
-PART = Part("training", _TITLE, "moves/s", _CONTENDERS, repeats=3, seconds=30.0, on_request=True)
+_GPU: Any = {"device": "cuda", "num_games": 16384, "groups": 1, "steps": 64, "minibatch": 32768, "shard": 32768}
+BESIDE_GPU = (
+    Contender("CPU, all cores", own_training()),
+    Contender("GPU, float32", own_training(precision="float32", **_GPU)),
+    Contender("GPU, bfloat16", own_training(precision="bfloat16", **_GPU), 1_000_000),
+)

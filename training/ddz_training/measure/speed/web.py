@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.speed.benchmark import Contender, Part, Prepare, Repeat
+from ddz_training.measure.speed.benchmark import Contender, Prepare, Repeat
 
 LEVEL, SEARCH = "medium", "neural-ismcts:milliseconds=500"
 """Who plays and who gives hints at ``ddz web`` unless told otherwise; a test compares them with the command's."""
@@ -107,17 +107,9 @@ def first_game(which: int) -> Prepare:
     return prepare
 
 
-_ANSWERS = (
+WAITING = (
     Contender(f"slowest move of a game, the default opponents (`{LEVEL}`)", slowest_answer(LEVEL), 200),
     Contender("slowest move of a game, the default adviser", slowest_answer(SEARCH), 1000),
     Contender("from the address to the cards of a first game, in Chromium", first_game(0), 1000),
 )
-WAITING = Part("web", "what a person at `ddz web` waits for", "ms", _ANSWERS, less_is_better=True, on_request=True)
-WEIGHT = Part(
-    "web-weight",
-    "what a first game at `ddz web` loads",
-    "kB",
-    (Contender("page, scripts and answers, compressed", first_game(1), 300),),
-    less_is_better=True,
-    on_request=True,
-)
+WEIGHT = (Contender("page, scripts and answers, compressed", first_game(1), 300),)

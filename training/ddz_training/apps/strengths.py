@@ -54,7 +54,8 @@ def measured(results: Path) -> dict[str, Strength]:
     found = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
     for name, wins, source in (*_of_experiments(results), *_of_benchmark(results)):
         if name in times and (name not in found or wins.count > found[name].wins.count):
-            found[name] = Strength(_rounded(wins), times[name], source)
+            mean, low, high = (round(end, _DIGITS) for end in wins.ends)
+            found[name] = Strength(Interval(mean, low, high, wins.count), times[name], source)
     return dict(sorted(found.items(), key=lambda item: -item[1].wins.mean))
 
 
@@ -66,19 +67,11 @@ def _of_experiments(results: Path) -> Iterator[tuple[str, Interval, str]]:
 
 def _of_benchmark(results: Path) -> Iterator[tuple[str, Interval, str]]:
     """The field's players that go by the name of an agent, whose options they write out."""
+    own = {member.name for member in FIELD.values() if member.agent.partition(":")[0] == member.name}
     for one in committed(results):
         for line in one.summary():
-            if line.opponent == OPPONENT and line.agent in FIELD and _name(FIELD[line.agent].agent) == line.agent:
+            if line.opponent == OPPONENT and line.agent in own:
                 yield line.agent, line.wins, f"benchmark/{one.path.name if one.path else ''}"
-
-
-def _name(specification: str) -> str:
-    return specification.partition(":")[0]
-
-
-def _rounded(interval: Interval) -> Interval:
-    mean, low, high = (round(end, _DIGITS) for end in (interval.mean, interval.low, interval.high))
-    return Interval(mean, low, high, interval.count)
 
 
 def written(strengths: Mapping[str, Strength]) -> str:

@@ -1,0 +1,558 @@
+"""Monte Carlo equivalent: the number of search iterations that play as strongly as an agent.
+
+Duplicate deals between the agent and a search say which number that is.  Deals that end evenly say nothing about who is
+stronger.  Of the *decisive* ones the agent takes
+
+    P(agent) = 1 / (1 + exp(b (x - x0)))
+
+against a search with ``2**x`` iterations: ``2**x0`` is the equivalent, and ``b`` is what doubling the iterations adds
+to the log-odds.  Both are unknown.  Their posterior is kept on a grid, as psychophysics does for the threshold and
+slope of a perceiver (L. L. Kontsevich and C. W. Tyler, "Bayesian adaptive estimation of psychometric slope and
+threshold", Vision Research 39, 1999); the equivalent is the median of ``x0``, its interval the middle 95 %.
+
+Strength is not a straight line in the logarithm of the iterations, it levels off.  So only budgets within two octaves
+of the equivalent count in the end: there the line is good enough.
+
+There are two ways to find it.  The thesis (Peking University 2020, section 5.1.2) plays a fixed number of games against
+one number of iterations after the other: algorithm 4 halves an interval until the wins are equal or nothing is left of
+it, algorithm 5 looks for an interval.  Here their games are duplicate deals.  As printed, algorithm 4 never ends on an
+interval of two neighbours; its text excludes the middle from what is left, and so does :func:`binary_search`.
+
+The sequential test keeps what all games together say, plays where they tell most, and ends as soon as the interval is
+narrow.  It begins with few iterations, which are cheap, and takes at most four times as many as it has played yet.  The
+interval of either method is that of the curve through all its deals.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddz_env import Rules
+from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.core.options import Options, Range
+from ddz_env.playing.game import MakeGenerator
+from ddz_env.playing.generators import agent_generator
+from ddz_training.measure.match.duplicate import DealPlayer, check_agents
+from ddz_training.measure.match.errors import InvalidExperimentError
+from ddz_training.measure.match.ordered_map import workers
+from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress, rules_settings
+from ddz_training.measure.match.statistics import Interval, balance, normal_interval, wins_by_deal, within
+
+
+class Tally(NamedTuple):
+    """Duplicate deals against a search with some number of iterations.
+
+    Attributes:
+        ahead: Deals on which the agent did better than the search.
+        behind: Deals on which it did worse.
+        even: Deals that say nothing.
+    """
+
+    ahead: int = 0
+    behind: int = 0
+    even: int = 0
+
+    @property
+    def deals(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+Tallies = Mapping[int, Tally]
+"""What has been played, by the iterations of the search."""
+
+
+def as_text(tallies: Tallies) -> tuple[str, ...]:
+    """Tallies for a file, in the order of the iterations.
+
+    Example:
+        >>> as_text({500: Tally(3, 1, 16)})
+        ('500:3/1/16',)
+    """
+    return tuple(f"{many}:{'/'.join(map(str, tally))}" for many, tally in sorted(tallies.items()))
+
+
+def of_text(parts: Iterable[str]) -> dict[int, Tally]:
+    """The inverse of :func:`as_text`."""
+    split = (part.partition(":") for part in parts)
+    return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}
+
+
+# --- The curve through them -------------------------------------------------------------------------------------------
+
+OCTAVE = 16
+"""Points of the grid for each doubling of the iterations."""
+NEAR = 2.0
+"""Octaves around the equivalent from which deals count in the end."""
+
+_ENOUGH = 60
+"""Decisive deals nearer than that, from which on those farther away are left out."""
+_MARGIN = 3
+"""Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
+_SLOPES = np.geomspace(0.05, 1.6, 10)
+_USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
+"""Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
+_SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
+"""The logarithm of the prior of each slope."""
+
+
+class Bounds(NamedTuple):
+    """Where an equivalent is looked for.
+
+    Attributes:
+        lower: Iterations from which on all equivalents are equally likely at first.
+        upper: Iterations up to which they are.
+    """
+
+    lower: int
+    upper: int
+
+    @classmethod
+    def of(cls, lower: int, upper: int) -> Bounds:
+        """Bounds as a user gives them.
+
+        Raises:
+            InvalidExperimentError: If they are the wrong way round, or below 1.
+        """
+        if not 1 <= lower <= upper:
+            raise InvalidExperimentError(f"lower={lower} must be at least 1 and not above upper={upper}")
+        return cls(lower, upper)
+
+
+class Posterior(NamedTuple):
+    """What is known of the logarithm of the equivalent.
+
+    Attributes:
+        places: Logarithms to base 2, shape ``[n]``.
+        chance: The probability that it is at most so large, shape ``[n]``.
+    """
+
+    places: NDArray[np.float64]
+    chance: NDArray[np.float64]
+
+    def quantile(self, share: float) -> float:
+        """The logarithm that the equivalent stays below with this probability."""
+        return float(np.interp(share, self.chance, self.places))
+
+    def above(self, iterations: float) -> float:
+        """The probability that the equivalent is larger."""
+        return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
+
+
+def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
+    """What deals say about the equivalent.
+
+    Args:
+        tallies: What has been played.
+        bounds: Where it is looked for.  Beyond them it is the less likely the farther away, by a normal tail with a
+            standard deviation of an octave.
+        near: Whether deals more than ``NEAR`` octaves from the equivalent are left out, once enough are nearer.
+
+    Returns:
+        Its distribution.
+    """
+    first = math.floor((math.log2(bounds.lower) - _MARGIN) * OCTAVE)
+    size = math.ceil((math.log2(bounds.upper) + _MARGIN) * OCTAVE) - first + 1
+    places = (first + np.arange(size)) / OCTAVE
+    beyond = np.maximum(math.log2(bounds.lower) - places, places - math.log2(bounds.upper)).clip(0)
+    prior = _SLOPE_PRIOR[:, None] - beyond**2 / 2
+    found = _of_logs(places, _with_deals(prior, tallies, first))
+    if near:
+        centre = found.quantile(0.5)
+        close = {many: tally for many, tally in tallies.items() if abs(math.log2(many) - centre) <= NEAR}
+        if sum(tally.ahead + tally.behind for tally in close.values()) >= _ENOUGH:
+            found = _of_logs(places, _with_deals(prior, close, first))
+    return found
+
+
+def _with_deals(prior: NDArray[np.float64], tallies: Tallies, first: int) -> NDArray[np.float64]:
+    """The logarithm of the posterior, ``[slopes, places]``, but for a constant."""
+    logs, size = prior.copy(), prior.shape[1]
+    for many, tally in tallies.items():
+        place = round(math.log2(many) * OCTAVE) - first
+        reach = max(size, place + 1, size - place)
+        ahead, behind = _log_chances(reach)
+        here = slice(reach - 1 - place, reach - 1 - place + size)
+        logs += tally.ahead * ahead[:, here] + tally.behind * behind[:, here]
+    return logs
+
+
+def _of_logs(places: NDArray[np.float64], logs: NDArray[np.float64]) -> Posterior:
+    weights = np.exp(logs - logs.max()).sum(axis=0)
+    chance = np.cumsum(weights)
+    return Posterior(places, (chance - weights / 2) / chance[-1])
+
+
+@functools.cache
+def _log_chances(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log-chances that the agent or the search takes a decisive deal.
+
+    Returns:
+        Shape ``[slopes, 2 * reach - 1]``: the equivalent less the budget, from ``1 - reach`` to ``reach - 1`` points.
+    """
+    odds = _SLOPES[:, None] * np.arange(1 - reach, reach) / OCTAVE
+    return -np.logaddexp(0, -odds), -np.logaddexp(0, odds)
+
+
+# --- Finding it -------------------------------------------------------------------------------------------------------
+
+Play = Callable[[Sequence[int]], Sequence[int]]
+"""Plays one deal against each of these numbers of iterations: 1 where the agent did better, -1 where it did worse, 0
+where the deal says nothing."""
+
+MOST = 1_000_000
+"""The most iterations that are tried unless told otherwise."""
+
+STEP_DEALS = 500
+"""Duplicate deals of a step of the binary search: the thesis's 1,000 games."""
+
+_OFFSETS = np.linspace(-1, 1, 5)
+"""Octaves from the likeliest equivalent at which is played: its own place tells most, the others tell the slope."""
+_LATTICE = 4
+"""Places an octave at which is played."""
+_RAMP = 4
+_SURE = 0.975
+
+
+@dataclass(frozen=True)
+class SequentialOptions(Options):
+    """When the sequential test plays what.
+
+    Attributes:
+        least: The fewest iterations that are tried.
+        most: The most; an equivalent beyond is reported as such.
+        first: The most in the first round.
+        precision: The test ends when the interval reaches no farther than the equivalent times and divided by this.
+        deals: The most duplicate deals; two games each.
+        block: Duplicate deals of a round; later rounds have more, up to a third of all before.
+    """
+
+    error = InvalidExperimentError
+
+    least: Annotated[int, Range(1)] = 1
+    most: Annotated[int, Range(1)] = MOST
+    first: Annotated[int, Range(1)] = 64
+    precision: Annotated[float, Range(1, above=True)] = 1.25
+    deals: Annotated[int, Range(1)] = 2000
+    block: Annotated[int, Range(5)] = 20
+
+    def check(self) -> None:
+        """Refuse bounds that are the wrong way round."""
+        if self.least > self.most:
+            raise self.error(f"least={self.least} must not be above most={self.most}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """An equivalent.
+
+    Attributes:
+        iterations: The equivalent with its 95 % interval; its count is that of the deals.
+        tallies: What was played.
+        beyond: 1 where it is above all that was allowed, -1 where it is below, else 0.
+    """
+
+    iterations: Interval
+    tallies: Tallies
+    beyond: int = 0
+
+    def text(self) -> str:
+        """As tables have it: the equivalent, or between what and how the agent did there.
+
+        Example:
+            >>> Found(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
+            '1,217 (980–1,510)'
+            >>> Found(Interval(4e6, 2e6, 9e6, 40), {1000: Tally(30, 10, 60)}, beyond=1).text()
+            '> 1,000 (wins 60.0 %)'
+        """
+        if self.beyond:
+            edge = (min, max)[self.beyond > 0](self.tallies)
+            return f"{'<>'[self.beyond > 0]} {edge:,} (wins {100 * wins(self.tallies[edge]).mean:.1f} %)"
+        shown = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in self.iterations.ends]
+        return f"{shown[0]} ({shown[1]}–{shown[2]})"
+
+
+def wins(tally: Tally) -> Interval:
+    """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
+    values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
+    return within(normal_interval(values), 0.0, 1.0)
+
+
+class _Played:
+    """Plays, and remembers what."""
+
+    def __init__(self, play: Play) -> None:
+        self._play = play
+        self.tallies: dict[int, Tally] = {}
+
+    def __call__(self, budgets: Sequence[int]) -> int:
+        """By how many deals the agent was ahead."""
+        found = self._play(budgets)
+        for (many, sign), count in Counter(zip(budgets, found, strict=True)).items():
+            counts = list(self.tallies.get(many, Tally()))
+            counts[(1, -1, 0).index(sign)] += count
+            self.tallies[many] = Tally(*counts)
+        return sum(found)
+
+    @property
+    def deals(self) -> int:
+        return sum(tally.deals for tally in self.tallies.values())
+
+    def found(self, known: Posterior, at: float | None = None, beyond: int = 0) -> Found:
+        low, middle, high = (2 ** known.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
+        return Found(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
+
+
+def initial_bounds(
+    play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MOST
+) -> tuple[Bounds, Tallies]:
+    """Algorithm 5: double an interval until a search with as many iterations as its upper end is not worse.
+
+    Args:
+        play: Plays deals.
+        bounds: The first interval.
+        deals: Duplicate deals for each upper end.
+        rng: Moves both ends by up to a tenth, as the thesis does.
+        most: Where to give up; algorithm 4 then returns it.
+
+    Returns:
+        The bounds, and what was played.
+    """
+    played, (lower, upper) = _Played(play), bounds
+    while played([upper] * deals) > 0 and upper < most:
+        tenth = upper // 10 + 1
+        lower, upper = upper - int(rng.integers(tenth)), min(2 * upper + int(rng.integers(tenth)), most)
+    return Bounds(lower, upper), played.tallies
+
+
+def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
+    """Algorithm 4: halve an interval by the wins in so many deals, until they are equal or nothing is left.
+
+    Args:
+        play: Plays deals.
+        bounds: The interval; both ends belong to it.
+        deals: Duplicate deals for each number of iterations; the thesis plays 1,000 games.
+
+    Returns:
+        What the algorithm returns, with the interval of the curve through its deals.
+    """
+    played, (lower, upper) = _Played(play), bounds
+    middle = (lower + upper) // 2
+    while lower <= upper:
+        middle = (lower + upper) // 2
+        lead = played([middle] * deals)
+        if lead == 0:
+            break
+        lower, upper = (middle + 1, upper) if lead > 0 else (lower, middle - 1)
+    return played.found(posterior(played.tallies, bounds), at=middle)
+
+
+def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Found:
+    """Play where it tells most until the interval is narrow, or the deals are used up.
+
+    Args:
+        play: Plays deals.
+        options: When to play what.
+        bounds: Where the equivalent is likely; everywhere by default.
+
+    Returns:
+        The equivalent.
+    """
+    played, where = _Played(play), bounds or Bounds(options.least, options.most)
+    cap = min(options.most, max(options.first, options.least, bounds.lower if bounds else 0))
+    while True:
+        known = posterior(played.tallies, where, near=False)
+        if played.deals >= options.deals or _beyond(known, played, options):
+            break
+        if played.tallies and _narrow(known, options) and _narrow(posterior(played.tallies, where), options):
+            break
+        block = min(max(options.block, played.deals // 3), options.deals - played.deals)
+        budgets = _budgets(known, block, options.least, cap)
+        played(budgets)
+        cap = min(options.most, max(cap, _RAMP * max(budgets)))
+    beyond = _beyond(known, played, options)
+    return played.found(known if beyond else posterior(played.tallies, where), beyond=beyond)
+
+
+def _budgets(known: Posterior, block: int, least: int, most: int) -> list[int]:
+    """A number of iterations for each deal of a round, around the likeliest equivalent."""
+    centre = round(known.quantile(0.5) * _LATTICE) / _LATTICE
+    logs = centre + np.resize(_OFFSETS, block)
+    return [int(many) for many in np.clip(np.rint(2.0**logs), least, most)]
+
+
+def _narrow(known: Posterior, options: SequentialOptions) -> bool:
+    return 2 ** (known.quantile(_SURE) - known.quantile(1 - _SURE)) <= options.precision**2
+
+
+def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> int:
+    """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge tell."""
+    for sign, edge in ((1, options.most), (-1, options.least)):
+        at_edge = played.tallies.get(edge, Tally()).deals
+        outside = known.above(edge) if sign > 0 else 1 - known.above(edge)
+        if at_edge >= options.block and outside >= _SURE:
+            return sign
+    return 0
+
+
+# --- The games behind it ----------------------------------------------------------------------------------------------
+
+SEARCH = "isuct"
+"""The search that iterations are counted of unless told otherwise."""
+
+_AGENT, _OTHER = "agent", "search"
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A duplicate deal of an agent against a search.
+
+    Attributes:
+        deal: Number of the deal.
+        iterations: Iterations of the search.
+        share: The agent's share of the games, one half where both did equally well.
+    """
+
+    deal: int
+    iterations: int
+    share: Annotated[float, "g"]
+
+    @property
+    def sign(self) -> int:
+        """1 where the agent did better, -1 where it did worse, 0 where the deal says nothing."""
+        return (self.share > 0.5) - (self.share < 0.5)
+
+
+class Ladder(NamedTuple):
+    """An agent, and the search that it is measured by.
+
+    Attributes:
+        agent: The agent's specification.
+        search: The search's, without ``iterations``.
+        rules: The rules.
+        seed: Seed of deals and agents.
+        make_generator: Makes the generator of a seat from its key.
+    """
+
+    agent: str
+    search: str = SEARCH
+    rules: Rules = Rules.preset("half-deck")
+    seed: int = 0
+    make_generator: MakeGenerator = agent_generator
+
+    def rung(self, iterations: int) -> str:
+        """The search with so many iterations.
+
+        Example:
+            >>> Ladder("rules", "isuct:exploration=0.5").rung(800)
+            'isuct:exploration=0.5,iterations=800'
+        """
+        return f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
+
+    def check(self) -> None:
+        """Refuse agents that do not exist, and searches that do not count iterations.
+
+        Raises:
+            UnknownAgentError: If one of them does not exist.
+            InvalidAgentOptionError: If the search names its iterations already, or has none.
+        """
+        if "iterations=" in self.search:
+            raise InvalidAgentOptionError(f"{self.search!r} must not name its iterations: these are what is looked for")
+        check_agents([self.agent, self.rung(1)])
+
+    def settings(self) -> dict[str, object]:
+        """What the outcome of a deal depends on."""
+        return {"agent": self.agent, "search": self.search, "rules": rules_settings(self.rules), "seed": self.seed}
+
+
+class DuelWorker:
+    """Plays deals of a ladder in one process.
+
+    Args:
+        ladder: Who plays.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._ladder, self._rung = ladder, ""
+        self._player = DealPlayer(ladder.rules, ladder.seed, False, make_generator=ladder.make_generator)
+
+    def play(self, task: tuple[int, int]) -> Duel:
+        """Play a deal, by its number, against so many iterations."""
+        deal, iterations = task
+        rung = self._ladder.rung(iterations)
+        if rung != self._rung:
+            self._player.drop(self._rung)  # a tree of a million nodes is not kept
+            self._rung = rung
+        games = self._player.play(deal, (self._ladder.agent, rung), (_AGENT, _OTHER))
+        return Duel(deal, iterations, wins_by_deal(games, _AGENT, value=balance)[deal])
+
+    def close(self) -> None:
+        """Release the agents."""
+        self._player.close()
+
+
+@contextmanager
+def here(ladder: Ladder) -> Iterator[Play]:
+    """What plays the deals of a ladder in this process, and keeps none of them."""
+    asked = itertools.count()
+    with closing(DuelWorker(ladder)) as worker:
+        yield lambda budgets: [worker.play((next(asked), many)).sign for many in budgets]
+
+
+@contextmanager
+def playing(
+    ladder: Ladder, store: ResultStore[Duel], processes: int = 1, on_progress: OnProgress = no_progress
+) -> Iterator[Play]:
+    """What plays the deals of a ladder, each deal once, in the order of their numbers.
+
+    Args:
+        ladder: Who plays.
+        store: Has the deals played before, and gets the others as they come.
+        processes: Worker processes; the results do not depend on them.
+        on_progress: Told how many deals are played, of how many that are known to be wanted.
+
+    Yields:
+        Plays deals for a search of an equivalent.
+
+    Raises:
+        WorkerDiedError: If a worker process died.
+    """
+    asked = 0
+    make: Callable[[], DuelWorker] = functools.partial(DuelWorker, ladder)
+    with workers(make, processes) as share:
+
+        def play(budgets: Sequence[int]) -> list[int]:
+            nonlocal asked
+            tasks = list(enumerate(budgets, asked))
+            missing = [task for task in tasks if task not in store.found]
+            asked += len(budgets)
+            for number, duel in enumerate(share(missing), asked - len(missing) + 1):
+                store.add([duel])
+                on_progress(number, asked)
+            return [store.found[task][0].sign for task in tasks]
+
+        yield play
+
+
+def duel_store(ladder: Ladder, path: Path | None = None) -> ResultStore[Duel]:
+    """A store for the deals of a ladder.
+
+    Args:
+        ladder: Who plays.
+        path: Its file, resumed where it exists; None keeps the deals in memory.
+
+    Raises:
+        SettingsMismatchError: If the file is of another ladder.
+    """
+    return ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=[ladder.agent, ladder.rung(1)])

@@ -1,1 +1,0 @@
-"""Monte Carlo equivalent: the number of search iterations that play as strongly as an agent."""

@@ -18,51 +18,54 @@ from ddz_training.apps.cli import app
 from ddz_training.apps.documentation import StaleDocsError, refresh, refreshed
 from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.full_branching import (
+    BRANCHING,
     BranchingResult,
     Choices,
     count_by_suit,
     count_choices,
     plot_branching,
-    run_branching,
 )
-from ddz_training.experiments.full_cheating import (
-    BASELINE,
-    CHEATING_UCT,
-    cheating_cast,
-    compare_cheating,
-    plot_cheating,
-)
-from ddz_training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
 from ddz_training.experiments.full_games import (
+    DEAL_COUNT,
     DealOptions,
     FullOptions,
     GameResult,
+    deal_seeds,
     difference,
+    draw_seeds,
     game_number,
+    new_game,
+    read_seeds,
     win_rate,
 )
-from ddz_training.experiments.full_landlord import (
+from ddz_training.experiments.full_tables import (
+    BASELINE,
     CHEATING,
+    CHEATING_UCT,
     DETERMINIZED,
-    INFORMATION_SET,
-    LANDLORD,
-    LANDLORDS,
-    compare_landlord,
-    landlord_cast,
-    plot_landlord,
-)
-from ddz_training.experiments.full_sweeps import (
     EXPLORATION,
+    INFORMATION_SET,
     ITERATIONS,
     ITERATIONS_SWEEP,
+    LANDLORD,
+    LANDLORDS,
+    THRESHOLDS,
     ExplorationOptions,
     IterationsOptions,
     Sweep,
+    cheating_cast,
+    compare_cheating,
+    compare_landlord,
     compare_sweep,
+    filter_deals,
+    landlord_cast,
+    plot_cheating,
+    plot_landlord,
     plot_sweep,
+    plot_thresholds,
     sweep_cast,
+    threshold_cells,
 )
-from ddz_training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
 from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.match.results import of_rows, read_results
 from ddz_training.measure.match.statistics import clustered_interval, normal_interval
@@ -358,23 +361,21 @@ def test_branching_resumes_and_its_lines_read_back(tmp_path: Path) -> None:
     path = tmp_path / "branching.csv"
     run = DealOptions(deals=3)
     with pytest.raises(Killed):
-        run_branching(run, path, killing(4))
+        BRANCHING.run(run, path, killing(4))
     path.write_bytes(path.read_bytes()[:-3])
-    results = run_branching(run, path).results
-    assert results == run_branching(run).results == of_rows(BranchingResult, read_results(path)[1])
+    results = BRANCHING.run(run, path).results
+    assert results == BRANCHING.run(run).results == of_rows(BranchingResult, read_results(path)[1])
     assert [(result.player, result.deal) for result in results] == list(
         itertools.product(("rules", "random"), range(3))
     )
     for rules, random_ in zip(results[:3], results[3:], strict=True):
         assert (rules.first, rules.first_by_suit) == (random_.first, random_.first_by_suit)
-    with pytest.raises(InvalidExperimentError, match=r"unknown player '.*; choose from rules, random"):
-        run_branching(run, players=("isuct",))
 
 
 def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
     saved = of_rows(BranchingResult, read_results(RESULTS / "full_branching.csv")[1])
     assert len(saved) == 2 * DEAL_COUNT
-    assert run_branching(DealOptions(deals=2), players=("rules",)).results == saved[:2]
+    assert BRANCHING.run(tasks=[("rules", 0), ("rules", 1)]).results == saved[:2]
     first = [result.first for result in saved[:DEAL_COUNT]]
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices in first)
     assert sum(result.first_by_suit > 300 for result in saved[:DEAL_COUNT]) == 467

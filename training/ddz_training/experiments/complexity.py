@@ -12,18 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
 from ddz_env import State
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.measure.complexity.board_games import BOARD_GAMES, board_playouts, load_game
 from ddz_training.measure.complexity.playouts import Playouts, playouts
 from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 from ddz_training.measure.plotting import BLUE, new_grid, save_figure
 
 RULES = "botzone"
@@ -38,19 +36,8 @@ DEALS: Mapping[str, tuple[str, str, str]] = {
 
 GAMES = (*DEALS, *BOARD_GAMES)
 
-NUMBERS = (
-    "m",
-    "n",
-    "iterations, mean",
-    "iterations, least",
-    "iterations, most",
-    "value, mean",
-    "value, least",
-    "value, most",
-    "depth, mean",
-    "depth, least",
-    "depth, most",
-)
+_PARTS = ("iterations", "value", "depth")
+NUMBERS = ("m", "n", *(f"{part}, {which}" for part in _PARTS for which in ("mean", "least", "most")))
 """Table 4.2."""
 
 THESIS: Mapping[str, str] = {
@@ -114,11 +101,6 @@ class ComplexityOptions(ParallelOptions):
     depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
 
 
-class _Child(NamedTuple):
-    game: str
-    number: int
-
-
 def deal_state(deal: str) -> State:
     """A deal of table 4.4 before the landlord's first move."""
     return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
@@ -144,58 +126,27 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
     return lambda games, first: board_playouts(board, games, seed, first)
 
 
-class _Prober(Worker[_Child, list[ChildResult]]):
-    """Samples first moves."""
-
-    def __init__(self, options: ComplexityOptions) -> None:
-        self._options = options
-
-    def play(self, task: _Child) -> list[ChildResult]:
-        options, game, number = self._options, task.game, task.number
-        key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
-        sample = sampler(game, number, int(key[0]))
-        values, depths = np.empty(0), np.empty(0)
-        thesis = error = None
-        while thesis is None or error is None:
-            found = sample(_PIECE, len(values))
-            values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
-            thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
-            errors = ((values, options.value_error), (depths, options.depth_error))
-            error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
-        lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
-        stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
-        move = first_moves(game)[number]
-        return [ChildResult(game, number, move, *next(stops), *next(stops), tuple(map(int, lengths)))]
+def _probe(options: ComplexityOptions, task: tuple[str, int]) -> list[ChildResult]:
+    """Sample a first move."""
+    game, number = task
+    key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
+    sample = sampler(game, number, int(key[0]))
+    values, depths = np.empty(0), np.empty(0)
+    thesis = error = None
+    while thesis is None or error is None:
+        found = sample(_PIECE, len(values))
+        values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
+        thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
+        errors = ((values, options.value_error), (depths, options.depth_error))
+        error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
+    lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
+    stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
+    return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
 
 
-def run_complexity(
-    options: ComplexityOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[ChildResult]:
-    """Sample every first move of every game.
-
-    Args:
-        options: Which games, and how long.
-        path: Where to save, one line a first move; a file of an earlier run is resumed.
-        on_progress: Told how many first moves are done.
-
-    Raises:
-        InvalidExperimentError: If there is no such game.
-        DouDizhuError: If a game needs OpenSpiel and it is not installed.
-    """
-    games = options.only or GAMES
-    check_known("game", games, GAMES)
-    settings = {
-        "experiment": "complexity",
-        "seed": options.seed,
-        "rules": RULES,
-        "difference": options.difference,
-        "errors": [options.value_error, options.depth_error],
-        "least": LEAST,
-    }
-    children = [_Child(game, number) for game in games for number in range(len(first_moves(game)))]
-    store = ResultStore(ChildResult, path, settings, ("game", "child"))
-    tasks = {(child.game, child.number): child for child in children}
-    return kept(store, store.fill(tasks, functools.partial(_Prober, options), options.processes, on_progress))
+def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
+    games = chosen("game", options.only, GAMES)
+    return [(game, number) for game in games for number in range(len(first_moves(game)))]
 
 
 def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
@@ -205,55 +156,50 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
         >>> eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
         ('2', '30', '15', '10', '20')
     """
-    iterations, values, depths = zip(*children, strict=True)
-    return (
-        str(len(children)),
-        f"{sum(iterations):,}",
-        *(f"{number:,.0f}" for number in (fmean(iterations), min(iterations), max(iterations))),
-        *(f"{number:.4f}" for number in (fmean(values), min(values), max(values))),
-        *(f"{number:.1f}" for number in (fmean(depths), min(depths), max(depths))),
-    )
+    columns = list(zip(*children, strict=True))
+    parts = zip(columns, (",.0f", ".4f", ".1f"), strict=True)
+    ends = [format(end(column), form) for column, form in parts for end in (fmean, min, max)]
+    return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _of_game(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
-    found: dict[str, list[ChildResult]] = {game: [] for game in GAMES}
-    for child in saved.results:
-        found[child.game].append(child)
-    return {game: children for game, children in found.items() if children}
+def _of_games(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
+    found = grouped(saved.results, "game")
+    return {game: found[game] for game in GAMES if game in found}
+
+
+def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
+    """The eleven numbers of each game, by the thesis's rule or by standard errors."""
+    names = [before + part for part in _PARTS]
+    return {
+        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])  # type: ignore[misc]
+        for game, children in _of_games(saved).items()
+    }
 
 
 def complexity_table(saved: Saved[ChildResult]) -> Table:
     """Tables 4.3 and 4.5 beside ours."""
-    games = _of_game(saved)
-    ours = {
-        game: eleven_numbers([(one.iterations, one.value, one.depth) for one in children])
-        for game, children in games.items()
+    ours = _columns(saved)
+    columns = {f"{game}, thesis": THESIS[game].split() for game in ours} | {
+        f"{game}, ours": ours[game] for game in ours
     }
-    header = ["number", *(f"{game}, {whose}" for game in games for whose in ("thesis", "ours"))]
-    lines = [
-        [name, *(numbers[place] for game in games for numbers in (THESIS[game].split(), ours[game]))]
-        for place, name in enumerate(NUMBERS)
-    ]
+    header = [f"{game}, {whose}" for game in ours for whose in ("thesis", "ours")]
+    lines = [[name, *(columns[head][place] for head in header)] for place, name in enumerate(NUMBERS)]
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
-    return Table("Monte Carlo complexity by the thesis's rule", header, lines, note)
+    return Table("Monte Carlo complexity by the thesis's rule", ["number", *header], lines, note)
 
 
 def error_table(saved: Saved[ChildResult]) -> Table:
     """The numbers by standard errors."""
-    games = _of_game(saved)
-    ours = [
-        eleven_numbers([(one.error_iterations, one.error_value, one.error_depth) for one in children])
-        for children in games.values()
-    ]
-    lines = [[name, *(numbers[place] for numbers in ours)] for place, name in enumerate(NUMBERS)]
+    ours = _columns(saved, "error_")
+    lines = [[name, *(numbers[place] for numbers in ours.values())] for place, name in enumerate(NUMBERS)]
     value, depth = saved.settings["errors"]
     note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
-    return Table("Monte Carlo complexity by standard errors", ["number", *games], lines, note)
+    return Table("Monte Carlo complexity by standard errors", ["number", *ours], lines, note)
 
 
 def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5, a row each, and a column a game."""
-    games = _of_game(saved)
+    games = _of_games(saved)
     figure, rows = new_grid(len(games), 4)
     for column, (game, children) in enumerate(games.items()):
         panels = [axes[column] for axes in rows]
@@ -281,7 +227,6 @@ def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
 
 COMPLEXITY = Experiment(
     name="complexity",
-    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
     about="""Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
 
     Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
@@ -290,8 +235,12 @@ COMPLEXITY = Experiment(
     unit="first moves",
     options=ComplexityOptions,
     result=ChildResult,
-    run=run_complexity,
+    key=("game", "child"),
+    tasks=_children,
+    work=_probe,
+    settings=("seed", "difference"),
+    more=lambda options: {"rules": RULES, "errors": [options.value_error, options.depth_error], "least": LEAST},
     tables={"complexity": complexity_table, "complexity-errors": error_table},
-    file="complexity",
+    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
     plot=plot_complexity,
 )

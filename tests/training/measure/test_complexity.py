@@ -12,7 +12,7 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.rules import PRESETS
-from ddz_training.experiments import complexity, tree_size
+from ddz_training.experiments import complexity
 from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state, eleven_numbers
 from ddz_training.experiments.experiment import read_saved
 from ddz_training.experiments.full_branching import count_by_suit
@@ -211,16 +211,16 @@ def test_reversi_and_awari_are_played_by_openspiel() -> None:
 
 
 def test_lengths_and_choices_of_games_are_those_of_the_states(tmp_path: Path) -> None:
-    saved = tree_size.TREE_SIZE.run(
-        tree_size.SizeOptions(only=("random, by moves", "random, by cards, no chains"), blocks=1, processes=1)
+    saved = complexity.TREE_SIZE.run(
+        complexity.SizeOptions(only=("random, by moves", "random, by cards, no chains"), blocks=1, processes=1)
     )
     first, chainless = saved.results
-    states = [State.new(0, "botzone", deal) for deal in range(tree_size.BLOCK)]
-    played = playouts(states, tree_size.BLOCK, 0)
+    states = [State.new(0, "botzone", deal) for deal in range(complexity.BLOCK)]
+    played = playouts(states, complexity.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
     assert first.log_products == pytest.approx(math.log10(np.exp(played.products).mean()), abs=1e-6)
     assert first.log_product == pytest.approx((played.products / math.log(10)).mean(), abs=1e-6)
     assert chainless.decisions > first.decisions
-    lines = {line.what: line for line in tree_size.compare_sizes(saved.results)}
+    lines = {line.what: line for line in complexity.compare_sizes(saved.results)}
     assert lines["game tree, the thesis's own figures"].ours == "10^121.0"
     assert float(lines["random, by moves: mean length"].ours) == pytest.approx(first.decisions / 100)

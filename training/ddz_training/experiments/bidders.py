@@ -28,16 +28,8 @@ from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import (
-    Comparison,
-    Experiment,
-    ParallelOptions,
-    Saved,
-    SeedOptions,
-    Table,
-    compared,
-    grouped,
-)
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.match.duplicate import seatings
 from ddz_training.measure.match.ordered_map import Worker
@@ -315,7 +307,7 @@ class SettlingResult:
 
 
 @dataclass(frozen=True)
-class WinRateOptions(SeedOptions):
+class WinRateOptions(ex.SeedOptions):
     """What is counted.
 
     Attributes:
@@ -348,7 +340,7 @@ def settling_table(saved: Saved[SettlingResult]) -> Table:
     return Table("The win rate as landlord as worlds are added", header, lines, f"Computed from {saved.name}.")
 
 
-def compare_settling(results: Sequence[SettlingResult]) -> Iterable[Comparison]:
+def compare_settling(results: Sequence[SettlingResult]) -> Iterable[ex.Comparison]:
     """What the paper's prose says of its table 1, beside ours: mean differences over the hands."""
     for player, own in grouped(results, "player").items():
         by_first = {first: {one.hand: one for one in lines} for first, lines in grouped(own, "first").items()}
@@ -360,8 +352,8 @@ def compare_settling(results: Sequence[SettlingResult]) -> Iterable[Comparison]:
             yield _mean_and_most(f"means of 110–200 and 910–1,000 worlds differ by, `{player}`", "little", gaps)
 
 
-def _mean_and_most(what: str, paper: str, values: Sequence[float]) -> Comparison:
-    return Comparison(what, paper, f"{fmean(values):.3f}", f"largest of {len(values)} {max(values):.3f}")
+def _mean_and_most(what: str, paper: str, values: Sequence[float]) -> ex.Comparison:
+    return ex.Comparison(what, paper, f"{fmean(values):.3f}", f"largest of {len(values)} {max(values):.3f}")
 
 
 WIN_RATE = Experiment(
@@ -370,11 +362,10 @@ WIN_RATE = Experiment(
     unit="hands",
     options=WinRateOptions,
     result=SettlingResult,
-    key=("player", "hand"),
     tasks=lambda options: [(player, hand) for player in PLAYERS for hand in range(options.hands)],
     work=_count,
     settings=("seed", "worlds"),
     agents=PLAYERS,
-    tables={"win-rate": settling_table, "win-rate-paper": compared("Table 1", compare_settling)},
+    tables={"win-rate": settling_table, "win-rate-paper": ex.compared("Table 1", compare_settling)},
     source="Wang et al., expected payoff with UCT, table 1",
 )

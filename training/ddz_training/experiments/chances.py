@@ -131,7 +131,6 @@ CHANCES = Experiment(
     unit="games",
     options=ChanceOptions,
     result=ChanceResult,
-    key=("deal",),
     tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
     worker=_Player,
     settings=("seed", "decisions"),

@@ -20,17 +20,9 @@ from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments.experiment import Each, Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.measure.equivalent import search as finding
 from ddz_training.measure.equivalent.curve import Bounds
 from ddz_training.measure.equivalent.playing import SEARCH, Ladder, here
-from ddz_training.measure.equivalent.search import (
-    STEP_DEALS,
-    Found,
-    Play,
-    SequentialOptions,
-    binary_search,
-    sequential_search,
-    wins,
-)
 from ddz_training.measure.equivalent.tallies import Tallies, as_text, of_text
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.results import Key, OnProgress, ResultStore
@@ -132,10 +124,10 @@ class EquivalentResult:
         return of_text(self.played)
 
     @property
-    def found(self) -> Found:
+    def found(self) -> finding.Found:
         """The equivalent."""
         deals = sum(tally.deals for tally in self.tallies.values())
-        return Found(Interval(self.iterations, self.low, self.high, deals), self.tallies, self.beyond)
+        return finding.Found(Interval(self.iterations, self.low, self.high, deals), self.tallies, self.beyond)
 
 
 _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
@@ -146,9 +138,9 @@ def _find(options: EquivalentsOptions, task: tuple[str, str, str]) -> list[Equiv
     """Find one equivalent, and play against the agent that the agent is compared with."""
     name, preset, search = task
     (agent, against), rules = _ALL[name], Rules.preset(preset)
-    wanted = SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
+    wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with here(Ladder(agent, search, rules, options.seed, published_generator)) as play:
-        found = sequential_search(play, wanted)
+        found = finding.sequential_search(play, wanted)
     value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
     equivalent = value.mean, value.low, value.high, found.beyond, tallies
     return [EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)]
@@ -179,7 +171,7 @@ def _climb(
         todo = [(name, rules, search) for name, rules, _ in tasks if search == LADDERS[0] or name in beyond]
         start = functools.partial(Each, _find, options)
         results += store.fill({task: task for task in todo}, start, options.processes, on_progress)
-    return store.results
+    return results
 
 
 def _of(saved: Saved[EquivalentResult], names: Iterable[str], search: str) -> dict[tuple[str, str], EquivalentResult]:
@@ -227,7 +219,7 @@ def _height(result: EquivalentResult) -> float:
     if result.beyond <= 0:
         return result.iterations
     edge = max(result.tallies)
-    return edge * (1 + wins(result.tallies[edge]).mean)
+    return edge * (1 + finding.wins(result.tallies[edge]).mean)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -285,6 +277,7 @@ EQUIVALENTS = Experiment(
     key=("name", "rules", "search"),
     tasks=lambda options: [(name, options.rules, LADDERS[0]) for name in chosen("agent", options.only, _ALL)],
     fill=_climb,
+    whole=True,
     settings=("seed", "deals", "precision", "most", "rung_deals"),
     agents=("policy",),
     tables={"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
@@ -321,7 +314,7 @@ class KnownOptions(ParallelOptions):
     method: Method = "sequential"
     repetitions: Annotated[int, Range(1)] = 20
     deals: Annotated[int, Range(1)] = 2000
-    step_deals: Annotated[int, Range(1)] = STEP_DEALS
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
 
 
 @dataclass(frozen=True)
@@ -364,10 +357,10 @@ def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
     return Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
 
 
-def _search(method: str, play: Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> Found:
+def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> finding.Found:
     if method == "binary":
-        return binary_search(play, bounds, options.step_deals)
-    return sequential_search(play, SequentialOptions(deals=options.deals), bounds)
+        return finding.binary_search(play, bounds, options.step_deals)
+    return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
 
 
 def _recover(options: KnownOptions, task: tuple[int, str, int, int]) -> list[KnownResult]:
@@ -385,14 +378,6 @@ def _recoveries(options: KnownOptions) -> list[Key]:
     budget = options.step_deals if options.method == "binary" else options.deals
     sizes = options.known or (500, 1000)
     return [(known, options.method, budget, number) for known in sizes for number in range(options.repetitions)]
-
-
-def _recover_all(
-    options: KnownOptions, tasks: Mapping[Key, Any], store: ResultStore[KnownResult], on_progress: OnProgress
-) -> list[KnownResult]:
-    """The file's other methods and numbers join the tables."""
-    store.fill(tasks, functools.partial(Each, _recover, options), options.processes, on_progress)
-    return store.results
 
 
 def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
@@ -438,9 +423,9 @@ EQUIVALENT_KNOWN = Experiment(
     unit="searches",
     options=KnownOptions,
     result=KnownResult,
-    key=("known", "method", "budget", "repetition"),
     tasks=_recoveries,
-    fill=_recover_all,
+    work=_recover,
+    whole=True,
     agents=(SEARCH,),
     tables={"equivalent-known": known_table},
     source="Peking University thesis 2020, section 5.1.3",
@@ -465,7 +450,7 @@ class Curve(NamedTuple):
     bend: float
     decisive: float
 
-    def world(self, truth: float, rng: np.random.Generator) -> Play:
+    def world(self, truth: float, rng: np.random.Generator) -> finding.Play:
         """What plays simulated deals of an agent whose equivalent is ``truth``."""
 
         def play(budgets: object) -> list[int]:
@@ -503,7 +488,7 @@ class SimulatedOptions(ParallelOptions):
     known: Annotated[int, Range(8)] = 500
     searches: Annotated[int, Range(1)] = 10_000
     deals: Annotated[int, Range(1)] = 2000
-    step_deals: Annotated[int, Range(1)] = STEP_DEALS
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
 
 
 @dataclass(frozen=True)
@@ -576,7 +561,6 @@ EQUIVALENT_SIMULATED = Experiment(
     unit="batches of 50 searches",
     options=SimulatedOptions,
     result=SimulatedResult,
-    key=("curve", "method", "batch"),
     tasks=_batches,
     work=_simulate,
     settings=("seed", "known", "deals", "step_deals"),

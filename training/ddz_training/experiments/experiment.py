@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
@@ -180,16 +180,17 @@ class Experiment(Generic[_Options, _Result]):
         unit: What its progress bar counts.
         options: Its options.
         result: The dataclass of a line of its file.
-        key: The fields of a result that name its task.
         tasks: The tasks, from the options: tuples of the key's values, or a mapping from these to what ``work`` gets.
             It refuses names and agents that do not exist, before there is a file.
         work: Does a task in any process, from the options and the task; picklable, so no lambda.
         worker: Instead of ``work`` where something is kept from one task to the next: makes what does tasks.
         fill: Instead of both where tasks are not done one by one: does them, from the options, the tasks, the store
             and whom to tell how far it is.
+        key: The fields of a result that name its task; by default its first ones, as many as a task has.
         settings: Names of the options that results depend on.
         more: What else they depend on, from the options.
         agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
+        whole: Whether a run shows all results of its file, not those of its own tasks only.
         per_key: Results of a complete task, from the options; None where any number is complete.
         tables: What the command prints and pages show, by the name that a page has in its marker.
         file: Its file in a folder of results, without the suffix; by default its name.  A page may append a variant to
@@ -204,15 +205,16 @@ class Experiment(Generic[_Options, _Result]):
     unit: str
     options: type[_Options]
     result: type[_Result]
-    key: Sequence[str]
     tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
     work: Callable[[_Options, Any], Sequence[_Result]] | None = None
     worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
     fill: Callable[[_Options, Mapping[Key, Any], ResultStore[_Result], OnProgress], Sequence[_Result]] | None = None
+    key: Sequence[str] = ()
     settings: Sequence[str] = ("seed",)
     more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
     agents: Sequence[str] | Callable[[Mapping[Key, Any]], Iterable[str]] = ()
+    whole: bool = False
     per_key: Callable[[_Options], int] | None = None
     file: str = ""
     source: str = "own"
@@ -251,11 +253,11 @@ class Experiment(Generic[_Options, _Result]):
         todo = todo if isinstance(todo, Mapping) else {task: task for task in todo}
         settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
         agents = self.agents(todo) if callable(self.agents) else self.agents
+        key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
         per_key = None if self.per_key is None else self.per_key(options)
-        settings |= self.more(options)
-        store = ResultStore(self.result, path, settings, self.key, agents=agents, per_key=per_key)
+        store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
         results = (self.fill or self._fill)(options, todo, store, on_progress)
-        return Saved(results, store.settings, store.path)
+        return Saved(store.results if self.whole else results, store.settings, store.path)
 
     def _fill(
         self, options: _Options, tasks: Mapping[Key, Any], store: ResultStore[_Result], on_progress: OnProgress

@@ -202,7 +202,6 @@ BRANCHING = Experiment(
     unit="games",
     options=DealOptions,
     result=BranchingResult,
-    key=("player", "deal"),
     tasks=lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
     work=_follow,
     more=lambda options: {"deals": DEAL_LIST},

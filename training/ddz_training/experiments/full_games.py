@@ -28,15 +28,8 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import (
-    Comparison,
-    Experiment,
-    ParallelOptions,
-    Saved,
-    SeedOptions,
-    compared,
-    grouped,
-)
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, grouped
 from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
 from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError
 from ddz_training.measure.match.results import Key
@@ -105,7 +98,7 @@ LANDLORD = 0
 
 
 @dataclass(frozen=True)
-class DealOptions(SeedOptions):
+class DealOptions(ex.SeedOptions):
     """Which of the 1,000 deals are played.
 
     Attributes:
@@ -248,14 +241,14 @@ def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasant
     return clustered_interval(deals.values())
 
 
-def rate_line(what: str, paper: str, rate: Interval) -> Comparison:
+def rate_line(what: str, paper: str, rate: Interval) -> ex.Comparison:
     """A line of a report for a win rate; its games are counted."""
-    return Comparison(f"{what}, %", paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
+    return ex.Comparison(f"{what}, %", paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
-def gain_line(what: str, paper: str, gain: Interval) -> Comparison:
+def gain_line(what: str, paper: str, gain: Interval) -> ex.Comparison:
     """A line of a report for a paired difference."""
-    return Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
+    return ex.Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
 
 
 def games_note(saved: Saved[Any]) -> str:
@@ -281,7 +274,7 @@ def lineup_experiment(
     title: str,
     about: str,
     cast: Callable[[Any], Cast],
-    compare: Callable[[Sequence[GameResult]], Iterable[Comparison]],
+    compare: Callable[[Sequence[GameResult]], Iterable[ex.Comparison]],
     plot: Callable[[Saved[GameResult], Path], None],
     options: type[FullOptions] = FullOptions,
 ) -> Experiment[FullOptions, GameResult]:
@@ -303,12 +296,11 @@ def lineup_experiment(
         unit="games",
         options=options,
         result=GameResult,
-        key=("game", "deal", "lineup"),
         tasks=functools.partial(_games, cast),
         worker=functools.partial(_GameWorker, name),
         more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
         agents=lambda tasks: dict.fromkeys(spec for _, _, lineup in tasks.values() for spec in lineup.agents),
-        tables={f"full-{name}": compared(title, compare, games_note)},
+        tables={f"full-{name}": ex.compared(title, compare, games_note)},
         file=f"full_{name}",
         source=f"Whitehouse, Powley and Cowling 2011, {section}",
         plot=plot,

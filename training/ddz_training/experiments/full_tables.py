@@ -10,19 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from ddz_env.core.options import Range
+from ddz_training.experiments import full_games as full
 from ddz_training.experiments.experiment import Comparison, Experiment, Lines, Saved, Table, grouped
-from ddz_training.experiments.full_games import (
-    Cast,
-    FullOptions,
-    GameResult,
-    Lineup,
-    difference,
-    gain_line,
-    games_note,
-    lineup_experiment,
-    rate_line,
-    win_rate,
-)
+from ddz_training.experiments.full_games import FullOptions, GameResult
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.statistics import Interval, clustered_interval, within
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, PAPER, draw_bars, finish_figure, new_axes, percentages
@@ -42,13 +32,13 @@ CHEATING_RATES = {
 """Table 1: win rates in percent with cheating and with determinized UCT, and the difference."""
 
 
-def cheating_cast(options: FullOptions) -> Cast:
+def cheating_cast(options: FullOptions) -> full.Cast:
     """The baseline and the four rows of table 1."""
     lineups = []
     for name, seats in CHEATS.items():
         one, two, three = (options.cheating if seat in seats else options.determinized for seat in range(3))
-        lineups.append(Lineup(name, (one, two, three)))
-    return Cast(tuple(lineups), {"cheating": options.cheating, "determinized": options.determinized})
+        lineups.append(full.Lineup(name, (one, two, three)))
+    return full.Cast(tuple(lineups), {"cheating": options.cheating, "determinized": options.determinized})
 
 
 def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
@@ -57,9 +47,9 @@ def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
     for name, (cheating, determinized, gain) in CHEATING_RATES.items():
         peasants = name != "player 1"
         for what, lineup, paper in (("cheating", name, cheating), ("determinized", BASELINE, determinized)):
-            lines.append(rate_line(f"{name}, {what}", paper, win_rate(results, lineup, peasants=peasants)))
-        gained = difference(results, name, BASELINE, peasants=peasants)
-        lines.append(gain_line(f"{name}, difference", f"+{gain}", gained))
+            lines.append(full.rate_line(f"{name}, {what}", paper, full.win_rate(results, lineup, peasants=peasants)))
+        gained = full.difference(results, name, BASELINE, peasants=peasants)
+        lines.append(full.gain_line(f"{name}, difference", f"+{gain}", gained))
     return lines
 
 
@@ -68,21 +58,18 @@ def plot_cheating(saved: Saved[GameResult], path: Path) -> None:
     figure, axes = new_axes(7.0)
     names = list(CHEATING_RATES)
     places = range(len(names))
-    for offset, label, color in ((-0.2, "determinized", GREY), (0.2, "cheating", BLUE)):
-        rates = [
-            win_rate(saved.results, name if label == "cheating" else BASELINE, peasants=name != "player 1")
-            for name in names
-        ]
-        printed = [float(CHEATING_RATES[name][label == "determinized"]) for name in names]
+    for column, offset, label, color in ((1, -0.2, "determinized", GREY), (0, 0.2, "cheating", BLUE)):
+        lineups = ((BASELINE if column else name, name != "player 1") for name in names)
+        rates = [full.win_rate(saved.results, lineup, peasants=peasants) for lineup, peasants in lineups]
         draw_bars(axes, [place + offset for place in places], rates, 0.38, label=label, color=color)
-        beside = [place + offset - 0.1 for place in places]
-        axes.plot(beside, printed, label="paper" if offset > 0 else None, **PAPER)
+        printed = [float(CHEATING_RATES[name][column]) for name in names]
+        axes.plot([place + offset - 0.1 for place in places], printed, label=None if column else "paper", **PAPER)
     axes.set_xticks(places, names)
     axes.set_ylim(0, 100)
     finish_figure(figure, axes, path, "", "their side wins, %")
 
 
-CHEATING_UCT = lineup_experiment(
+CHEATING_UCT = full.lineup_experiment(
     "cheating",
     "section IV.B, table 1",
     "Table 1: cheating over determinized UCT",
@@ -103,35 +90,36 @@ LANDLORDS = (CHEATING, DETERMINIZED, INFORMATION_SET)
 PAPER_RATES = {CHEATING: "54.0", DETERMINIZED: "42.4", INFORMATION_SET: "42.0"}
 
 
-def landlord_cast(options: FullOptions) -> Cast:
+def landlord_cast(options: FullOptions) -> full.Cast:
     """The three landlords."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
-    lineups = tuple(Lineup(name, (agents[name], peasant, peasant)) for name in LANDLORDS)
-    return Cast(lineups, {**agents, "peasants": peasant})
+    lineups = tuple(full.Lineup(name, (agents[name], peasant, peasant)) for name in LANDLORDS)
+    return full.Cast(lineups, {**agents, "peasants": peasant})
 
 
 def compare_landlord(results: Sequence[GameResult]) -> list[Comparison]:
     """The paper's win rates beside ours, and the differences from determinized UCT, paired by deal."""
-    lines = [rate_line(f"{name} as landlord", PAPER_RATES[name], win_rate(results, name)) for name in LANDLORDS]
+    rates = {name: full.win_rate(results, name) for name in LANDLORDS}
+    lines = [full.rate_line(f"{name} as landlord", PAPER_RATES[name], rate) for name, rate in rates.items()]
     for name in (CHEATING, INFORMATION_SET):
         paper = float(PAPER_RATES[name]) - float(PAPER_RATES[DETERMINIZED])
-        gained = difference(results, name, DETERMINIZED)
-        lines.append(gain_line(f"{name} over {DETERMINIZED}", f"{paper:+.1f}", gained))
+        gained = full.difference(results, name, DETERMINIZED)
+        lines.append(full.gain_line(f"{name} over {DETERMINIZED}", f"{paper:+.1f}", gained))
     return lines
 
 
 def plot_landlord(saved: Saved[GameResult], path: Path) -> None:
     """The three landlords beside the paper."""
     figure, axes = new_axes(5.5)
-    draw_bars(axes, range(len(LANDLORDS)), [win_rate(saved.results, name) for name in LANDLORDS], 0.5, color=BLUE)
+    draw_bars(axes, range(len(LANDLORDS)), [full.win_rate(saved.results, name) for name in LANDLORDS], 0.5, color=BLUE)
     beside = [place - 0.14 for place in range(len(LANDLORDS))]
     axes.plot(beside, [float(PAPER_RATES[name]) for name in LANDLORDS], label="paper", **PAPER)
     axes.set_xticks(range(len(LANDLORDS)), [f"{name}\nUCT" for name in LANDLORDS])
     finish_figure(figure, axes, path, "", "landlord wins, %")
 
 
-LANDLORD = lineup_experiment(
+LANDLORD = full.lineup_experiment(
     "landlord",
     "section IV.D",
     "The landlord against determinized UCT",
@@ -157,45 +145,29 @@ class Sweep:
 
     Attributes:
         name: Name of the experiment and of the parameter.
-        values: The values tried.
         base: The value that the others are compared with.
-        paper_rates: Win rates in percent that the paper prints.
-        paper_words: What it says of other values.
+        paper: What the paper says of each value that is tried, or the win rate in percent that it prints.
     """
 
     name: str
-    values: tuple[float, ...]
     base: float
-    paper_rates: Mapping[float, str]
-    paper_words: Mapping[float, str]
+    paper: Mapping[float, str]
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the line-ups."""
-        return tuple(f"{value:g}" for value in self.values)
+        return tuple(f"{value:g}" for value in self.paper)
 
-    def paper(self, value: float) -> str:
-        """What the paper prints or says of a value; empty for nothing."""
-        return self.paper_rates.get(value) or self.paper_words.get(value, "")
+    def played(self, results: Iterable[GameResult]) -> dict[str, float]:
+        """The values of which there are games, by the names of their line-ups."""
+        found = {result.lineup for result in results}
+        return {f"{value:g}": value for value in self.paper if f"{value:g}" in found}
 
 
-ITERATIONS = Sweep(
-    "iterations",
-    (500, 1000, 2000, 5000, 10_000, 20_000, 30_000),
-    10_000,
-    {10_000: "40.8"},
-    {
-        **dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000"),
-        **dict.fromkeys((20_000, 30_000), "no significant change"),
-    },
-)
-EXPLORATION = Sweep(
-    "exploration",
-    (0.1, 0.2, 0.44, 0.7, 1.0, 1.5, 2.0, 3.0),
-    1.0,
-    {},
-    {**dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"), **dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")},
-)
+_RISES, _SAME = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000"), "no significant change"
+ITERATIONS = Sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", 20_000: _SAME, 30_000: _SAME})
+_POOR, _LITTLE = dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"), dict.fromkeys((1.5, 2, 3), "little change from 1")
+EXPLORATION = Sweep("exploration", 1.0, {**_POOR, 0.7: "", 1.0: "", **_LITTLE})
 
 
 @dataclass(frozen=True)
@@ -223,24 +195,23 @@ class ExplorationOptions(FullOptions):
 SweepOptions = IterationsOptions | ExplorationOptions
 
 
-def sweep_cast(sweep: Sweep, options: SweepOptions) -> Cast:
+def sweep_cast(sweep: Sweep, options: SweepOptions) -> full.Cast:
     """A landlord for each value; a file may hold the games of other values as well.
 
     Raises:
         InvalidExperimentError: If a value is none of the sweep's.
     """
-    chosen = options.at or sweep.values
-    unknown = [value for value in chosen if value not in sweep.values]
+    chosen, peasant = options.at or tuple(sweep.paper), options.determinized
+    unknown = [value for value in chosen if value not in sweep.paper]
     if unknown:
         raise InvalidExperimentError(f"{sweep.name}: {unknown} is not among {', '.join(sweep.labels)}")
-    peasant = options.determinized
-    lineups = [
-        Lineup(label, (_landlord(sweep, value, options), peasant, peasant))
-        for label, value in zip(sweep.labels, sweep.values, strict=True)
+    lineups = (
+        full.Lineup(f"{value:g}", (_landlord(sweep, value, options), peasant, peasant))
+        for value in sweep.paper
         if value in chosen
-    ]
+    )
     agents = {"landlord at the base": _landlord(sweep, sweep.base, options), "peasants": peasant}
-    return Cast(tuple(lineups), agents)
+    return full.Cast(tuple(lineups), agents)
 
 
 def _landlord(sweep: Sweep, value: float, options: FullOptions) -> str:
@@ -251,31 +222,26 @@ def _landlord(sweep: Sweep, value: float, options: FullOptions) -> str:
 
 def compare_sweep(sweep: Sweep, results: Sequence[GameResult]) -> list[Comparison]:
     """Win rates by value with the paper's words beside them, and the differences from the base, paired by deal."""
-    played, base = {result.lineup for result in results}, f"{sweep.base:g}"
-    pairs = [pair for pair in zip(sweep.labels, sweep.values, strict=True) if pair[0] in played]
-    lines = [
-        rate_line(f"{sweep.name} {value:,g}", sweep.paper(value), win_rate(results, label)) for label, value in pairs
-    ]
-    if base in played:
-        lines += [
-            gain_line(f"{sweep.name} {value:,g} over {sweep.base:,g}", "", difference(results, label, base))
-            for label, value in pairs
-            if label != base
-        ]
+    played, base = sweep.played(results), f"{sweep.base:g}"
+    rates = {label: (f"{sweep.name} {value:,g}", sweep.paper[value]) for label, value in played.items()}
+    lines = [full.rate_line(*what, full.win_rate(results, label)) for label, what in rates.items()]
+    for label in (label for label in played if base in played and label != base):
+        what = f"{rates[label][0]} over {sweep.base:,g}"
+        lines.append(full.gain_line(what, "", full.difference(results, label, base)))
     return lines
 
 
 def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
     """Win rates over the values tried."""
     figure, axes = new_axes(6.5)
-    played = {result.lineup for result in saved.results}
-    pairs = [(label, value) for label, value in zip(sweep.labels, sweep.values, strict=True) if label in played]
-    heights, errors = percentages([win_rate(saved.results, label) for label, _ in pairs])
-    axes.errorbar([value for _, value in pairs], heights, yerr=errors, fmt="o-", capsize=3, color=BLUE, label="ours")
-    if sweep.paper_rates:
-        axes.plot(list(sweep.paper_rates), list(map(float, sweep.paper_rates.values())), label="paper", **PAPER)
+    played = sweep.played(saved.results)
+    values = list(played.values())
+    heights, errors = percentages([full.win_rate(saved.results, label) for label in played])
+    axes.errorbar(values, heights, yerr=errors, fmt="o-", capsize=3, color=BLUE, label="ours")
+    if printed := {value: float(said) for value, said in sweep.paper.items() if said[:1].isdigit()}:
+        axes.plot(list(printed), list(printed.values()), label="paper", **PAPER)
     axes.set_xscale("log")
-    axes.set_xticks([value for _, value in pairs], [f"{value:,g}" for _, value in pairs], fontsize=8)
+    axes.set_xticks(values, [f"{value:,g}" for value in values], fontsize=8)
     axes.minorticks_off()
     finish_figure(figure, axes, path, sweep.name, "landlord wins, %")
 
@@ -283,7 +249,7 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
 def _sweep(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
     parts = (functools.partial(part, sweep) for part in (sweep_cast, compare_sweep, plot_sweep))
     title = f"Information-set UCT as landlord: {sweep.name}"
-    return lineup_experiment(sweep.name, "section IV.D", title, about, *parts, options)
+    return full.lineup_experiment(sweep.name, "section IV.D", title, about, *parts, options)
 
 
 ITERATIONS_SWEEP = _sweep(
@@ -445,7 +411,7 @@ def _table(saved: Saved[GameResult]) -> Table:
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
         "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
     )
-    return Table(title, THRESHOLD_COLUMNS, threshold_cells(filter_deals(saved.results)), games_note(saved))
+    return Table(title, THRESHOLD_COLUMNS, threshold_cells(filter_deals(saved.results)), full.games_note(saved))
 
 
 def plot_thresholds(saved: Saved[GameResult], path: Path) -> None:

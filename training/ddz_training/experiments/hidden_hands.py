@@ -305,7 +305,6 @@ HAND_INFERENCE = Experiment(
     unit="games",
     options=WatchOptions,
     result=WatchResult,
-    key=("player", "game"),
     tasks=lambda options: [(player, game) for player in PLAYERS for game in range(options.games)],
     work=_watch,
     settings=("seed", "particles"),
@@ -532,10 +531,9 @@ def belief_table(saved: Saved[BeliefResult]) -> Table:
     lines = [(f"`{one}`", "yes" if IN_TRAINING[one] else "no", *_line(by_player[one])) for one in played]
     sides = (("inside", _in_training(saved, True)), ("outside", _in_training(saved, False)))
     lines += [(f"all {name}", "", *_line(own)) for name, own in sides if own]
-    header = (
-        "games of", "in training", "positions", "particles, nats", "network, nats", "plain, bits", "network, bits",
-        "particles, ms", "network, ms",
-    )  # fmt: skip
+    units = (("particles", "nats"), ("network", "nats"), ("plain", "bits"), ("network", "bits"))
+    times = ("particles, ms", "network, ms")
+    header = ("games of", "in training", "positions", *(f"{what}, {unit}" for what, unit in units), *times)
     note = (
         "Nats: gain over plain dealing in the log-probability of the true split of a hidden rank, with 95 % intervals "
         f"over games, from {saved.settings['worlds']} particles and as many worlds of the network. Bits: what the "
@@ -584,7 +582,6 @@ BELIEF = Experiment(
     unit="games",
     options=BeliefOptions,
     result=BeliefResult,
-    key=("player", "game"),
     tasks=lambda options: [(player, game) for player in IN_TRAINING for game in range(options.games)],
     worker=_Believer,
     settings=("seed", "worlds"),

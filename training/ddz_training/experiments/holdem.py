@@ -211,7 +211,6 @@ HOLDEM = Experiment(
     unit="matches",
     options=HoldemMatchOptions,
     result=HoldemResult,
-    key=("a", "b", "match"),
     tasks=_matches,
     worker=_Dealer,
     per_key=lambda options: HANDS,

@@ -16,7 +16,6 @@ from ddz_training.measure.match.results import Key
 from ddz_training.measure.match.statistics import Interval, normal_interval, paired_difference, within, won_by_side
 
 Pair = tuple[str, str]
-KEY = ("agent", "opponent", "deal")
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,12 @@ class MatchResult:
     peasants: int
 
 
-def matches(
-    pairs: Iterable[Pair], deals: Callable[[Pair], Iterable[int]], specs: Mapping[str, str] | None = None
-) -> dict[Key, Match]:
+def matches(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] | None = None) -> dict[Key, Match]:
     """The tasks of pairs that play duplicate deals.
 
     Args:
-        pairs: Who meets whom, by the names that they have in the results.
-        deals: The deals of a pair.
+        pairs: Who meets whom, by the names that they have in the results, on how many deals.
+        first: Number of the first deal.
         specs: Specifications of names that are none themselves.
 
     Raises:
@@ -53,8 +50,12 @@ def matches(
     """
     specs = specs or {}
     played = {pair: (specs.get(pair[0], pair[0]), specs.get(pair[1], pair[1])) for pair in pairs}
-    check_agents(spec for pair in played.values() for spec in pair)
-    return {(*pair, deal): Match(pair, deal, both) for pair, both in played.items() for deal in deals(pair)}
+    check_agents(spec for both in played.values() for spec in both)
+    return {
+        (*pair, deal): Match(pair, deal, played[pair])
+        for pair, deals in pairs.items()
+        for deal in range(first, first + deals)
+    }
 
 
 def match_agents(tasks: Mapping[Key, Match]) -> Iterable[str]:

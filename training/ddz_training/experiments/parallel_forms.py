@@ -21,16 +21,8 @@ from typing import Annotated, Any, NamedTuple
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import (
-    Comparison,
-    Each,
-    Experiment,
-    ParallelOptions,
-    Saved,
-    Table,
-    compared,
-    grouped,
-)
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.ordered_map import Share, Worker, executed_by, on_this_machine, workers
@@ -168,7 +160,7 @@ def _take_turns(
     options: FormOptions, tasks: Mapping[Key, Any], store: ResultStore[FormResult], on_progress: OnProgress
 ) -> list[FormResult]:
     with executed_by(on_this_machine):
-        return store.fill(tasks, functools.partial(Each, _run, options), 1, on_progress)
+        return store.fill(tasks, functools.partial(ex.Each, _run, options), 1, on_progress)
 
 
 def forms_table(saved: Saved[FormResult]) -> Table:
@@ -187,7 +179,7 @@ def forms_table(saved: Saved[FormResult]) -> Table:
     return Table(title, (*header, "of everything"), lines, f"{note} Computed from {saved.name}.")
 
 
-def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
+def compare_forms(results: Sequence[FormResult]) -> Iterable[ex.Comparison]:
     """The thesis's ratios beside ours; a run of Ray beside the processes' run just before it."""
     by = {(result.form, result.repetition): result for result in results}
     for one, other in (("processes", "serial"), ("ray", "processes")):
@@ -200,9 +192,9 @@ def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
             yield _ratio(what, "", [a.spent / b.spent for a, b in timed])
 
 
-def _ratio(what: str, paper: str, ratios: Sequence[float]) -> Comparison:
+def _ratio(what: str, paper: str, ratios: Sequence[float]) -> ex.Comparison:
     span = f"median; {min(ratios):.2f}–{max(ratios):.2f} in {len(ratios)} pairs of runs"
-    return Comparison(what, paper, f"{median(ratios):.2f}", span)
+    return ex.Comparison(what, paper, f"{median(ratios):.2f}", span)
 
 
 def plot_forms(saved: Saved[FormResult], path: Path) -> None:
@@ -222,13 +214,12 @@ PARALLEL_FORMS = Experiment(
     unit="runs",
     options=FormOptions,
     result=FormResult,
-    key=("form", "repetition"),
     tasks=_runs,
     fill=_take_turns,
     settings=("seed", "deals", "processes"),
     more=lambda options: {"agent": _agent(options)},
     agents=(OPPONENT,),
-    tables={"parallel-forms": forms_table, "parallel-forms-paper": compared("Table 3.1", compare_forms)},
+    tables={"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
     source="Wang 2020 (thesis, in Chinese), table 3.1",
     plot=plot_forms,
 )

@@ -28,8 +28,7 @@ _MODULES = (
     ("holdem", "holdem"),
     ("parallel_forms", "parallel-forms"),
     ("tendency", "tendency tendency-savings"),
-    ("tree_size", "tree-size"),
-    ("complexity", "complexity"),
+    ("complexity", "tree-size complexity"),
 )
 
 EXPERIMENTS = {name: module for module, names in _MODULES for name in names.split()}

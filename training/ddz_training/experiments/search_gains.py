@@ -285,7 +285,6 @@ SEARCH_GAINS = Experiment(
     unit="games",
     options=GainOptions,
     result=GainResult,
-    key=("agent", "game"),
     tasks=_games,
     fill=_look_at_games,
     settings=("seed", "playouts"),

@@ -19,16 +19,9 @@ from ddz_env import State, View
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
+from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches as play
-from ddz_training.experiments.experiment import (
-    Experiment,
-    ParallelOptions,
-    Saved,
-    Table,
-    chosen,
-    grouped,
-    read_saved,
-)
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.measure.match.duplicate import GameRecord, Match, check_agents
 from ddz_training.measure.match.results import Key, OnProgress, ResultStore
 from ddz_training.measure.match.statistics import normal_interval, won_by_side
@@ -248,7 +241,7 @@ def option_table(saved: Saved[DealResult]) -> Table:
     """Options of the search at equal time, with the iterations that were calibrated where they are kept."""
     known = {}
     if saved.path is not None:
-        known = {found.variant: found for found in read_saved(EqualTime, times_beside(saved.path)).results}
+        known = {found.variant: found for found in ex.read_saved(EqualTime, times_beside(saved.path)).results}
     lines = []
     for variant, opponent, *cells in option_cells(saved.results):
         times = known.get(variant)
@@ -279,7 +272,6 @@ SEARCH_OPTIONS = Experiment(
     unit="duplicate deals",
     options=SearchOptions,
     result=DealResult,
-    key=("variant", "opponent", "deal"),
     tasks=_meetings,
     fill=_play_at_equal_time,
     more=lambda options: {"base": options.iterations},
@@ -317,8 +309,8 @@ class DepthOptions(ParallelOptions):
 
 
 def _depths(options: DepthOptions) -> Mapping[Key, Any]:
-    pairs = [(name, RULES) for name in chosen("search", options.only, DEPTHS)]
-    return play.matches(pairs, lambda pair: range(options.first_deal, options.first_deal + options.deals), DEPTHS)
+    names = chosen("search", options.only, DEPTHS)
+    return play.matches({(name, RULES): options.deals for name in names}, options.first_deal, DEPTHS)
 
 
 def depth_table(saved: Saved[DealResult]) -> Table:
@@ -334,7 +326,6 @@ SEARCH_DEPTH = Experiment(
     unit="duplicate deals",
     options=DepthOptions,
     result=DealResult,
-    key=("variant", "opponent", "deal"),
     tasks=_depths,
     worker=play.deal_worker(deal_result, timing=False),
     agents=(RULES,),

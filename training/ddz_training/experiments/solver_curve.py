@@ -98,7 +98,6 @@ SOLVER_CURVE = Experiment(
     unit="positions",
     options=SolverCurveOptions,
     result=CurveResult,
-    key=("cards", "number"),
     tasks=lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
     worker=_Solver,
     settings=("seed", "nodes"),

@@ -23,15 +23,10 @@ from ddz_training.experiments import matches as play
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped, read_saved
 from ddz_training.experiments.matches import MatchResult, Pair, win_interval
 from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import GameRecord
 from ddz_training.measure.match.results import Key
-from ddz_training.measure.match.statistics import (
-    Interval,
-    milliseconds_a_decision,
-    normal_interval,
-    side_score,
-    won_by_side,
-)
+from ddz_training.measure.match.statistics import Interval
 
 Milliseconds = Annotated[float, ".3f"]
 
@@ -55,14 +50,14 @@ class StrengthResult(MatchResult):
 
 def strength_result(records: Sequence[GameRecord]) -> list[StrengthResult]:
     """The line of a deal."""
-    *games, wins = won_by_side(records)
-    scores = (side_score(game, "a", "stake") for game in games)
+    *games, wins = statistics.won_by_side(records)
+    scores = (statistics.side_score(game, "a", "stake") for game in games)
     return [StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *_times(records))]
 
 
 def _times(records: Sequence[GameRecord]) -> list[float]:
     """Milliseconds a decision of both agents; 0 where one never came to act."""
-    times = [milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
+    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
@@ -138,17 +133,13 @@ class StrengthOptions(ParallelOptions):
 
 
 def _pairings(options: StrengthOptions) -> Mapping[Key, Any]:
-    names = chosen("pairing", options.only, PAIRINGS)
-    played = [pairing for name, pairing in PAIRINGS.items() if name in names]
-    deals = {(options.neural if pairing.searches else POLICY, pairing.opponent): pairing.deals for pairing in played}
-    first = options.first_deal
-    return play.matches(deals, lambda pair: range(first, first + (options.deals or deals[pair])))
+    played = [PAIRINGS[name] for name in PAIRINGS if name in chosen("pairing", options.only, PAIRINGS)]
+    pairs = {(options.neural if one.searches else POLICY, one.opponent): options.deals or one.deals for one in played}
+    return play.matches(pairs, options.first_deal)
 
 
-STRENGTH_HEADER = (
-    "agent", "against", "deals", "win %", "landlord %", "peasants %", "score", "over the policy", "ms", "its ms",
-    "target %", "others %, from memory",
-)  # fmt: skip
+_SIDES = ("agent", "against", "deals", "win %", "landlord %", "peasants %")
+STRENGTH_HEADER = (*_SIDES, "score", "over the policy", "ms", "its ms", "target %", "others %, from memory")
 """Heads of the columns of :func:`strength_cells`."""
 
 
@@ -168,24 +159,22 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
 
 def score_interval(results: Sequence[StrengthResult]) -> Interval:
     """The mean stake of a game with its 95 % interval over deals."""
-    return normal_interval([(result.landlord_score + result.peasants_score) / 2 for result in results])
+    return statistics.normal_interval([(result.landlord_score + result.peasants_score) / 2 for result in results])
 
 
 def _strength(agent: str, opponent: str, own: list[StrengthResult], alone: list[StrengthResult]) -> list[str]:
     place = _place(agent, opponent)
     pairing = list(PAIRINGS.values())[place] if place < len(PAIRINGS) else Pairing(False, "", 0)
     over = play.win_gain(own, [] if own is alone else alone)
-    return [
-        f"{len(own):,}",
-        win_interval(own).both(to="–"),
-        *play.side_rates(own),
-        score_interval(own).plus_minus(),
-        over.both("+.1f") if over.count else "",
-        f"{median(result.ms for result in own):.2f}",
-        f"{median(result.opponent_ms for result in own):.2f}",
-        "" if pairing.target is None else f"{pairing.target:g}",
-        pairing.elsewhere,
-    ]
+    target = "" if pairing.target is None else f"{pairing.target:g}"
+    gained = over.both("+.1f") if over.count else ""
+    rates = win_interval(own).both(to="–"), *play.side_rates(own), score_interval(own).plus_minus(), gained
+    return [f"{len(own):,}", *rates, *_median_times(own), target, pairing.elsewhere]
+
+
+def _median_times(own: Sequence[Any]) -> list[str]:
+    """Milliseconds of the median deal: compilation in one does not count."""
+    return [f"{median(getattr(result, name) for result in own):.2f}" for name in ("ms", "opponent_ms")]
 
 
 def _place(agent: str, opponent: str) -> int:
@@ -233,7 +222,6 @@ POLICY_STRENGTH = Experiment(
     unit="duplicate deals",
     options=StrengthOptions,
     result=StrengthResult,
-    key=play.KEY,
     tasks=_pairings,
     worker=play.deal_worker(strength_result),
     more=lambda options: {"weights": shipped_fingerprint()},
@@ -267,10 +255,10 @@ class DouzeroOptions(ParallelOptions):
 
 
 def _douzero_matches(options: DouzeroOptions) -> Mapping[Key, Any]:
-    opponents, first = options.opponent or tuple(DOUZERO_OPPONENTS), options.first_deal
-    pairs = [(agent, other) for other in opponents for agent in (DOUZERO_AGENT, POLICY) if agent != other]
+    opponents, both = options.opponent or DOUZERO_OPPONENTS, (DOUZERO_AGENT, POLICY)
     deals = {other: options.deals or DOUZERO_OPPONENTS.get(other, 1000) for other in opponents}
-    return play.matches(pairs, lambda pair: range(first, first + deals[pair[1]]))
+    pairs = {(agent, other): number for other, number in deals.items() for agent in both if agent != other}
+    return play.matches(pairs, options.first_deal)
 
 
 DOUZERO_HEADER = tuple("ADP" if head == "score" else head for head in STRENGTH_HEADER[:-2])
@@ -290,7 +278,6 @@ DOUZERO_STRENGTH = Experiment(
     unit="duplicate deals",
     options=DouzeroOptions,
     result=StrengthResult,
-    key=play.KEY,
     tasks=_douzero_matches,
     worker=play.deal_worker(strength_result, DOUZERO_RULES),
     more=lambda options: {"rules": DOUZERO_RULES, "weights": file_digest(shipped_douzero_path())},
@@ -355,15 +342,15 @@ class PointsOptions(ParallelOptions):
 
 
 def _points_matches(options: PointsOptions) -> Mapping[Key, Any]:
-    pairs = [(options.agent, opponent) for opponent in options.opponent or POINTS_OPPONENTS]
-    return play.matches(pairs, lambda pair: range(options.first_deal, options.first_deal + options.deals))
+    opponents = options.opponent or POINTS_OPPONENTS
+    return play.matches({(options.agent, other): options.deals for other in opponents}, options.first_deal)
 
 
 def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
     """The line of a deal."""
     first = records[0]
     own = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
-    score = round(fmean(side_score(record, "a", "stake") for record in records), 4)
+    score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
     wins, declined = (sum(record.winner == "landlord" for record in own), sum(game.landlord < 0 for game in records))
     return [PointsResult(first.a, first.b, first.deal, score, len(own), wins, declined, *_times(records))]
 
@@ -371,12 +358,13 @@ def points_result(records: Sequence[GameRecord]) -> list[PointsResult]:
 def points_table(saved: Saved[PointsResult]) -> Table:
     """A line an opponent."""
     places = {(POINTS_AGENT, opponent): place for place, opponent in enumerate(POINTS_OPPONENTS)}
-    groups = sorted(grouped(saved.results, "agent", "opponent").items(), key=lambda group: places.get(group[0], 9))
+    groups = sorted(
+        grouped(saved.results, "agent", "opponent").items(), key=lambda group: places.get(group[0], len(places))
+    )
     lines = []
     for (agent, opponent), own in groups:
-        times = [f"{median(times):.2f}" for times in zip(*((one.ms, one.opponent_ms) for one in own), strict=True)]
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *play.auction_cells(own), *times))
+        lines.append((name, *play.auction_cells(own), *_median_times(own)))
     note = (
         f"{play.deals_note(saved)}, six games each, rules `{saved.settings['rules']}`; scores with 95 % intervals over "
         f"deals. Computed from {saved.name}{_weights_note(saved)}"
@@ -391,7 +379,6 @@ POINTS_STRENGTH = Experiment(
     unit="duplicate deals",
     options=PointsOptions,
     result=PointsResult,
-    key=play.KEY,
     tasks=_points_matches,
     worker=play.deal_worker(points_result, POINTS_RULES),
     more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(shipped_points_path())},
@@ -429,8 +416,8 @@ class AgentStrengthOptions(ParallelOptions):
 
 
 def _agent_matches(options: AgentStrengthOptions) -> Mapping[Key, Any]:
-    pairs = [(name, OPPONENT) for name in chosen("agent", options.only, NAMED)]
-    return play.matches(pairs, lambda pair: range(options.first_deal, options.first_deal + options.deals))
+    names = chosen("agent", options.only, NAMED)
+    return play.matches({(name, OPPONENT): options.deals for name in names}, options.first_deal)
 
 
 def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult]]:
@@ -454,7 +441,6 @@ AGENT_STRENGTH = Experiment(
     unit="deals",
     options=AgentStrengthOptions,
     result=StrengthResult,
-    key=play.KEY,
     tasks=_agent_matches,
     worker=play.deal_worker(strength_result, processor=True),
     agents=play.match_agents,
@@ -493,10 +479,9 @@ def pairs() -> list[Pair]:
 
 
 def _neighbours(options: LevelOptions) -> Mapping[Key, Any]:
-    first, strongest = FIRST_OF_LEVELS, LEVELS[-1].agent
-    return play.matches(
-        pairs(), lambda pair: range(first, first + (options.slow if strongest in pair else options.deals))
-    )
+    strongest = LEVELS[-1].agent
+    deals = {pair: options.slow if strongest in pair else options.deals for pair in pairs()}
+    return play.matches(deals, FIRST_OF_LEVELS)
 
 
 def rates(results: Sequence[MatchResult]) -> Mapping[Pair, Interval]:
@@ -541,7 +526,6 @@ LEVELS_OF_PLAY = Experiment(
     unit="duplicate deals",
     options=LevelOptions,
     result=MatchResult,
-    key=play.KEY,
     tasks=_neighbours,
     worker=play.deal_worker(functools.partial(play.match_line, MatchResult)),
     agents=play.match_agents,

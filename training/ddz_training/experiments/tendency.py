@@ -21,15 +21,10 @@ import numpy.typing as npt
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.statistics import (
-    Interval,
-    bootstrap_sums,
-    percentile_interval,
-    wilson_interval,
-    won_by_side,
-)
+from ddz_training.measure.match.statistics import Interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, new_axes, save_figure
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
 
@@ -116,7 +111,7 @@ def tendency_table(saved: Saved[TendencyResult]) -> Table:
     for name, results in _by_judges(saved).items():
         found = [result.tendency for result in results]
         even = [result.top_wins for result in results if result.tendency == TENDENCIES[0]]
-        rates = (wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
+        rates = (statistics.wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
         settled = settled_at(found)
         cells = (
             f"{len(found):,}",
@@ -155,7 +150,6 @@ TENDENCY = Experiment(
     unit="deals",
     options=TendencyOptions,
     result=TendencyResult,
-    key=("judges", "deal"),
     tasks=_deals,
     worker=_Judge,
     agents=_agents(JUDGES),
@@ -226,7 +220,7 @@ class _Player(Worker[tuple[str, int], list[SavingsResult]]):
     def play(self, task: tuple[str, int]) -> list[SavingsResult]:
         pair, deal = task
         near, far = (judges.judge(self._player, deal).tendency for judges in self._judges)
-        *_, won = won_by_side(self._player.play(deal, PAIRS[pair]))
+        *_, won = statistics.won_by_side(self._player.play(deal, PAIRS[pair]))
         return [SavingsResult(pair, deal, near, far, *won)]
 
     def close(self) -> None:
@@ -285,10 +279,10 @@ def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Int
     even = np.array([getattr(result, judges) == TENDENCIES[0] for result in results])
     every = sums(results)
     columns = np.concatenate([every, every * even[:, None]], axis=1)
-    replicates = np.array([_ratio(drawn) for drawn in bootstrap_sums(columns, _REPLICATES)])
+    replicates = np.array([_ratio(drawn) for drawn in statistics.bootstrap_sums(columns, _REPLICATES)])
     whole = _ratio(columns.sum(axis=0))
-    first, second = (percentile_interval(whole[design], replicates[:, design], len(results)) for design in (0, 1))
-    return first, second
+    ends = [statistics.percentile_interval(whole[column], replicates[:, column], len(results)) for column in (0, 1)]
+    return ends[0], ends[1]
 
 
 def sums(results: Sequence[SavingsResult]) -> npt.NDArray[np.float64]:
@@ -343,7 +337,6 @@ TENDENCY_SAVINGS = Experiment(
     unit="deals",
     options=SavingsOptions,
     result=SavingsResult,
-    key=("pair", "deal"),
     tasks=_compared_deals,
     worker=_Player,
     agents=_agents(JUDGED_BY),

@@ -293,7 +293,6 @@ TRAINING_RECIPES = Experiment(
     unit="runs",
     options=RecipeOptions,
     result=RecipeResult,
-    key=("recipe", "seed"),
     tasks=lambda options: [
         (recipe, seed) for seed in range(options.seed, options.seed + options.seeds) for recipe in RECIPES
     ],
@@ -431,7 +430,6 @@ TRAINING_SEEDS = Experiment(
     unit="runs",
     options=SeedsOptions,
     result=SeedResult,
-    key=("seed",),
     tasks=lambda options: [(seed,) for seed in range(options.seed, options.seed + options.seeds)],
     fill=_beside(_Seed),
     settings=("updates", "every", "deals", "imitated"),

@@ -183,7 +183,6 @@ TUNING = Experiment(
     unit="runs",
     options=TuningOptions,
     result=TuningResult,
-    key=("subject", "method"),
     tasks=lambda options: [(name, method) for name in chosen("subject", options.only, SUBJECTS) for method in METHODS],
     work=_tune,
     settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),

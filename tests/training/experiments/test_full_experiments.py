@@ -144,7 +144,7 @@ def test_the_agents_are_the_papers() -> None:
 
 def test_more_options_reach_every_agent() -> None:
     experiment = landlord_cast(FullOptions(options_="milliseconds=5"))
-    specs = {spec for lineup in experiment.lineups for spec in lineup.agents}
+    specs = {spec for specs in experiment.lineups.values() for spec in specs}
     assert len(specs) == 3
     assert all(spec.endswith(",milliseconds=5") for spec in specs)
 
@@ -152,8 +152,8 @@ def test_more_options_reach_every_agent() -> None:
 def test_cheats_sit_where_table_1_says() -> None:
     searchers = FullOptions()
     seats = {
-        lineup.name: [seat for seat, spec in enumerate(lineup.agents) if spec == searchers.cheating]
-        for lineup in cheating_cast(searchers).lineups
+        name: [seat for seat, spec in enumerate(specs) if spec == searchers.cheating]
+        for name, specs in cheating_cast(searchers).lineups.items()
     }
     assert seats == {BASELINE: [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
 
@@ -163,15 +163,15 @@ def test_landlords_meet_determinized_peasants() -> None:
     landlords = (searchers.cheating, searchers.determinized, searchers.information_set(1.0, 10_000))
     peasants = (searchers.determinized,) * 2
     lineups = landlord_cast(searchers).lineups
-    assert [lineup.name for lineup in lineups] == list(LANDLORDS)
-    assert [lineup.agents for lineup in lineups] == [(landlord, *peasants) for landlord in landlords]
+    assert list(lineups) == list(LANDLORDS)
+    assert list(lineups.values()) == [(landlord, *peasants) for landlord in landlords]
 
 
 def test_sweeps_change_one_parameter() -> None:
-    iterations = [lineup.agents[0] for lineup in sweep_cast(ITERATIONS, IterationsOptions()).lineups]
+    iterations = [landlord for landlord, *_ in sweep_cast(ITERATIONS, IterationsOptions()).lineups.values()]
     assert iterations[0] == "isuct:iterations=500,exploration=0.44"
     assert iterations[-1] == "isuct:iterations=30000,exploration=0.44"
-    exploration = [lineup.agents[0] for lineup in sweep_cast(EXPLORATION, ExplorationOptions()).lineups]
+    exploration = [landlord for landlord, *_ in sweep_cast(EXPLORATION, ExplorationOptions()).lineups.values()]
     assert exploration[0] == "isuct:iterations=10000,exploration=0.1"
     assert (len(iterations), len(exploration)) == (7, 8)
     with pytest.raises(InvalidExperimentError, match=r"\[600\] is not among 500, 1000"):
@@ -434,7 +434,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
 
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
 def test_plots_are_drawn(tmp_path: Path) -> None:
-    cheating = [game for name in cheating_cast(FullOptions()).lineups for game in games(name.name, {0: "10", 1: "1"})]
+    cheating = [game for name in cheating_cast(FullOptions()).lineups for game in games(name, {0: "10", 1: "1"})]
     landlord = [game for name in LANDLORDS for game in games(name, {0: "10", 1: "11", 2: "00"})]
     plot_cheating(Saved(cheating), tmp_path / "cheating.png")
     plot_landlord(Saved(landlord), tmp_path / "landlord.png")

@@ -14,6 +14,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NamedTuple
@@ -408,13 +409,10 @@ def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     for column, (game, children) in enumerate(games.items()):
         panels = [axes[column] for axes in rows]
         panels[0].set_title(game)
-        children_by = ([one.iterations for one in children], [one.value for one in children])
-        for axes, numbers in zip(panels, (*children_by, None, [one.depth for one in children]), strict=True):
-            if numbers is not None:
-                axes.hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
-        counts = np.zeros(max(len(one.lengths) for one in children))
-        for one in children:
-            counts[: len(one.lengths)] += one.lengths
+        for place, name in ((0, "iterations"), (1, "value"), (3, "depth")):
+            numbers = [getattr(one, name) for one in children]
+            panels[place].hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
+        counts = np.array([sum(counts) for counts in zip_longest(*(one.lengths for one in children), fillvalue=0)])
         panels[2].bar(np.arange(len(counts)) * BIN, 100 * counts / counts.sum(), BIN, align="edge", color=BLUE)
     labels = (
         ("4.2: games of a first move", "% of first moves"),

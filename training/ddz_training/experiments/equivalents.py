@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import correlation, fmean, stdev
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -32,10 +32,7 @@ LADDERS = ("isuct", "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
 
 AGENTS: Mapping[str, str] = {
-    "random": "random",
-    "rlcard-rule": "rlcard-rule",
-    "rules": "rules",
-    "policy": "policy",
+    **{name: name for name in ("random", "rlcard-rule", "rules", "policy")},
     "rollout 100": "rollout:iterations=100,particles=0",
     "duct 10 × 100": "duct:iterations=100,trees=10",
     "expectiminimax, depth 2": "expectiminimax:depth=2",
@@ -159,10 +156,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
 
 
 def _climb(
-    options: EquivalentsOptions,
-    tasks: Mapping[Key, Any],
-    store: ResultStore[EquivalentResult],
-    on_progress: OnProgress,
+    options: EquivalentsOptions, tasks: Iterable[Key], store: ResultStore[EquivalentResult], on_progress: OnProgress
 ) -> list[EquivalentResult]:
     """First in the one search, then in the other for those that the first one never equals."""
     results: list[EquivalentResult] = []
@@ -207,11 +201,10 @@ def _correlation(results: Mapping[tuple[str, str], EquivalentResult]) -> str:
     found = [result for (rules, _), result in results.items() if rules == "half-deck"]
     if len(found) < 3:
         return ""
-    ranks = [_ranks([result.wins for result in found]), _ranks([_height(result) for result in found])]
-    mean = (len(found) - 1) / 2
-    both = sum((a - mean) * (b - mean) for a, b in zip(*ranks, strict=True))
-    norm = math.prod(sum((rank - mean) ** 2 for rank in column) for column in ranks) ** 0.5
-    return f"Half-deck: the two orders correlate with {both / norm:.2f} (Spearman, {len(found)} agents). "
+    wins, heights = (_ranks(values) for values in ([one.wins for one in found], [_height(one) for one in found]))
+    return (
+        f"Half-deck: the two orders correlate with {correlation(wins, heights):.2f} (Spearman, {len(found)} agents). "
+    )
 
 
 def _height(result: EquivalentResult) -> float:

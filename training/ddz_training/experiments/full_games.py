@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -149,29 +149,19 @@ class FullOptions(DealOptions, ParallelOptions):
         return f"{name}:{budget}" + (f",{self.options_}" if self.options_ else "")
 
 
-@dataclass(frozen=True)
-class Lineup:
-    """Who plays.
-
-    Attributes:
-        name: The line-up's name in the results; within an experiment it must stand for the agents.
-        agents: Specifications for :func:`ddz_env.playing.registry.make_agent`, a seat each; seat 0 is the landlord.
-    """
-
-    name: str
-    agents: tuple[str, str, str]
+Agents = tuple[str, ...]
+"""Specifications for :func:`ddz_env.playing.registry.make_agent`, a seat each; seat 0 is the landlord."""
 
 
-@dataclass(frozen=True)
-class Cast:
+class Cast(NamedTuple):
     """The line-ups of an experiment.
 
     Attributes:
-        lineups: The line-ups to play.
+        lineups: Who plays, by the name in the results, which must stand for the agents within an experiment.
         agents: The agents by the part that they play, which a file must agree on before it is resumed.
     """
 
-    lineups: tuple[Lineup, ...]
+    lineups: Mapping[str, Agents]
     agents: Mapping[str, str]
 
 
@@ -214,15 +204,14 @@ class _GameWorker(AgentKeeper):
         super().__init__()
         self._experiment, self._seed = experiment, options.seed
 
-    def play(self, task: tuple[int, int, Lineup]) -> list[GameResult]:
-        game, deal, lineup = task
-        number = game_number(self._experiment, lineup.name, deal, game)
-        state = new_game(deal)
-        agents = [self.agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
+    def play(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
+        game, deal, lineup, specs = task
+        number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)
+        agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
         play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
         if state.winner is None:
             raise InvalidExperimentError(f"deal {deal} ended without a winner")
-        return [GameResult(game, deal, lineup.name, state.winner, len(state.history))]
+        return [GameResult(game, deal, lineup, state.winner, len(state.history))]
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
@@ -259,12 +248,12 @@ def games_note(saved: Saved[Any]) -> str:
 
 def _games(cast: Callable[[Any], Cast], options: FullOptions) -> Mapping[Key, Any]:
     lineups = cast(options).lineups
-    check_agents(spec for lineup in lineups for spec in lineup.agents)
+    check_agents(spec for specs in lineups.values() for spec in specs)
     return {
-        (game, deal, lineup.name): (game, deal, lineup)
+        (game, deal, name): (game, deal, name, specs)
         for game in range(options.games)
         for deal in range(options.deals)
-        for lineup in lineups
+        for name, specs in lineups.items()
     }
 
 
@@ -299,7 +288,7 @@ def lineup_experiment(
         tasks=functools.partial(_games, cast),
         worker=functools.partial(_GameWorker, name),
         more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
-        agents=lambda tasks: dict.fromkeys(spec for _, _, lineup in tasks.values() for spec in lineup.agents),
+        agents=lambda tasks: dict.fromkeys(spec for *_, specs in tasks.values() for spec in specs),
         tables={f"full-{name}": ex.compared(title, compare, games_note)},
         file=f"full_{name}",
         source=f"Whitehouse, Powley and Cowling 2011, {section}",

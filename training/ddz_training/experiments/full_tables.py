@@ -34,11 +34,9 @@ CHEATING_RATES = {
 
 def cheating_cast(options: FullOptions) -> full.Cast:
     """The baseline and the four rows of table 1."""
-    lineups = []
-    for name, seats in CHEATS.items():
-        one, two, three = (options.cheating if seat in seats else options.determinized for seat in range(3))
-        lineups.append(full.Lineup(name, (one, two, three)))
-    return full.Cast(tuple(lineups), {"cheating": options.cheating, "determinized": options.determinized})
+    cheat, plain = options.cheating, options.determinized
+    lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
+    return full.Cast(lineups, {"cheating": cheat, "determinized": plain})
 
 
 def compare_cheating(results: Sequence[GameResult]) -> list[Comparison]:
@@ -94,7 +92,7 @@ def landlord_cast(options: FullOptions) -> full.Cast:
     """The three landlords."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
-    lineups = tuple(full.Lineup(name, (agents[name], peasant, peasant)) for name in LANDLORDS)
+    lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
     return full.Cast(lineups, {**agents, "peasants": peasant})
 
 
@@ -205,13 +203,9 @@ def sweep_cast(sweep: Sweep, options: SweepOptions) -> full.Cast:
     unknown = [value for value in chosen if value not in sweep.paper]
     if unknown:
         raise InvalidExperimentError(f"{sweep.name}: {unknown} is not among {', '.join(sweep.labels)}")
-    lineups = (
-        full.Lineup(f"{value:g}", (_landlord(sweep, value, options), peasant, peasant))
-        for value in sweep.paper
-        if value in chosen
-    )
+    landlords = {f"{value:g}": _landlord(sweep, value, options) for value in sweep.paper if value in chosen}
     agents = {"landlord at the base": _landlord(sweep, sweep.base, options), "peasants": peasant}
-    return full.Cast(tuple(lineups), agents)
+    return full.Cast({name: (landlord, peasant, peasant) for name, landlord in landlords.items()}, agents)
 
 
 def _landlord(sweep: Sweep, value: float, options: FullOptions) -> str:

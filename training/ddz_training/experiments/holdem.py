@@ -19,7 +19,6 @@ from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
-from ddz_training.measure.match.ordered_map import Worker
 from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 
@@ -107,23 +106,17 @@ class HoldemMatchOptions(ParallelOptions):
     matches: Annotated[int, Range(1)] = 10
 
 
-class _Dealer(Worker[tuple[str, str, int], list[HoldemResult]]):
-    """Plays matches."""
-
-    def __init__(self, options: HoldemMatchOptions) -> None:
-        self._seed, self._env = options.seed, holdem_env()
-
-    def play(self, task: tuple[str, str, int]) -> list[HoldemResult]:
-        a, b, match = task
-        agents = make_holdem_agent(a), make_holdem_agent(b)
-        results = []
-        for hand in range(HANDS):
-            mine = f"player_{hand % 2}"
-            seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
-            deal = self._seed * 1_000_000 + match * HANDS + hand // 2
-            chips, bets = play_hand(self._env, seats, deal, [self._seed, match, hand])
-            results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
-        return results
+def _play_match(options: HoldemMatchOptions, task: tuple[str, str, int]) -> list[HoldemResult]:
+    a, b, match = task
+    env, agents = holdem_env(), (make_holdem_agent(a), make_holdem_agent(b))
+    results = []
+    for hand in range(HANDS):
+        mine = f"player_{hand % 2}"
+        seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
+        deal = options.seed * 1_000_000 + match * HANDS + hand // 2
+        chips, bets = play_hand(env, seats, deal, [options.seed, match, hand])
+        results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
+    return results
 
 
 def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, int]]:
@@ -212,7 +205,7 @@ HOLDEM = Experiment(
     options=HoldemMatchOptions,
     result=HoldemResult,
     tasks=_matches,
-    worker=_Dealer,
+    work=_play_match,
     per_key=lambda options: HANDS,
     tables={"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
     source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",

@@ -1,4 +1,4 @@
-"""What an experiment is: one object with name, source, options, run, tables and plot.
+"""What an experiment is: one object with its options, its tasks, the work that they are, its tables and its plot.
 
 Adding one takes a file with such an object, a line in :mod:`ddz_training.experiments.registry`, a marker in a page, the
 file of results beside it, and a test.  ``ddz reproduce NAME`` and ``ddz docs`` need nothing more: the options become

@@ -475,9 +475,8 @@ class _UctGames(Worker[Key, list[UctResult]]):
     def __init__(self, options: UctOptions) -> None:
         self._seed, self._games = options.seed, options.games
         same: dict[str, Any] = {"exploration": options.exploration, "finish": options.finish}
-        isuct, *ducts = IsUctAgent(4000, **same), *(DeterminizedUctAgent(200, trees=20, **same) for _ in range(2))
-        self._contenders: list[Agent] = [isuct, ducts[0]]
-        self._opponent: Agent = ducts[1]
+        self._contenders: list[Agent] = [IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)]
+        self._opponent: Agent = DeterminizedUctAgent(200, trees=20, **same)
 
     def play(self, task: Key) -> list[UctResult]:
         deal = mini_deals()[task[0]]

@@ -200,11 +200,10 @@ def _rates(folder: Path) -> str:
 
 def _model_index(folder: Path) -> str:
     """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
-    saved = read_saved(StrengthResult, folder / "policy_strength.csv")
-    opponents = dict.fromkeys(result.opponent for result in saved.results if result.agent == POLICY)
+    results = read_saved(StrengthResult, folder / "policy_strength.csv").results
+    own_games = [result for result in results if result.agent == POLICY]
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
-    for opponent in opponents:
-        own = [result for result in saved.results if (result.agent, result.opponent) == (POLICY, opponent)]
+    for opponent, own in grouped(own_games, "opponent").items():
         lines += [
             "  - task: {type: reinforcement-learning, name: Dou Dizhu}",
             f"    dataset: {{type: duplicate-deals, name: '{len(own):,} duplicate deals against {opponent}'}}",

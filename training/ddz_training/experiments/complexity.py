@@ -376,7 +376,7 @@ def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str
     """The eleven numbers of each game, by the thesis's rule or by standard errors."""
     names = [before + part for part in _PARTS]
     return {
-        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])  # type: ignore[misc]
+        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
         for game, children in _of_games(saved).items()
     }
 

@@ -156,6 +156,11 @@ def compared(
     return lambda saved: comparison_table(title, compare(saved.results), note(saved))
 
 
+def no_work(options: Any, task: Any) -> Sequence[Any]:
+    """The work of an experiment that has a worker, or another way to fill its file."""
+    raise NotImplementedError
+
+
 class Each(Worker[Any, Sequence[_Result]]):
     """Does the tasks of an experiment that keeps nothing from one to the next."""
 
@@ -207,7 +212,7 @@ class Experiment(Generic[_Options, _Result]):
     result: type[_Result]
     tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
-    work: Callable[[_Options, Any], Sequence[_Result]] | None = None
+    work: Callable[[_Options, Any], Sequence[_Result]] = no_work
     worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
     fill: Callable[[_Options, Mapping[Key, Any], ResultStore[_Result], OnProgress], Sequence[_Result]] | None = None
     key: Sequence[str] = ()

@@ -162,9 +162,13 @@ class Sweep:
         return {f"{value:g}": value for value in self.paper if f"{value:g}" in found}
 
 
-_RISES, _SAME = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000"), "no significant change"
-ITERATIONS = Sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", 20_000: _SAME, 30_000: _SAME})
-_POOR, _LITTLE = dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"), dict.fromkeys((1.5, 2, 3), "little change from 1")
+_RISES: dict[float, str] = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000")
+_SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change")
+ITERATIONS = Sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", **_SAME})
+_POOR, _LITTLE = (
+    dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"),
+    dict.fromkeys((1.5, 2.0, 3.0), "little change from 1"),
+)
 EXPLORATION = Sweep("exploration", 1.0, {**_POOR, 0.7: "", 1.0: "", **_LITTLE})
 
 
@@ -241,7 +245,7 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
 
 
 def _sweep(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
-    parts = (functools.partial(part, sweep) for part in (sweep_cast, compare_sweep, plot_sweep))
+    parts: list[Any] = [functools.partial(part, sweep) for part in (sweep_cast, compare_sweep, plot_sweep)]
     title = f"Information-set UCT as landlord: {sweep.name}"
     return full.lineup_experiment(sweep.name, "section IV.D", title, about, *parts, options)
 
@@ -383,8 +387,9 @@ def _rate(won: Sequence[bool]) -> Fraction:
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
     deals = grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     names = ("determinized", "information_set", "gain")
-    rates = [clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]) for name in names]
-    return Filtered(len(deals), *(within(rate, 0.0, 1.0) for rate in rates[:2]), rates[2])
+    rates = (clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]) for name in names)
+    determinized, information_set, gain = rates
+    return Filtered(len(deals), within(determinized, 0.0, 1.0), within(information_set, 0.0, 1.0), gain)
 
 
 def threshold_cells(results: Sequence[ThresholdResult]) -> Lines:

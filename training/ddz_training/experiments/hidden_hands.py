@@ -461,7 +461,8 @@ class _Believer(Worker[tuple[str, int], list[BeliefResult]]):
         bits = [-hand / log(2) for hand in (plain_hand(truth, state.seat), float(logs[0]))]
         about = player, game, state.seat, len(state.history), _hidden_ranks(truth)
         # Rounded as a file holds them, so that a run and its file say the same.
-        return BeliefResult(*about, *(round(value, 5) for value in (*nats, *bits, *spent)), *bins)
+        numbers: list[Any] = [round(value, 5) for value in (*nats, *bits, *spent)]
+        return BeliefResult(*about, *numbers, *bins)
 
 
 def as_particles(pool: WorldPool) -> Particles:

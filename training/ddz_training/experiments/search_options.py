@@ -230,7 +230,7 @@ def _play_at_equal_time(
     specs = {name: VARIANTS[name].format(known[name].iterations) for name in names}
     plain = {PLAIN: VARIANTS["plain"].format(options.iterations)}
     matches = {
-        (name, opponent, deal): Match((name, opponent), deal, (specs[name], plain.get(opponent, opponent)))
+        (name, opponent, deal): Match((name, opponent), deal, (specs[name], str(plain.get(opponent, opponent))))
         for name, opponent, deal in tasks
     }
     start = functools.partial(play.deal_worker(deal_result, timing=False), options)

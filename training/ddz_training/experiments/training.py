@@ -65,7 +65,7 @@ class _Trainer:
         return load_checkpoint(path, self._options.threads) if path.exists() else None
 
 
-def _beside(trainer: type[_Trainer]) -> Any:
+def _beside(trainer: Any) -> Any:
     """What does the tasks of an experiment by a trainer that keeps its runs beside the file, one run at a time."""
 
     def fill(options: Any, tasks: Mapping[Key, Any], store: ResultStore[Any], on_progress: OnProgress) -> list[Any]:

@@ -165,11 +165,8 @@ class Sweep:
 _RISES: dict[float, str] = dict.fromkeys((500, 1000, 2000, 5000), "rises to 10,000")
 _SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change")
 ITERATIONS = Sweep("iterations", 10_000, {**_RISES, 10_000: "40.8", **_SAME})
-_POOR, _LITTLE = (
-    dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5"),
-    dict.fromkeys((1.5, 2.0, 3.0), "little change from 1"),
-)
-EXPLORATION = Sweep("exploration", 1.0, {**_POOR, 0.7: "", 1.0: "", **_LITTLE})
+_POOR, _LITTLE = "poor below 0.5", dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")
+EXPLORATION = Sweep("exploration", 1.0, {0.1: _POOR, 0.2: _POOR, 0.44: _POOR, 0.7: "", 1.0: "", **_LITTLE})
 
 
 @dataclass(frozen=True)

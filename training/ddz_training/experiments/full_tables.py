@@ -242,9 +242,10 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
 
 
 def _sweep(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
-    parts: list[Any] = [functools.partial(part, sweep) for part in (sweep_cast, compare_sweep, plot_sweep)]
+    parts = (sweep_cast, compare_sweep, plot_sweep)
+    cast, compare, plot = (functools.partial[Any](part, sweep) for part in parts)
     title = f"Information-set UCT as landlord: {sweep.name}"
-    return full.lineup_experiment(sweep.name, "section IV.D", title, about, *parts, options)
+    return full.lineup_experiment(sweep.name, "section IV.D", title, about, cast, compare, plot, options)
 
 
 ITERATIONS_SWEEP = _sweep(

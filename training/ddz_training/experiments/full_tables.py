@@ -242,8 +242,8 @@ def plot_sweep(sweep: Sweep, saved: Saved[GameResult], path: Path) -> None:
 
 
 def _sweep(sweep: Sweep, options: type[FullOptions], about: str) -> Experiment[FullOptions, GameResult]:
-    parts = (sweep_cast, compare_sweep, plot_sweep)
-    cast, compare, plot = (functools.partial[Any](part, sweep) for part in parts)
+    cast, compare = functools.partial(sweep_cast, sweep), functools.partial(compare_sweep, sweep)
+    plot = functools.partial(plot_sweep, sweep)
     title = f"Information-set UCT as landlord: {sweep.name}"
     return full.lineup_experiment(sweep.name, "section IV.D", title, about, cast, compare, plot, options)
 

@@ -27,8 +27,8 @@ from ddz_training.apps.documentation import (
     refresh,
     refreshed,
 )
-from ddz_training.experiments.policy_strength import shipped_fingerprint
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.match.results import read_results
 from tests.rooms import ROOT
 

@@ -33,8 +33,7 @@ from ddz_env.core.notation import word_to_counts  # noqa: E402
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed  # noqa: E402
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.apps.cli import app  # noqa: E402
-from ddz_training.experiments.belief import plain_hand  # noqa: E402
-from ddz_training.experiments.hand_inference import hidden_counts  # noqa: E402
+from ddz_training.experiments.hidden_hands import hidden_counts, plain_hand  # noqa: E402
 from ddz_training.learn.belief.config import BeliefConfig  # noqa: E402
 from ddz_training.learn.belief.run import BELIEF, BeliefTraining  # noqa: E402
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError  # noqa: E402

@@ -29,8 +29,7 @@ from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import WithBidder, make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
-from ddz_training.experiments.bidders import BidderOptions, DealTable, fit_rate, run_bidders
-from ddz_training.experiments.win_rate import settling_table
+from ddz_training.experiments.bidders import BIDDERS, BidderOptions, DealTable, fit_rate, settling_table
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"
@@ -307,16 +306,16 @@ def test_the_lines_of_table_one() -> None:
 def test_bidders_play_the_same_deals_and_resume(tmp_path: Any) -> None:
     options = BidderOptions(deals=2, worlds=8, processes=1, against=("payoff v rules", "rules v payoff"))
     path = tmp_path / "bidders.csv"
-    first = run_bidders(options, path)
+    first = BIDDERS.run(options, path)
     assert [(one.a, one.b) for one in first.results] == 2 * [("payoff", "rules"), ("rules", "payoff")]
     for one, reverse in zip(first.results[::2], first.results[1::2], strict=True):
         assert one.score == -reverse.score  # the same six games, from the other side
         assert one.landlord + reverse.landlord + one.declined == 6
-    assert run_bidders(options, path).results == first.results
+    assert BIDDERS.run(options, path).results == first.results
     with pytest.raises(DouDizhuError, match="two bidders"):
-        run_bidders(BidderOptions(against=("payoff",)))
+        BIDDERS.run(BidderOptions(against=("payoff",)))
     with pytest.raises(DouDizhuError, match="no auction"):
-        run_bidders(BidderOptions(rules="standard"))
+        BIDDERS.run(BidderOptions(rules="standard"))
 
 
 @pytest.mark.parametrize("preset", ["bidding,doubling=true", "robbing,doubling=true,showing=true"])
@@ -340,8 +339,8 @@ def test_the_fit_of_win_rates_by_price_is_the_one_written_down() -> None:
 
 
 def test_table_one_is_made_of_its_file() -> None:
+    from ddz_training.experiments.bidders import SettlingResult
     from ddz_training.experiments.experiment import Saved
-    from ddz_training.experiments.win_rate import SettlingResult
 
     lines = [SettlingResult("rules", hand, 10, 100, 0.5 + hand / 10, 0.4, 0.45) for hand in range(2)]
     lines += [SettlingResult("policy", 0, 10, 100, 0.9, 0.4, 0.6)]

@@ -28,7 +28,7 @@ from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
 from ddz_env.core.notation import Hand, word_to_counts
-from ddz_training.experiments.mini_deals import mini_deals
+from ddz_training.experiments.mini import mini_deals
 
 MINI = PRESETS["mini"]
 SHARED = Solvers(table_bits=20)

@@ -22,9 +22,9 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.apps.cli import app
 from ddz_training.experiments.solver_curve import (
     DEALS,
+    SOLVER_CURVE,
     CurveResult,
     SolverCurveOptions,
-    run_solver_curve,
     solved_within,
 )
 from ddz_training.measure.match.results import of_rows, read_results
@@ -388,7 +388,7 @@ def test_dealt_positions_are_summed_up() -> None:
 
 
 def test_the_curve_counts_what_was_solved_in_time(tmp_path: Any) -> None:
-    found = run_solver_curve(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
+    found = SOLVER_CURVE.run(SolverCurveOptions(positions=1, nodes=2), tmp_path / "curve.csv")
     assert {(result.cards, result.nodes <= 2) for result in found.results} == {(cards, True) for cards in DEALS}
     results = [CurveResult("2+2", number, int(number < 3), 1, 0.1 * number) for number in range(4)]
     assert [solved_within(results, limit) for limit in (0.05, 0.1, 9)] == [25, 50, 75]

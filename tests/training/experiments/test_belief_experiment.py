@@ -13,16 +13,16 @@ pytest.importorskip("torch")
 from ddz_agents.belief.model import write_belief
 from ddz_agents.worlds.particles import Particles
 from ddz_env import State
-from ddz_training.experiments.belief import (
+from ddz_training.experiments.hidden_hands import (
+    BELIEF,
     BINS,
     BeliefOptions,
     belief_table,
     calibration,
     calibration_table,
+    hidden_counts,
     plot_belief,
-    run_belief,
 )
-from ddz_training.experiments.hand_inference import hidden_counts
 from ddz_training.measure.plotting import can_plot
 from tests.agents.belief.test_belief import network, stored
 
@@ -43,10 +43,10 @@ def test_a_run_is_kept_and_shown(tmp_path: Path) -> None:
     weights, path = tmp_path / "belief.safetensors", tmp_path / "belief.csv"
     write_belief(weights, stored(network(0.0)))
     options = BeliefOptions(games=1, worlds=8, belief=weights, processes=1)
-    saved = run_belief(options, path, players=["random"])
+    saved = BELIEF.run(options, path, tasks=[("random", 0)])
     assert len(saved.results) == 6
     assert all(one.network_bits == pytest.approx(one.plain_bits, abs=1e-3) for one in saved.results)
-    again = run_belief(replace(options, games=1), path, players=["random"])
+    again = BELIEF.run(replace(options, games=1), path, tasks=[("random", 0)])
     assert again.results == saved.results
     [line, total] = belief_table(saved).lines
     assert line[:3] == ("`random`", "yes", "6")

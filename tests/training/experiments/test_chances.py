@@ -15,7 +15,7 @@ from ddz_env.core.errors import IllegalMoveError
 from ddz_env.table.session import PERSON, Advice, Deal, Option, Record, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.chances import Chances
-from ddz_training.experiments.chances import TENTHS, ChanceOptions, ChanceResult, fit, run_chances, told_and_won
+from ddz_training.experiments.chances import CHANCES, TENTHS, ChanceOptions, ChanceResult, fit, told_and_won
 from ddz_training.experiments.experiment import Saved, read_saved
 from tests.hidden import permuted
 from tests.rooms import ROOT
@@ -41,7 +41,7 @@ def test_what_was_told_is_borne_out_in_every_tenth(saved: Saved[ChanceResult]) -
 
 
 def test_a_slice_of_the_positions_comes_out_again(saved: Saved[ChanceResult]) -> None:
-    again = run_chances(ChanceOptions(games=2, processes=1)).results
+    again = CHANCES.run(ChanceOptions(games=2, processes=1)).results
     kept = [one for one in saved.results if one.deal in {one.deal for one in again}]
     assert [(one.deal, one.number, one.landlord, one.won) for one in again] == [
         (one.deal, one.number, one.landlord, one.won) for one in kept

@@ -11,12 +11,12 @@ from ddz_agents.neural.shipped import policy_path, shipped_douzero_path
 from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
 from ddz_env.core.errors import UnknownAgentError
-from ddz_training.experiments.douzero_strength import (
+from ddz_training.experiments.strengths import (
     DOUZERO_HEADER,
-    OPPONENTS,
+    DOUZERO_OPPONENTS,
+    DOUZERO_STRENGTH,
     DouzeroOptions,
     douzero_table,
-    run_douzero_strength,
 )
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import SettingsMismatchError
@@ -32,7 +32,7 @@ def test_the_policy_for_douzero_was_trained_under_its_rules() -> None:
 
 def test_both_policies_play_the_same_deals_under_douzeros_rules() -> None:
     """And by hand on the same deals: who won, and what was at stake."""
-    results = run_douzero_strength(TINY).results
+    results = DOUZERO_STRENGTH.run(TINY).results
     agents = "policy:path=douzero", "policy"
     assert [(result.agent, result.deal) for result in results] == [
         (agent, 8_000_000 + deal) for agent in agents for deal in (0, 1)
@@ -47,19 +47,18 @@ def test_both_policies_play_the_same_deals_under_douzeros_rules() -> None:
 def test_a_policy_does_not_play_itself() -> None:
     played = {
         (result.agent, result.opponent)
-        for result in run_douzero_strength(replace(TINY, opponent=None, deals=1)).results
+        for result in DOUZERO_STRENGTH.run(replace(TINY, opponent=None, deals=1)).results
     }
-    assert played == {(agent, opponent) for opponent in OPPONENTS for agent in ("policy:path=douzero", "policy")} - {
-        ("policy", "policy")
-    }
+    agents = "policy:path=douzero", "policy"
+    assert played == {(agent, opponent) for opponent in DOUZERO_OPPONENTS for agent in agents} - {("policy", "policy")}
 
 
 def test_a_run_is_saved_resumed_and_told(tmp_path: Path) -> None:
     path = tmp_path / "douzero.csv"
-    whole = run_douzero_strength(TINY, path)
-    assert run_douzero_strength(replace(TINY, deals=1), path).results == whole.results[::2]
+    whole = DOUZERO_STRENGTH.run(TINY, path)
+    assert DOUZERO_STRENGTH.run(replace(TINY, deals=1), path).results == whole.results[::2]
     with pytest.raises(SettingsMismatchError):
-        run_douzero_strength(replace(TINY, seed=1), path)
+        DOUZERO_STRENGTH.run(replace(TINY, seed=1), path)
     table = douzero_table(whole)
     assert [len(line) for line in table.lines] == 2 * [len(DOUZERO_HEADER)]
     by_agent = {line[0]: dict(zip(DOUZERO_HEADER, line, strict=True)) for line in table.lines}
@@ -70,5 +69,5 @@ def test_a_run_is_saved_resumed_and_told(tmp_path: Path) -> None:
 
 def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UnknownAgentError):
-        run_douzero_strength(replace(TINY, opponent=("nobody",)), tmp_path / "douzero.csv")
+        DOUZERO_STRENGTH.run(replace(TINY, opponent=("nobody",)), tmp_path / "douzero.csv")
     assert not list(tmp_path.iterdir())

@@ -18,20 +18,18 @@ from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few
 from ddz_env import State
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, write_observation
-from ddz_training.experiments.equivalent_known import (
-    KnownOptions,
-    KnownResult,
-    draw_bounds,
-    known_table,
-    run_known,
-)
 from ddz_training.experiments.equivalents import (
+    EQUIVALENT_KNOWN,
+    EQUIVALENTS,
     KNOWLEDGE,
     EquivalentResult,
     EquivalentsOptions,
+    KnownOptions,
+    KnownResult,
+    draw_bounds,
     equivalents_table,
     knowledge_table,
-    run_equivalents,
+    known_table,
 )
 from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.match.errors import InvalidExperimentError
@@ -173,14 +171,14 @@ def test_the_value_of_a_rule_is_the_factor_of_the_equivalents() -> None:
 def test_equivalents_are_found_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "equivalents.csv"
     options = EquivalentsOptions(only=("random",), deals=20, most=8, rung_deals=2, processes=1)
-    first = run_equivalents(options, path).results
+    first = EQUIVALENTS.run(options, path).results
     assert [one.name for one in first] == ["random"]
     assert first[0].found.iterations.count == 20
-    (again,) = run_equivalents(options, path).results
+    (again,) = EQUIVALENTS.run(options, path).results
     assert again.played == first[0].played
     assert len(path.read_text().splitlines()) == 3
     with pytest.raises(InvalidExperimentError, match="unknown agent 'ruels'"):
-        run_equivalents(EquivalentsOptions(only=("ruels",)))
+        EQUIVALENTS.run(EquivalentsOptions(only=("ruels",)))
 
 
 def test_bounds_are_drawn_on_both_sides() -> None:
@@ -192,9 +190,10 @@ def test_bounds_are_drawn_on_both_sides() -> None:
 
 def test_known_searches_are_recovered_and_told(tmp_path: Path) -> None:
     options = KnownOptions(known=(2,), repetitions=2, deals=10, processes=1)
-    saved = run_known(options, tmp_path / "known.csv")
+    saved = EQUIVALENT_KNOWN.run(options, tmp_path / "known.csv")
     assert [(one.lower <= 2 <= one.upper, one.deals) for one in saved.results] == [(True, 10)] * 2
-    both = run_known(KnownOptions(known=(2,), method="binary", repetitions=1, step_deals=2, processes=1), saved.path)
+    options = KnownOptions(known=(2,), method="binary", repetitions=1, step_deals=2, processes=1)
+    both = EQUIVALENT_KNOWN.run(options, saved.path)
     assert [one.method for one in both.results] == ["sequential", "sequential", "binary"]
     ones = [KnownResult(500, "sequential", 60, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
     (line,) = known_table(Saved(ones, {})).lines

@@ -18,51 +18,54 @@ from ddz_training.apps.cli import app
 from ddz_training.apps.documentation import StaleDocsError, refresh, refreshed
 from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.full_branching import (
+    BRANCHING,
     BranchingResult,
     Choices,
     count_by_suit,
     count_choices,
     plot_branching,
-    run_branching,
 )
-from ddz_training.experiments.full_cheating import (
-    BASELINE,
-    CHEATING_UCT,
-    cheating_cast,
-    compare_cheating,
-    plot_cheating,
-)
-from ddz_training.experiments.full_deals import DEAL_COUNT, deal_seeds, draw_seeds, new_game, read_seeds
 from ddz_training.experiments.full_games import (
+    DEAL_COUNT,
     DealOptions,
     FullOptions,
     GameResult,
+    deal_seeds,
     difference,
+    draw_seeds,
     game_number,
+    new_game,
+    read_seeds,
     win_rate,
 )
-from ddz_training.experiments.full_landlord import (
+from ddz_training.experiments.full_tables import (
+    BASELINE,
     CHEATING,
+    CHEATING_UCT,
     DETERMINIZED,
-    INFORMATION_SET,
-    LANDLORD,
-    LANDLORDS,
-    compare_landlord,
-    landlord_cast,
-    plot_landlord,
-)
-from ddz_training.experiments.full_sweeps import (
     EXPLORATION,
+    INFORMATION_SET,
     ITERATIONS,
     ITERATIONS_SWEEP,
+    LANDLORD,
+    LANDLORDS,
+    THRESHOLDS,
     ExplorationOptions,
     IterationsOptions,
     Sweep,
+    cheating_cast,
+    compare_cheating,
+    compare_landlord,
     compare_sweep,
+    filter_deals,
+    landlord_cast,
+    plot_cheating,
+    plot_landlord,
     plot_sweep,
+    plot_thresholds,
     sweep_cast,
+    threshold_cells,
 )
-from ddz_training.experiments.full_thresholds import THRESHOLDS, filter_deals, plot_thresholds, threshold_cells
 from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.match.results import of_rows, read_results
 from ddz_training.measure.match.statistics import clustered_interval, normal_interval
@@ -141,7 +144,7 @@ def test_the_agents_are_the_papers() -> None:
 
 def test_more_options_reach_every_agent() -> None:
     experiment = landlord_cast(FullOptions(options_="milliseconds=5"))
-    specs = {spec for lineup in experiment.lineups for spec in lineup.agents}
+    specs = {spec for specs in experiment.lineups.values() for spec in specs}
     assert len(specs) == 3
     assert all(spec.endswith(",milliseconds=5") for spec in specs)
 
@@ -149,8 +152,8 @@ def test_more_options_reach_every_agent() -> None:
 def test_cheats_sit_where_table_1_says() -> None:
     searchers = FullOptions()
     seats = {
-        lineup.name: [seat for seat, spec in enumerate(lineup.agents) if spec == searchers.cheating]
-        for lineup in cheating_cast(searchers).lineups
+        name: [seat for seat, spec in enumerate(specs) if spec == searchers.cheating]
+        for name, specs in cheating_cast(searchers).lineups.items()
     }
     assert seats == {BASELINE: [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
 
@@ -160,15 +163,15 @@ def test_landlords_meet_determinized_peasants() -> None:
     landlords = (searchers.cheating, searchers.determinized, searchers.information_set(1.0, 10_000))
     peasants = (searchers.determinized,) * 2
     lineups = landlord_cast(searchers).lineups
-    assert [lineup.name for lineup in lineups] == list(LANDLORDS)
-    assert [lineup.agents for lineup in lineups] == [(landlord, *peasants) for landlord in landlords]
+    assert list(lineups) == list(LANDLORDS)
+    assert list(lineups.values()) == [(landlord, *peasants) for landlord in landlords]
 
 
 def test_sweeps_change_one_parameter() -> None:
-    iterations = [lineup.agents[0] for lineup in sweep_cast(ITERATIONS, IterationsOptions()).lineups]
+    iterations = [landlord for landlord, *_ in sweep_cast(ITERATIONS, IterationsOptions()).lineups.values()]
     assert iterations[0] == "isuct:iterations=500,exploration=0.44"
     assert iterations[-1] == "isuct:iterations=30000,exploration=0.44"
-    exploration = [lineup.agents[0] for lineup in sweep_cast(EXPLORATION, ExplorationOptions()).lineups]
+    exploration = [landlord for landlord, *_ in sweep_cast(EXPLORATION, ExplorationOptions()).lineups.values()]
     assert exploration[0] == "isuct:iterations=10000,exploration=0.1"
     assert (len(iterations), len(exploration)) == (7, 8)
     with pytest.raises(InvalidExperimentError, match=r"\[600\] is not among 500, 1000"):
@@ -358,23 +361,21 @@ def test_branching_resumes_and_its_lines_read_back(tmp_path: Path) -> None:
     path = tmp_path / "branching.csv"
     run = DealOptions(deals=3)
     with pytest.raises(Killed):
-        run_branching(run, path, killing(4))
+        BRANCHING.run(run, path, killing(4))
     path.write_bytes(path.read_bytes()[:-3])
-    results = run_branching(run, path).results
-    assert results == run_branching(run).results == of_rows(BranchingResult, read_results(path)[1])
+    results = BRANCHING.run(run, path).results
+    assert results == BRANCHING.run(run).results == of_rows(BranchingResult, read_results(path)[1])
     assert [(result.player, result.deal) for result in results] == list(
         itertools.product(("rules", "random"), range(3))
     )
     for rules, random_ in zip(results[:3], results[3:], strict=True):
         assert (rules.first, rules.first_by_suit) == (random_.first, random_.first_by_suit)
-    with pytest.raises(InvalidExperimentError, match=r"unknown player '.*; choose from rules, random"):
-        run_branching(run, players=("isuct",))
 
 
 def test_the_committed_branching_is_complete_and_comes_out_again() -> None:
     saved = of_rows(BranchingResult, read_results(RESULTS / "full_branching.csv")[1])
     assert len(saved) == 2 * DEAL_COUNT
-    assert run_branching(DealOptions(deals=2), players=("rules",)).results == saved[:2]
+    assert BRANCHING.run(tasks=[("rules", 0), ("rules", 1)]).results == saved[:2]
     first = [result.first for result in saved[:DEAL_COUNT]]
     assert all(20 <= choices.main_groups <= 70 and choices.whole_moves <= 300 for choices in first)
     assert sum(result.first_by_suit > 300 for result in saved[:DEAL_COUNT]) == 467
@@ -433,7 +434,7 @@ def test_pages_get_their_tables_from_the_results_beside_them(tmp_path: Path) -> 
 
 @pytest.mark.skipif(not can_plot(), reason="matplotlib is not installed")
 def test_plots_are_drawn(tmp_path: Path) -> None:
-    cheating = [game for name in cheating_cast(FullOptions()).lineups for game in games(name.name, {0: "10", 1: "1"})]
+    cheating = [game for name in cheating_cast(FullOptions()).lineups for game in games(name, {0: "10", 1: "1"})]
     landlord = [game for name in LANDLORDS for game in games(name, {0: "10", 1: "11", 2: "00"})]
     plot_cheating(Saved(cheating), tmp_path / "cheating.png")
     plot_landlord(Saved(landlord), tmp_path / "landlord.png")

@@ -15,25 +15,26 @@ from ddz_agents.worlds.rules_player import F_KIND, describe_move
 from ddz_env import Move, State
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.hand_inference import (
+from ddz_training.experiments.hidden_hands import (
+    HAND_INFERENCE,
     PLAYERS,
     WatchOptions,
     WatchResult,
-    gain,
     hidden_counts,
     inferred_splits,
     log_probability,
     measure_cost,
+    nats_gained,
     plain_splits,
     player_table,
     plot_hand_inference,
-    run_hand_inference,
     stage_table,
 )
 from ddz_training.measure.match.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
 from tests.rooms import ROOT
 
+TASKS = [("rules", 0), ("rules", 1)]
 RESULTS = ROOT / "docs" / "results" / "hand_inference.csv"
 
 
@@ -88,11 +89,11 @@ def test_the_truth_alone_loses_nothing_and_blind_draws_score_as_plain_determiniz
 def test_the_gain_is_a_mean_over_ranks() -> None:
     one = WatchResult("rules", 0, 0, 5, 3, 10, -7.0, -6.0, -5.0, 100.0)
     two = WatchResult("rules", 1, 1, 9, 6, 30, -20.0, -21.0, -20.0, 100.0)
-    assert gain([one, two], "default").mean == pytest.approx((1.0 - 1.0) / 40)
-    assert gain([one, two], "rules").mean == pytest.approx(2.0 / 40)
+    assert nats_gained([one, two], "default", "uniform").mean == pytest.approx((1.0 - 1.0) / 40)
+    assert nats_gained([one, two], "rules", "uniform").mean == pytest.approx(2.0 / 40)
     same = [replace(one, game=game) for game in range(3)]
-    assert gain(same, "rules").half_width == pytest.approx(0)
-    assert gain([one, two], "rules").half_width > 0.01
+    assert nats_gained(same, "rules", "uniform").half_width == pytest.approx(0)
+    assert nats_gained([one, two], "rules", "uniform").half_width > 0.01
 
 
 # --- The experiment ---------------------------------------------------------------------------------------------------
@@ -105,32 +106,32 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
     whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
     options = WatchOptions(games=2, particles=50, seed=1)
-    results = run_hand_inference(options, whole, players=("rules",)).results
+    results = HAND_INFERENCE.run(options, whole, tasks=TASKS).results
     with pytest.raises(Killed):
-        run_hand_inference(options, cut, kill, players=("rules",))
+        HAND_INFERENCE.run(options, cut, kill, tasks=TASKS)
     cut.write_bytes(cut.read_bytes() + b"rules,1,0")
-    assert run_hand_inference(options, cut, players=("rules",)).results == results
+    assert HAND_INFERENCE.run(options, cut, tasks=TASKS).results == results
     assert cut.read_bytes() == whole.read_bytes()
     assert {result.seat for result in results} == {0, 1, 2}
     assert all(result.decisions > 0 and result.ranks > 0 for result in results)
     with pytest.raises(SettingsMismatchError):
-        run_hand_inference(replace(options, particles=60), cut, players=("rules",))
+        HAND_INFERENCE.run(replace(options, particles=60), cut, tasks=TASKS)
 
 
 def test_the_published_results_are_read_without_playing() -> None:
     """The mixture of beliefs gains on every kind of game; the rule agent alone costs on games of the two others."""
     before = RESULTS.read_bytes()
-    saved = run_hand_inference(WatchOptions(), RESULTS)
+    saved = HAND_INFERENCE.run(WatchOptions(), RESULTS)
     results = saved.results
     assert RESULTS.read_bytes() == before, "nothing was played: the file is whole"
     games = {(result.player, result.game) for result in results}
     assert len(games) == WatchOptions().games * len(PLAYERS)
     seen = {player: [result for result in results if result.player == player] for player in PLAYERS}
-    assert gain(seen["rules"], "default").low > 0.25
-    assert gain(seen["isuct"], "default").low > 0
-    assert gain(seen["random"], "default").low > 0
-    assert gain(seen["isuct"], "rules").high < 0
-    assert gain(seen["random"], "rules").high < 0
+    assert nats_gained(seen["rules"], "default", "uniform").low > 0.25
+    assert nats_gained(seen["isuct"], "default", "uniform").low > 0
+    assert nats_gained(seen["random"], "default", "uniform").low > 0
+    assert nats_gained(seen["isuct"], "rules", "uniform").high < 0
+    assert nats_gained(seen["random"], "rules", "uniform").high < 0
     assert [line[0] for line in player_table(saved).lines] == list(PLAYERS.values())
     assert player_table(saved).lines[0][1:3] == ("0.371", "0.505 (+0.307, +0.274 to +0.340)")
     assert stage_table(saved).lines[-1][1] == "0.431 → 0.861 (+0.691, +0.584 to +0.799)"

@@ -12,25 +12,33 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import LEVELS, make_agent, read_agent, split_bidder
 from ddz_training.experiments.experiment import Saved, read_saved
-from ddz_training.experiments.levels import YARDSTICK, LevelOptions, LevelResult, pairs, rates, ratings, run_levels
+from ddz_training.experiments.strengths import (
+    LEVELS_OF_PLAY,
+    YARDSTICK,
+    LevelOptions,
+    MatchResult,
+    pairs,
+    rates,
+    ratings,
+)
 from tests.rooms import ROOT
 
 RESULTS = ROOT / "docs" / "results" / "levels.csv"
 
 
 @pytest.fixture(scope="module")
-def saved() -> Saved[LevelResult]:
-    return read_saved(LevelResult, RESULTS)
+def saved() -> Saved[MatchResult]:
+    return read_saved(MatchResult, RESULTS)
 
 
-def test_the_ratings_are_those_of_the_committed_games(saved: Saved[LevelResult]) -> None:
+def test_the_ratings_are_those_of_the_committed_games(saved: Saved[MatchResult]) -> None:
     assert {level.name: level.elo for level in LEVELS} == {
         name: round(rating) for name, rating in ratings(saved.results).items()
     }
     assert {(one.agent, one.opponent) for one in saved.results} == set(pairs())
 
 
-def test_neighbours_are_a_step_apart_and_the_easiest_is_no_random_player(saved: Saved[LevelResult]) -> None:
+def test_neighbours_are_a_step_apart_and_the_easiest_is_no_random_player(saved: Saved[MatchResult]) -> None:
     for weaker, stronger in pairwise(LEVELS):
         assert 60 <= stronger.elo - weaker.elo <= 250, stronger.name
     assert rates(saved.results)[LEVELS[0].agent, YARDSTICK].mean >= 0.85
@@ -38,8 +46,9 @@ def test_neighbours_are_a_step_apart_and_the_easiest_is_no_random_player(saved: 
     assert all(".external." not in read_agent(level.name)[0].__module__ for level in LEVELS)  # these need extras
 
 
-def test_a_slice_of_the_games_can_be_played_again(saved: Saved[LevelResult]) -> None:
-    fast = [one for one in run_levels(LevelOptions(deals=2, slow=1, processes=1)).results if one.opponent != "rules"]
+def test_a_slice_of_the_games_can_be_played_again(saved: Saved[MatchResult]) -> None:
+    again = LEVELS_OF_PLAY.run(LevelOptions(deals=2, slow=1, processes=1)).results
+    fast = [one for one in again if one.opponent != "rules"]
     kept = {(one.agent, one.opponent, one.deal): one for one in saved.results}
     assert fast == [kept[one.agent, one.opponent, one.deal] for one in fast]
 

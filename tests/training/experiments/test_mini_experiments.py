@@ -12,39 +12,38 @@ import pytest
 from typer.testing import CliRunner
 
 from ddz_training.apps.cli.reproduce import app
+from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Saved, read_saved
-from ddz_training.experiments.mini_agents import (
+from ddz_training.experiments.mini import (
     CHEATING,
     CORRECT,
     DETERMINIZED,
     EXPECTIMAX,
+    FOURTH_TURN,
     INCORRECT,
     KINDS,
+    MINI_AGENTS,
+    MINI_CENSUS,
+    MINI_INFERENCE,
+    MINI_UCT,
     PAIRS,
+    HandResult,
+    KnownResult,
     PairResult,
+    UctOptions,
+    UctResult,
     advantage,
     compare_mini_agents,
-    plot_mini_agents,
-    run_mini_agents,
-)
-from ddz_training.experiments.mini_census import HandResult, compare_mini_census, plot_mini_census, run_mini_census
-from ddz_training.experiments.mini_deals import mini_deals
-from ddz_training.experiments.mini_inference import (
-    FOURTH_TURN,
-    KnownResult,
+    compare_mini_census,
     compare_mini_inference,
+    mini_deals,
+    plot_mini_agents,
+    plot_mini_census,
     plot_mini_inference,
-    run_mini_inference,
-    share_known,
-)
-from ddz_training.experiments.mini_uct import (
-    DealResult,
-    UctOptions,
-    compare_mini_uct,
     plot_mini_uct,
-    rate_cells,
-    run_mini_uct,
-    win_rate,
+    share_known,
+    uct_rate,
+    uct_table,
 )
 from ddz_training.measure.match.errors import ResultsFileError, SettingsMismatchError
 from ddz_training.measure.match.results import ResultStore, of_rows, read_results
@@ -88,10 +87,10 @@ def test_the_census_is_exact_and_resumes_after_a_kill(tmp_path: Path) -> None:
     """8,832 deals, at most 66 states, 70.71 % for player 1, in two halves with a line cut off between them."""
     path = tmp_path / "census.csv"
     with pytest.raises(Killed):
-        run_mini_census(None, path, killing(100))
+        MINI_CENSUS.run(None, path, killing(100))
     kept = path.read_bytes()
     path.write_bytes(kept[:-7])
-    results = run_mini_census(None, path).results
+    results = MINI_CENSUS.run(None, path).results
     assert path.read_bytes().startswith(kept)
     assert sum(result.states for result in results) == 8832
     assert max(result.states for result in results) == 66
@@ -112,16 +111,18 @@ def test_pairs_are_those_of_figure_3() -> None:
     }
 
 
-def test_agents_resume_after_a_kill(tmp_path: Path) -> None:
+def test_agents_resume_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mini, "mini_deals", lambda: FEW)
     pairs = [(CHEATING, DETERMINIZED), (CORRECT, DETERMINIZED), (DETERMINIZED, INCORRECT), (INCORRECT, CORRECT)]
     path = tmp_path / "agents.csv"
     with pytest.raises(Killed):
-        run_mini_agents(None, path, killing(2), pairs, FEW)
-    results = run_mini_agents(None, path, pairs=pairs, deals=FEW).results
-    assert results == run_mini_agents(pairs=pairs, deals=FEW).results
+        MINI_AGENTS.run(None, path, killing(2), pairs)
+    results = MINI_AGENTS.run(None, path, tasks=pairs).results
+    assert results == MINI_AGENTS.run(tasks=pairs).results
     assert [(result.player_1, result.player_2) for result in results] == pairs
+    monkeypatch.setattr(mini, "mini_deals", lambda: FEW[1:])
     with pytest.raises(SettingsMismatchError, match="other settings"):
-        run_mini_agents(None, path, pairs=pairs, deals=FEW[1:])
+        MINI_AGENTS.run(None, path, tasks=pairs)
 
 
 def test_the_committed_results_are_ordered_as_figure_3() -> None:
@@ -132,13 +133,13 @@ def test_the_committed_results_are_ordered_as_figure_3() -> None:
     assert [(result.player_1, result.player_2) for result in results] == list(PAIRS)
     for better, worse in itertools.pairwise(KINDS):
         assert min(advantage(results, better, worse)) > 0
-    assert len(compare_mini_agents(results)) == 7
+    assert len(list(compare_mini_agents(results))) == 7
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("pair", [(CHEATING, CHEATING), (EXPECTIMAX, DETERMINIZED), (CORRECT, EXPECTIMAX)])
 def test_the_committed_results_come_out_again(pair: tuple[str, str]) -> None:
-    (result,) = run_mini_agents(pairs=[pair]).results
+    (result,) = MINI_AGENTS.run(tasks=[pair]).results
     row = next(row for row in committed("agents") if (row["player_1"], row["player_2"]) == pair)
     assert (f"{result.win_rate:.6f}", str(result.deals_won)) == (row["win_rate"], row["deals_won"])
 
@@ -147,13 +148,13 @@ def test_the_committed_results_come_out_again(pair: tuple[str, str]) -> None:
 
 
 def test_inference_resumes_and_agrees_with_what_is_committed(tmp_path: Path) -> None:
-    path, deals = tmp_path / "inference.csv", FEW
+    path, tasks = tmp_path / "inference.csv", [(1, deal.number) for deal in FEW]
     with pytest.raises(Killed):
-        run_mini_inference(None, path, killing(3), (1,), deals)
-    results = run_mini_inference(None, path, players=(1,), deals=deals).results
+        MINI_INFERENCE.run(None, path, killing(3), tasks)
+    results = MINI_INFERENCE.run(None, path, tasks=tasks).results
     saved = [KnownResult(*(int(value) for value in row.values())) for row in committed("inference")]
     assert len(saved) == 2 * 8832
-    assert results == [saved[deal.number] for deal in deals]
+    assert results == [saved[deal.number] for deal in FEW]
 
 
 def test_the_committed_inference_reaches_the_papers_figures() -> None:
@@ -167,49 +168,50 @@ def test_the_committed_inference_reaches_the_papers_figures() -> None:
 
 
 def test_uct_is_reproducible_from_its_seed_and_resumes(tmp_path: Path) -> None:
-    path, deals = tmp_path / "uct.csv", FEW[:6]
+    path, tasks = tmp_path / "uct.csv", [(deal.number,) for deal in FEW[:6]]
     with pytest.raises(Killed):
-        run_mini_uct(UctOptions(games=2, seed=7), path, killing(2), deals=deals)
-    results = run_mini_uct(UctOptions(games=2, seed=7), path, deals=deals).results
-    assert results == run_mini_uct(UctOptions(games=2, seed=7), deals=deals).results
+        MINI_UCT.run(UctOptions(games=2, seed=7), path, killing(2), tasks)
+    results = MINI_UCT.run(UctOptions(games=2, seed=7), path, tasks=tasks).results
+    assert results == MINI_UCT.run(UctOptions(games=2, seed=7), tasks=tasks).results
     assert all(0 <= wins <= 2 for result in results for wins in (result.isuct_wins, result.duct_wins))
     with pytest.raises(SettingsMismatchError):
-        run_mini_uct(UctOptions(games=2, seed=8), path, deals=deals)
+        MINI_UCT.run(UctOptions(games=2, seed=8), path, tasks=tasks)
 
 
 def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only() -> None:
-    sure = [DealResult(deal.number, 3, 0) for deal in mini_deals()]
-    assert win_rate(sure, "isuct", 3).mean == pytest.approx(1)
-    assert win_rate(sure, "isuct", 3).half_width == 0
+    sure = [UctResult(deal.number, 3, 0) for deal in mini_deals()]
+    assert uct_rate(sure, "isuct", 3).mean == pytest.approx(1)
+    assert uct_rate(sure, "isuct", 3).half_width == 0
     first = mini_deals()[0]
-    lone = win_rate([DealResult(0, 1, 0), DealResult(1, 0, 0)], "isuct", 1)
+    lone = uct_rate([UctResult(0, 1, 0), UctResult(1, 0, 0)], "isuct", 1)
     assert lone.mean == pytest.approx(first.probability / (first.probability + mini_deals()[1].probability))
     assert lone.half_width > 0.5
-    half = win_rate([DealResult(0, 1, 2)], "isuct", 2)
+    half = uct_rate([UctResult(0, 1, 2)], "isuct", 2)
     assert half.half_width == pytest.approx(1.96 * 0.5, abs=1e-3)
 
 
 def test_the_committed_uct_results_are_complete() -> None:
     rows = committed("uct")
     assert sorted(int(row["deal"]) for row in rows) == list(range(8832))
-    saved = read_saved(DealResult, RESULTS / "mini_uct.csv")
-    better, worse = (win_rate(saved.results, kind, 10) for kind in ("isuct", "duct"))
+    saved = read_saved(UctResult, RESULTS / "mini_uct.csv")
+    better, worse = (uct_rate(saved.results, kind, 10) for kind in ("isuct", "duct"))
     assert better.low > worse.high
-    assert [line.paper for line in compare_mini_uct(saved)] == ["67.2", "62.7"]
+    assert [line[1] for line in uct_table(saved).lines] == ["67.2", "62.7"]
 
 
 def test_the_committed_uct_results_without_finishing_moves_are_complete() -> None:
     settings, rows = read_results(RESULTS / "mini_uct_plain.csv")
     assert settings == {"experiment": "mini-uct", "finish": False, "games": 2, "seed": 99}
     assert sorted(int(row["deal"]) for row in rows) == list(range(8832))
-    better, worse = (win_rate(of_rows(DealResult, rows), kind, 2) for kind in ("isuct", "duct"))
+    better, worse = (uct_rate(of_rows(UctResult, rows), kind, 2) for kind in ("isuct", "duct"))
     assert better.low > worse.high
     assert worse.low <= 0.627 <= worse.high, "determinized UCT has the paper's figure"
 
 
 def test_cells_say_the_rate_and_its_interval_in_per_cent() -> None:
-    results = of_rows(DealResult, [{"deal": "0", "isuct_wins": "2", "duct_wins": "0"}])
-    assert rate_cells(Saved(results, {"games": 2})) == ("100.0 (100.0 to 100.0)", "0.0 (0.0 to 0.0)")
+    results = of_rows(UctResult, [{"deal": "0", "isuct_wins": "2", "duct_wins": "0"}])
+    rates = [(rate, span.partition(";")[0]) for *_, rate, span in uct_table(Saved(results, {"games": 2})).lines]
+    assert rates == [("100.0", "100.0 to 100.0"), ("0.0", "0.0 to 0.0")]
 
 
 # --- Files, plots and the command line --------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ def test_a_store_survives_a_cut_anywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["mini_census", "mini_uct_plain"])
 def test_opening_a_file_leaves_it_as_it_is(name: str, tmp_path: Path) -> None:
     """Also where a number was written in another form than it would be today."""
-    path, kind = tmp_path / f"{name}.csv", HandResult if name == "mini_census" else DealResult
+    path, kind = tmp_path / f"{name}.csv", HandResult if name == "mini_census" else UctResult
     path.write_bytes((RESULTS / f"{name}.csv").read_bytes())
     ResultStore[Any](kind, path, read_results(path)[0], (next(iter(kind.__dataclass_fields__)),))
     assert path.read_bytes() == (RESULTS / f"{name}.csv").read_bytes()
@@ -279,7 +281,7 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
     plot_mini_census(census, tmp_path / "census.png")
     plot_mini_agents(Saved(pairs), tmp_path / "agents.png")
     plot_mini_inference(Saved(known), tmp_path / "inference.png")
-    plot_mini_uct(Saved([DealResult(0, 1, 2)], {"games": 2}), tmp_path / "uct.png")
+    plot_mini_uct(Saved([UctResult(0, 1, 2)], {"games": 2}), tmp_path / "uct.png")
     assert all(path.stat().st_size < 60_000 for path in tmp_path.iterdir())
     assert len(list(tmp_path.iterdir())) == 4
 

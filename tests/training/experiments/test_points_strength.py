@@ -12,13 +12,13 @@ from ddz_agents.neural.stored_policy import read_policy
 from ddz_env import Rules
 from ddz_env.core.errors import UnknownAgentError
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.points_strength import (
-    RULES,
+from ddz_training.experiments.strengths import (
+    POINTS_RULES,
+    POINTS_STRENGTH,
     PointsOptions,
     PointsResult,
     points_result,
     points_table,
-    run_points_strength,
 )
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import SettingsMismatchError
@@ -41,12 +41,12 @@ def test_the_policy_for_points_was_trained_for_points() -> None:
 
 def test_an_agent_wins_nothing_from_itself() -> None:
     """Each of the six games is played from both sides on the same cards."""
-    (result,) = run_points_strength(replace(TINY, opponent=("rules",), deals=1)).results
+    (result,) = POINTS_STRENGTH.run(replace(TINY, opponent=("rules",), deals=1)).results
     assert result.score == 0
 
 
 def test_a_deal_is_added_up_from_its_six_games() -> None:
-    player = DealPlayer(Rules.preset(RULES), 0, timing=False)
+    player = DealPlayer(Rules.preset(POINTS_RULES), 0, timing=False)
     records = player.play(11, ("rules", "random-staged"))
     (result,) = points_result(records)
     seats = [[seat for seat, letter in enumerate(record.seats) if letter == "a"] for record in records]
@@ -59,22 +59,22 @@ def test_a_deal_is_added_up_from_its_six_games() -> None:
 
 def test_a_run_is_saved_resumed_and_told(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
-    whole = run_points_strength(TINY, path)
-    again = run_points_strength(replace(TINY, deals=2), path)
+    whole = POINTS_STRENGTH.run(TINY, path)
+    again = POINTS_STRENGTH.run(replace(TINY, deals=2), path)
     assert again.results == whole.results[:2]
     with pytest.raises(SettingsMismatchError):
-        run_points_strength(replace(TINY, seed=1), path)
+        POINTS_STRENGTH.run(replace(TINY, seed=1), path)
     (line,) = points_table(whole).lines
     assert line[:2] == ("`random-staged` (`rules`)", "3")
 
 
 def test_an_unknown_opponent_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UnknownAgentError):
-        run_points_strength(replace(TINY, opponent=("nobody",)), tmp_path / "points.csv")
+        POINTS_STRENGTH.run(replace(TINY, opponent=("nobody",)), tmp_path / "points.csv")
     assert not list(tmp_path.iterdir())
 
 
 def test_shares_count_games() -> None:
     own = [PointsResult("rules", "random", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
-    (line,) = points_table(Saved(own, {"seed": 0, "rules": RULES, "weights": "0"})).lines
+    (line,) = points_table(Saved(own, {"seed": 0, "rules": POINTS_RULES, "weights": "0"})).lines
     assert line[3:6] == ("50.0", "66.7", "16.7")

@@ -16,14 +16,14 @@ from typer.testing import CliRunner
 
 from ddz_env.core.errors import UnknownAgentError
 from ddz_training.apps.cli import app
-from ddz_training.experiments import policy_strength
-from ddz_training.experiments.policy_strength import (
+from ddz_training.experiments import strengths
+from ddz_training.experiments.strengths import (
     FIRST_DEAL,
     PAIRINGS,
+    POLICY_STRENGTH,
     STRENGTH_HEADER,
     StrengthOptions,
     StrengthResult,
-    run_policy_strength,
     score_interval,
     strength_cells,
     win_interval,
@@ -51,7 +51,7 @@ def without_times(path: Path) -> list[tuple[str, ...]]:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete run."""
     path = tmp_path_factory.mktemp("strength") / "strength.csv"
-    run_policy_strength(TINY, path)
+    POLICY_STRENGTH.run(TINY, path)
     return path
 
 
@@ -74,10 +74,10 @@ def test_without_a_number_every_pairing_plays_its_own(monkeypatch: pytest.Monkey
         return []
 
     monkeypatch.setattr(ResultStore, "fill", remember)
-    run_policy_strength(StrengthOptions())
+    POLICY_STRENGTH.run(StrengthOptions())
     played = Counter((agent, opponent) for agent, opponent, _ in asked)
     assert list(played.items()) == [
-        ((policy_strength.NEURAL if pairing.searches else "policy", pairing.opponent), pairing.deals)
+        ((strengths.NEURAL if pairing.searches else "policy", pairing.opponent), pairing.deals)
         for pairing in PAIRINGS.values()
     ]
     assert played["policy", "rlcard-rule"] == 10_000
@@ -108,15 +108,15 @@ def test_a_run_killed_at_any_byte_goes_on_to_the_same_results(found: Path, tmp_p
 
     path = tmp_path / "again.csv"
     with pytest.raises(Killed):
-        run_policy_strength(TINY, path, kill)
+        POLICY_STRENGTH.run(TINY, path, kill)
     assert len(read_results(path)[1]) == 3
-    run_policy_strength(TINY, path)
+    POLICY_STRENGTH.run(TINY, path)
     assert without_times(path) == without_times(found)
     whole = path.read_bytes()
     body = whole.index(b"opponent_ms\n") + len(b"opponent_ms\n")
     for length in random.Random(0).sample(range(body, len(whole)), 3):
         path.write_bytes(whole[:length])
-        run_policy_strength(TINY, path)
+        POLICY_STRENGTH.run(TINY, path)
         assert without_times(path) == without_times(found)
 
 
@@ -126,22 +126,22 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
 
     monkeypatch.setattr(DealPlayer, "play", refuse)
     told: list[tuple[int, int]] = []
-    results = run_policy_strength(TINY, found, lambda done, total: told.append((done, total))).results
+    results = POLICY_STRENGTH.run(TINY, found, lambda done, total: told.append((done, total))).results
     assert len(results) == 4
     assert told[-1] == (4, 4)
 
 
 def test_games_of_other_weights_are_not_mixed_in(found: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy_strength, "shipped_fingerprint", lambda: "0123456789abcdef")
+    monkeypatch.setattr(strengths, "shipped_fingerprint", lambda: "0123456789abcdef")
     with pytest.raises(SettingsMismatchError):
-        run_policy_strength(TINY, found)
+        POLICY_STRENGTH.run(TINY, found)
 
 
 def test_searches_with_other_budgets_stand_side_by_side(found: Path, tmp_path: Path) -> None:
     path = tmp_path / "both.csv"
     path.write_bytes(found.read_bytes())
     other = "neural-ismcts:iterations=2,trees=1,batch=2"
-    results = run_policy_strength(replace(TINY, only=("search-policy",), neural=other), path).results
+    results = POLICY_STRENGTH.run(replace(TINY, only=("search-policy",), neural=other), path).results
     assert [result.agent for result in results] == [other, other]
     assert {row["agent"] for row in read_results(path)[1]} == {"policy", TINY_SEARCH, other}
 
@@ -154,7 +154,7 @@ def test_wrong_names_are_refused_before_anything_is_written(
     wrong: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     with pytest.raises(error):
-        run_policy_strength(replace(TINY, **wrong), tmp_path / "strength.csv")
+        POLICY_STRENGTH.run(replace(TINY, **wrong), tmp_path / "strength.csv")
     assert not list(tmp_path.iterdir())
 
 

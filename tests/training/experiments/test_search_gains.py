@@ -22,13 +22,13 @@ from ddz_training.apps.cli import app
 from ddz_training.experiments.experiment import Saved
 from ddz_training.experiments.search_gains import (
     BUDGETS,
+    SEARCH_GAINS,
     GainOptions,
     GainResult,
     gain_cells,
     milliseconds,
     plot_gains,
     predicted,
-    run_search_gains,
     worth,
 )
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
@@ -73,7 +73,7 @@ def test_worth_is_the_share_of_games_that_the_policy_wins() -> None:
 
 
 def test_the_policy_gains_nothing_over_itself_and_chance_loses() -> None:
-    results = run_search_gains(TINY).results
+    results = SEARCH_GAINS.run(TINY).results
     same, chance = ([result for result in results if result.agent == agent] for agent in AGENTS)
     assert [result.changed for result in same] == [0, 0, 0]
     assert [result.landlord + result.peasants for result in same] == [0.0, 0.0, 0.0]
@@ -96,22 +96,22 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
 
     path = tmp_path / "gains.csv"
     with pytest.raises(KeyboardInterrupt):
-        run_search_gains(replace(TINY, agent=("random",)), path, kill)
+        SEARCH_GAINS.run(replace(TINY, agent=("random",)), path, kill)
     assert len(read_results(path)[1]) == 1
     told: list[tuple[int, int]] = []
-    found = run_search_gains(TINY, path, lambda done, total: told.append((done, total))).results
-    assert untimed(found) == untimed(run_search_gains(TINY).results)
+    found = SEARCH_GAINS.run(TINY, path, lambda done, total: told.append((done, total))).results
+    assert untimed(found) == untimed(SEARCH_GAINS.run(TINY).results)
     assert [(result.agent, result.game) for result in found] == [(a, g) for a in AGENTS for g in range(3)]
     assert (told[0], told[-1]) == ((0, 3), (3, 3))
-    assert run_search_gains(replace(TINY, agent=("policy",), games=1), path).results == [
+    assert SEARCH_GAINS.run(replace(TINY, agent=("policy",), games=1), path).results == [
         result for result in found if result.agent == "policy" and result.game == 0
     ]
     with pytest.raises(SettingsMismatchError):
-        run_search_gains(replace(TINY, playouts=9), path)
+        SEARCH_GAINS.run(replace(TINY, playouts=9), path)
 
 
 def test_results_do_not_depend_on_the_processes() -> None:
-    assert untimed(run_search_gains(replace(TINY, processes=2)).results) == untimed(run_search_gains(TINY).results)
+    assert untimed(SEARCH_GAINS.run(replace(TINY, processes=2)).results) == untimed(SEARCH_GAINS.run(TINY).results)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ def test_results_do_not_depend_on_the_processes() -> None:
 )
 def test_bad_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidExperimentError, match=message):
-        run_search_gains(replace(TINY, **wrong))
+        SEARCH_GAINS.run(replace(TINY, **wrong))
 
 
 def test_a_gauge_is_shown_every_hand() -> None:
     """A solver of open hands could not move from a view."""
-    gauge = run_search_gains(replace(TINY, agent=("cheating-uct:iterations=50",), games=1)).results
+    gauge = SEARCH_GAINS.run(replace(TINY, agent=("cheating-uct:iterations=50",), games=1)).results
     assert [result.agent for result in gauge] == ["cheating-uct:iterations=50"]
 
 
 def test_an_unknown_search_is_refused_before_anything_is_played(tmp_path: Path) -> None:
     with pytest.raises(UnknownAgentError):
-        run_search_gains(replace(TINY, agent=("random", "nobody")), tmp_path / "gains.csv")
+        SEARCH_GAINS.run(replace(TINY, agent=("random", "nobody")), tmp_path / "gains.csv")
     assert not (tmp_path / "gains.csv").exists()
 
 

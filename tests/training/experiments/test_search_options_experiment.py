@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from ddz_training.apps.cli import app
 from ddz_training.apps.documentation import refreshed
 from ddz_training.experiments import search_options
 from ddz_training.experiments.experiment import read_saved
+from ddz_training.experiments.matches import win_gain, win_interval
 from ddz_training.experiments.search_options import (
+    SEARCH_OPTIONS,
     VARIANTS,
     WITHOUT_INFERENCE,
     DealResult,
@@ -29,10 +32,7 @@ from ddz_training.experiments.search_options import (
     calibrate,
     equal_times,
     option_cells,
-    paired_gain,
     positions,
-    run_search_options,
-    win_rate,
 )
 from ddz_training.measure.match.duplicate import DealPlayer
 from ddz_training.measure.match.errors import InvalidExperimentError, SettingsMismatchError
@@ -61,7 +61,7 @@ class RulesAsLandlord:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete run; its budgets lie beside it."""
     path = tmp_path_factory.mktemp("options") / "options.csv"
-    run_search_options(TINY, path)
+    SEARCH_OPTIONS.run(TINY, path)
     return path
 
 
@@ -158,8 +158,8 @@ def test_every_pair_plays_every_deal_but_plain_against_itself(found: Path) -> No
 def test_results_do_not_depend_on_processes(found: Path, tmp_path: Path) -> None:
     one, two = with_budgets_of(found, tmp_path, "one.csv"), with_budgets_of(found, tmp_path, "two.csv")
     options = replace(TINY, only=("choice by value",), against=("rules",), deals=3)
-    results = run_search_options(options, one).results
-    assert run_search_options(replace(options, processes=2), two).results == results
+    results = SEARCH_OPTIONS.run(options, one).results
+    assert SEARCH_OPTIONS.run(replace(options, processes=2), two).results == results
     assert two.read_bytes() == one.read_bytes()
 
 
@@ -170,15 +170,15 @@ def test_a_run_killed_at_any_byte_goes_on_to_the_same_file(found: Path, tmp_path
 
     path = with_budgets_of(found, tmp_path)
     with pytest.raises(Killed):
-        run_search_options(TINY, path, kill)
+        SEARCH_OPTIONS.run(TINY, path, kill)
     assert len(read_results(path)[1]) == 3
-    run_search_options(TINY, path)
+    SEARCH_OPTIONS.run(TINY, path)
     whole = found.read_bytes()
     assert path.read_bytes() == whole
     body = whole.index(b"peasants\n") + len(b"peasants\n")
     for length in random.Random(0).sample(range(body, len(whole)), 6):
         path.write_bytes(whole[:length])
-        run_search_options(TINY, path)
+        SEARCH_OPTIONS.run(TINY, path)
         assert path.read_bytes() == whole
 
 
@@ -188,7 +188,7 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
 
     monkeypatch.setattr(DealPlayer, "play", refuse)
     told: list[tuple[int, int]] = []
-    results = run_search_options(TINY, found, lambda done, total: told.append((done, total))).results
+    results = SEARCH_OPTIONS.run(TINY, found, lambda done, total: told.append((done, total))).results
     assert len(results) == 2 * PAIRS
     assert told[-1] == (2 * PAIRS, 2 * PAIRS)
 
@@ -196,7 +196,7 @@ def test_a_complete_file_is_read_without_playing(found: Path, monkeypatch: pytes
 def test_progress_counts_every_deal_once(found: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     path = with_budgets_of(found, tmp_path)
-    run_search_options(TINY, path, lambda done, total: told.append((done, total)))
+    SEARCH_OPTIONS.run(TINY, path, lambda done, total: told.append((done, total)))
     done = [number for number, _ in told]
     assert done == sorted(done)
     assert set(done) >= set(range(1, 2 * PAIRS + 1))
@@ -207,9 +207,9 @@ def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_pa
     """First the deals in the middle, then all: each is there once, as in a run of all at once."""
     parts, at_once = with_budgets_of(found, tmp_path), with_budgets_of(found, tmp_path, "at_once.csv")
     options = replace(TINY, only=("plain",), against=("rules",), first_deal=10, deals=5)
-    run_search_options(replace(options, first_deal=11, deals=2), parts)
-    results = run_search_options(options, parts).results
-    expected = run_search_options(options, at_once).results
+    SEARCH_OPTIONS.run(replace(options, first_deal=11, deals=2), parts)
+    results = SEARCH_OPTIONS.run(options, parts).results
+    expected = SEARCH_OPTIONS.run(options, at_once).results
     assert sorted(results, key=lambda result: result.deal) == expected
     assert [result.deal for result in expected] == [10, 11, 12, 13, 14]
 
@@ -217,7 +217,7 @@ def test_deals_on_both_sides_of_those_played_are_played_once(found: Path, tmp_pa
 def test_what_a_file_holds_besides_is_not_returned(found: Path, tmp_path: Path) -> None:
     path = with_budgets_of(found, tmp_path)
     shutil.copy(found, path)
-    one = run_search_options(replace(TINY, only=("choice by value",), against=("rules",)), path).results
+    one = SEARCH_OPTIONS.run(replace(TINY, only=("choice by value",), against=("rules",)), path).results
     assert {(result.variant, result.opponent) for result in one} == {("choice by value", "rules")}
     assert len(one) == 2
     assert path.read_bytes() == found.read_bytes()
@@ -231,7 +231,7 @@ def test_wrong_names_are_refused_before_anything_is_timed(
     wrong: dict[str, Any], error: type[Exception], tmp_path: Path
 ) -> None:
     with pytest.raises(error):
-        run_search_options(replace(TINY, **wrong), tmp_path / "options.csv")
+        SEARCH_OPTIONS.run(replace(TINY, **wrong), tmp_path / "options.csv")
     assert not list(tmp_path.iterdir())
 
 
@@ -239,16 +239,16 @@ def test_files_of_another_base_or_seed_are_refused(found: Path, tmp_path: Path) 
     path = with_budgets_of(found, tmp_path)
     shutil.copy(found, path)
     with pytest.raises(SettingsMismatchError):
-        run_search_options(replace(TINY, seed=1), path)
+        SEARCH_OPTIONS.run(replace(TINY, seed=1), path)
     with pytest.raises(SettingsMismatchError):
-        run_search_options(replace(TINY, iterations=5), path)
+        SEARCH_OPTIONS.run(replace(TINY, iterations=5), path)
 
 
 def test_the_least_budget_there_is() -> None:
     """One iteration: whatever costs more than that gets its fewest, and all games are played."""
     names = ("plain", "re-determinizing", "duplicate rollouts (planned)")
     options = replace(TINY, only=names, against=("rules",), iterations=1, deals=1)
-    results = run_search_options(options).results
+    results = SEARCH_OPTIONS.run(options).results
     assert [result.variant for result in results] == list(names)
 
 
@@ -262,10 +262,10 @@ def test_the_columns_are_the_sides_of_the_variant(monkeypatch: pytest.MonkeyPatc
     known = {name: EqualTime(name, 4, 100.0) for name in mine}
     monkeypatch.setattr(search_options, "equal_times", lambda *arguments: known)
     options = replace(TINY, only=("one-sided",), against=("rules",), deals=12)
-    results = run_search_options(options).results
+    results = SEARCH_OPTIONS.run(options).results
     assert sum(result.peasants for result in results) == 0
     assert sum(result.landlord for result in results) >= 3
-    even = run_search_options(replace(options, only=("rules",))).results
+    even = SEARCH_OPTIONS.run(replace(options, only=("rules",))).results
     assert all(result.landlord + result.peasants == 1 for result in even), "the rule agent against itself"
 
 
@@ -278,8 +278,12 @@ RESULTS = [
 ]
 
 
+def of(results: Sequence[DealResult], variant: str, opponent: str) -> list[DealResult]:
+    return [result for result in results if (result.variant, result.opponent) == (variant, opponent)]
+
+
 def test_win_rates_are_means_over_deals_of_both_sides() -> None:
-    interval = win_rate(RESULTS, "PUCT", "rules")
+    interval = win_interval(of(RESULTS, "PUCT", "rules"))
     shares = np.array([1, 0.5, 0, 0.5])
     assert interval.mean == pytest.approx(0.5)
     half = 1.96 * shares.std(ddof=1) / 2
@@ -289,11 +293,11 @@ def test_win_rates_are_means_over_deals_of_both_sides() -> None:
 def test_gains_are_paired_by_the_deals_that_both_have_played() -> None:
     others = (("rules", 2), ("rules", 3), ("isuct", 4))
     other = [DealResult("flat", opponent, deal, 0, 1) for opponent, deal in others]
-    gain = paired_gain([*RESULTS, *other], "PUCT", "flat", "rules")
+    gain = win_gain(of(RESULTS, "PUCT", "rules"), of([*RESULTS, *other], "flat", "rules"))
     shares = np.array([1, 0, -0.5])
     assert (gain.count, gain.mean) == (3, pytest.approx(1 / 6))
     assert gain.half_width == pytest.approx(1.96 * shares.std(ddof=1) / np.sqrt(3), rel=0.01)
-    assert paired_gain(RESULTS, "PUCT", "nothing", "rules").count == 0
+    assert win_gain(of(RESULTS, "PUCT", "rules"), []).count == 0
 
 
 def test_a_page_tells_what_inference_gains_where_both_rows_are_there(tmp_path: Path) -> None:
@@ -318,9 +322,10 @@ def test_the_committed_inference_gains_in_the_tree_and_loses_in_the_rollouts() -
     """What the page on the search says of it, beyond the luck of its 1,000 deals."""
     path = ROOT / "docs" / "results" / "search_options_inference.csv"
     results = read_saved(DealResult, path).results
-    assert win_rate(results, "inference", "isuct").count == 1000
-    assert win_rate(results, "inference", "isuct").low > 0.5
-    assert paired_gain(results, *next(iter(WITHOUT_INFERENCE.items())), "isuct").high < 0
+    assert win_interval(of(results, "inference", "isuct")).count == 1000
+    assert win_interval(of(results, "inference", "isuct")).low > 0.5
+    variant, base = next(iter(WITHOUT_INFERENCE.items()))
+    assert win_gain(of(results, variant, "isuct"), of(results, base, "isuct")).high < 0
 
 
 def test_lines_of_the_report_by_hand() -> None:

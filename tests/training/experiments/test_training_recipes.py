@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from ddz_training.experiments import training
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.training_recipes import (
+from ddz_training.experiments.training import (
     BASE,
     RECIPES,
+    TRAINING_RECIPES,
     RecipeOptions,
     RecipeResult,
     gain,
     pooled_variance,
     recipes_table,
-    run_training_recipes,
 )
-from ddz_training.measure.match.errors import InvalidExperimentError
 
 
 def results(recipe: str, means: list[float]) -> list[RecipeResult]:
@@ -48,19 +48,15 @@ def test_every_recipe_is_a_setting_of_self_play() -> None:
         config.SelfPlayConfig().changed({"average": 0.9, **changes})
 
 
-def test_an_unknown_recipe_is_named() -> None:
-    with pytest.raises(InvalidExperimentError, match="'magnets'"):
-        run_training_recipes(recipes=("magnets",))
-
-
 @pytest.mark.long
-def test_a_run_is_trained_measured_and_resumed(tmp_path: Path) -> None:
+def test_a_run_is_trained_measured_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     small = {"num_games": 8, "groups": 1, "steps": 16, "minibatch": 64}
+    monkeypatch.setattr(training, "MIXED", {**training.MIXED, **small})
     options = RecipeOptions(seeds=1, minutes=0.001, deals=2, threads=1)
     path = tmp_path / "recipes.csv"
-    first = run_training_recipes(options, path, recipes=(BASE,), settings=small)
-    both = run_training_recipes(options, path, recipes=(BASE, "wide and deep"), settings=small)
+    first = TRAINING_RECIPES.run(options, path, tasks=[(BASE, 0)])
+    both = TRAINING_RECIPES.run(options, path, tasks=[(BASE, 0), ("wide and deep", 0)])
     assert [result.recipe for result in both.results] == [BASE, "wide and deep"]
     assert both.results[0] == first.results[0]
     assert 0 <= both.results[1].mean <= 1

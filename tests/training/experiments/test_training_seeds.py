@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from ddz_training.experiments import training
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.training_seeds import (
+from ddz_training.experiments.training import (
+    TRAINING_SEEDS,
     SeedResult,
     SeedsOptions,
     plot_seeds,
-    run_training_seeds,
     seeds_table,
 )
 from ddz_training.measure.plotting import can_plot
@@ -41,12 +42,13 @@ def test_a_plot_is_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_runs_are_measured_and_more_seeds_join(tmp_path: Path) -> None:
+def test_runs_are_measured_and_more_seeds_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     small = {"num_games": 8, "groups": 1, "steps": 16, "minibatch": 64}
+    monkeypatch.setattr(training, "MIXED", {**training.MIXED, **small})
     path = tmp_path / "seeds.csv"
-    first = run_training_seeds(SeedsOptions(0, 1, 2, 1, 1, 500, 1), path, settings=small)
-    both = run_training_seeds(SeedsOptions(0, 2, 2, 1, 1, 500, 1), path, settings=small)
+    first = TRAINING_SEEDS.run(SeedsOptions(0, 1, 2, 1, 1, 500, 1), path)
+    both = TRAINING_SEEDS.run(SeedsOptions(0, 2, 2, 1, 1, 500, 1), path)
     assert both.results[: len(first.results)] == first.results
     assert [(result.seed, result.update, result.opponent) for result in both.results] == [
         (seed, update, opponent) for seed in (0, 1) for update in (1, 2) for opponent in ("random", "rules")

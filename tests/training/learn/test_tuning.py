@@ -13,7 +13,7 @@ from ddz_agents.rules.scratch import new_rule_scratch
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
-from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, run_tuning, tuning_table
+from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, tuning_table
 from ddz_training.learn.tuning import methods
 from ddz_training.learn.tuning.games import deals, play_rules
 from ddz_training.learn.tuning.methods import METHODS, Point
@@ -94,7 +94,7 @@ def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
 def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "SUBJECTS", {"hill": Hill})
     options = TuningOptions(evaluations=20, deals=400, batch=100, choice=300, fresh=2000, processes=1)
-    saved = run_tuning(options, tmp_path / "tuning.csv")
+    saved = TUNING.run(options, tmp_path / "tuning.csv")
     for method in METHODS:
         lines = [result for result in saved.results if result.method == method]
         assert [line.stage for line in lines] == ["search"] * POINTS + ["choice", "fresh"]
@@ -105,7 +105,7 @@ def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkey
         assert abs(fresh.gain - height) < 2 * fresh.margin
         assert lines[-1].weights == lines[-2].weights
     assert len(tuning_table(saved).lines) == 3
-    assert run_tuning(options, tmp_path / "tuning.csv").results == saved.results
+    assert TUNING.run(options, tmp_path / "tuning.csv").results == saved.results
     pytest.importorskip("matplotlib")
     plot_tuning(saved, tmp_path / "tuning.png")
     assert (tmp_path / "tuning.png").stat().st_size > 1000

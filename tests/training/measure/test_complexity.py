@@ -12,8 +12,8 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.rules import PRESETS
-from ddz_training.experiments import complexity, tree_size
-from ddz_training.experiments.complexity import DEALS, ComplexityOptions, deal_state, eleven_numbers, run_complexity
+from ddz_training.experiments import complexity
+from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state, eleven_numbers
 from ddz_training.experiments.experiment import read_saved
 from ddz_training.experiments.full_branching import count_by_suit
 from ddz_training.measure.complexity import counting
@@ -160,7 +160,7 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(complexity, "_PIECE", 120)
-    whole = run_complexity(LOOSE)
+    whole = COMPLEXITY.run(LOOSE)
 
     def kill(done: int, total: int) -> None:
         if done == 7:
@@ -168,8 +168,8 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
 
     path = tmp_path / "complexity.csv"
     with pytest.raises(Killed):
-        run_complexity(LOOSE, path, kill)
-    found = run_complexity(LOOSE, path)
+        COMPLEXITY.run(LOOSE, path, kill)
+    found = COMPLEXITY.run(LOOSE, path)
     assert len(whole.results) == 57
     assert eleven_numbers([(one.iterations, one.value, one.depth) for one in found.results]) == eleven_numbers(
         [(one.iterations, one.value, one.depth) for one in whole.results]
@@ -180,7 +180,7 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
         assert shortest <= one.depth < shortest + complexity.BIN
         assert one.error_iterations >= 100
     with pytest.raises(SettingsMismatchError, match="difference"):
-        run_complexity(replace(LOOSE, difference=0.06), path)
+        COMPLEXITY.run(replace(LOOSE, difference=0.06), path)
     tables = [table(read_saved(complexity.ChildResult, path)) for table in complexity.COMPLEXITY.tables.values()]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
@@ -188,13 +188,13 @@ def test_a_run_that_was_cut_off_resumes_and_the_columns_mean_what_they_say(
 @pytest.mark.long
 def test_the_figures_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    complexity.plot_complexity(run_complexity(LOOSE), tmp_path / "figures.png")
+    complexity.plot_complexity(COMPLEXITY.run(LOOSE), tmp_path / "figures.png")
     assert (tmp_path / "figures.png").stat().st_size > 10_000
 
 
 def test_an_unknown_game_is_refused_before_a_file_is_made(tmp_path: Path) -> None:
     with pytest.raises(InvalidExperimentError, match="deal 1"):
-        run_complexity(ComplexityOptions(only=("deal1",)), tmp_path / "no.csv")
+        COMPLEXITY.run(ComplexityOptions(only=("deal1",)), tmp_path / "no.csv")
     assert not list(tmp_path.iterdir())
 
 
@@ -210,16 +210,16 @@ def test_reversi_and_awari_are_played_by_openspiel() -> None:
 
 
 def test_lengths_and_choices_of_games_are_those_of_the_states(tmp_path: Path) -> None:
-    saved = tree_size.run_tree_size(
-        tree_size.SizeOptions(only=("random, by moves", "random, by cards, no chains"), blocks=1, processes=1)
+    saved = complexity.TREE_SIZE.run(
+        complexity.SizeOptions(only=("random, by moves", "random, by cards, no chains"), blocks=1, processes=1)
     )
     first, chainless = saved.results
-    states = [State.new(0, "botzone", deal) for deal in range(tree_size.BLOCK)]
-    played = playouts(states, tree_size.BLOCK, 0)
+    states = [State.new(0, "botzone", deal) for deal in range(complexity.BLOCK)]
+    played = playouts(states, complexity.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
     assert first.log_products == pytest.approx(math.log10(np.exp(played.products).mean()), abs=1e-6)
     assert first.log_product == pytest.approx((played.products / math.log(10)).mean(), abs=1e-6)
     assert chainless.decisions > first.decisions
-    lines = {line.what: line for line in tree_size.compare_sizes(saved.results)}
+    lines = {line.what: line for line in complexity.compare_sizes(saved.results)}
     assert lines["game tree, the thesis's own figures"].ours == "10^121.0"
     assert float(lines["random, by moves: mean length"].ours) == pytest.approx(first.decisions / 100)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_training.apps.cli import app
-from ddz_training.experiments.equivalent_simulated import CURVES, SimulatedOptions, run_simulated, simulated_table
+from ddz_training.experiments.equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions, simulated_table
 from ddz_training.measure.equivalent import (
     Bounds,
     Duel,
@@ -119,7 +119,7 @@ def test_what_is_beyond_the_edge_is_said_with_the_wins_there(truth: float, edge:
 
 def test_intervals_cover_and_need_fewer_games() -> None:
     """Of simulated searches; ``ddz reproduce equivalent-simulated`` has ten thousand."""
-    results = run_simulated(SimulatedOptions(searches=200, deals=300, step_deals=150, processes=1)).results
+    results = EQUIVALENT_SIMULATED.run(SimulatedOptions(searches=200, deals=300, step_deals=150, processes=1)).results
     for method in ("sequential", "binary"):
         mine = [result for result in results if result.method == method]
         searches = sum(result.searches for result in mine)
@@ -135,7 +135,7 @@ def test_intervals_cover_and_need_fewer_games() -> None:
 
 @pytest.mark.long
 def test_ten_thousand_simulated_searches() -> None:
-    saved = run_simulated(SimulatedOptions())
+    saved = EQUIVALENT_SIMULATED.run(SimulatedOptions())
     for method in ("sequential", "binary"):
         mine = [result for result in saved.results if result.method == method]
         assert sum(result.searches for result in mine) == 10_000

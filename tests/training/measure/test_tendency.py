@@ -12,10 +12,18 @@ from typer.testing import CliRunner
 
 from ddz_env import Rules, State
 from ddz_training.apps.cli import app
-from ddz_training.experiments import tendency, tendency_savings
+from ddz_training.experiments import tendency
 from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.tendency import TendencyOptions, TendencyResult, run_tendency
-from ddz_training.experiments.tendency_savings import SavingsOptions, SavingsResult, need, ratios, run_savings
+from ddz_training.experiments.tendency import (
+    TENDENCY,
+    TENDENCY_SAVINGS,
+    SavingsOptions,
+    SavingsResult,
+    TendencyOptions,
+    TendencyResult,
+    need,
+    ratios,
+)
 from ddz_training.measure.match.duplicate import DealPlayer, GameRecord
 from ddz_training.measure.match.errors import InvalidArenaError, InvalidExperimentError, SettingsMismatchError
 from ddz_training.measure.match.results import read_results
@@ -148,11 +156,11 @@ def test_a_file_of_deals_resumes_and_belongs_to_its_judges(tmp_path: Path) -> No
 def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(tmp_path: Path) -> None:
     path = tmp_path / "tendency.csv"
     options = TendencyOptions(only=("rules v random",), deals=6, processes=1)
-    saved = run_tendency(options, path)
+    saved = TENDENCY.run(options, path)
     alone = judge_deals(Judges(("rules",), ("random",)), 6)
     assert [one.tendency for one in saved.results] == [one.tendency for one in alone]
     with pytest.raises(InvalidExperimentError, match="policy v rules"):
-        run_tendency(replace(options, only=("policy v rule",)))
+        TENDENCY.run(replace(options, only=("policy v rule",)))
     leanings = ["none"] * 5 + ["landlord"] * 3 + ["peasants"] * 2
     results = [TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)]
     made = Saved(results, {}, path)
@@ -174,7 +182,7 @@ def test_the_games_needed_are_the_formula_s() -> None:
 
 
 def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tendency_savings, "_REPLICATES", 100)
+    monkeypatch.setattr(tendency, "_REPLICATES", 100)
     rng = np.random.default_rng(5)
     results = [
         SavingsResult("search 200 v 100", deal, "none", "none", *(2 * [int(rng.random() < 0.7)]))
@@ -191,11 +199,11 @@ def test_deals_that_the_cards_decide_cost_games_and_the_ratio_says_how_many(monk
 
 
 def test_savings_are_of_the_games_that_the_pair_played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tendency_savings, "PAIRS", {"search 200 v 100": ("rules", "random")})
-    monkeypatch.setattr(tendency_savings, "JUDGED_BY", ("rules v random", "rules v random"))
-    saved = run_savings(SavingsOptions(deals=8, first_deal=0, processes=1), tmp_path / "savings.csv")
+    monkeypatch.setattr(tendency, "PAIRS", {"search 200 v 100": ("rules", "random")})
+    monkeypatch.setattr(tendency, "JUDGED_BY", ("rules v random", "rules v random"))
+    saved = TENDENCY_SAVINGS.run(SavingsOptions(deals=8, first_deal=0, processes=1), tmp_path / "savings.csv")
     alone = judge_deals(Judges(("rules",), ("random",)), 8)
     assert [(one.near, one.far) for one in saved.results] == [(one.tendency, one.tendency) for one in alone]
     assert [one.as_landlord + one.as_peasants for one in saved.results] == [one.top_wins for one in alone]
-    table = tendency_savings.savings_table(saved)
+    table = tendency.savings_table(saved)
     assert table.lines[0][:4] == ("search 200 v 100", "all", "all", "100")

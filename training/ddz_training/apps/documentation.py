@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -19,17 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ddz_env.core.actions import (
-    BID_BASE,
-    CATEGORIES,
-    DOUBLE_BASE,
-    KICKER_BASE,
-    MAIN_GROUPS,
-    NUM_ACTIONS,
-    SEGMENTS,
-    action_name,
-)
-from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core import actions
 from ddz_env.core.errors import DouDizhuError, UnknownAgentError
 from ddz_env.core.observation import OBSERVATION, STATE, Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
@@ -40,7 +31,7 @@ from ddz_env.playing.registry import GROUP, agent_options
 from ddz_training.apps import integrations, strengths
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
-from ddz_training.experiments import strengths, training_curves
+from ddz_training.experiments import training_curves
 from ddz_training.experiments.registry import load_experiments
 from ddz_training.measure.benchmark import leaderboard
 from ddz_training.measure.markdown import markdown_table
@@ -57,9 +48,9 @@ class StaleDocsError(DouDizhuError):
 def action_table() -> str:
     """One line a category: ids, how many, an example."""
     rows: list[tuple[object, ...]] = []
-    for index, category in enumerate(CATEGORIES):
-        groups = [group for group in MAIN_GROUPS if group.category == index]
-        segments = [segment for segment in SEGMENTS if segment.category == index]
+    for index, category in enumerate(actions.CATEGORIES):
+        groups = [group for group in actions.MAIN_GROUPS if group.category == index]
+        segments = [segment for segment in actions.SEGMENTS if segment.category == index]
         lengths = f"{segments[0].length}–{segments[-1].length}" if len(segments) > 1 else "–"
         kickers = "–"
         if category.kicker_size:
@@ -69,12 +60,9 @@ def action_table() -> str:
         ids = f"{groups[0].id}–{groups[-1].id}" if len(groups) > 1 else str(groups[0].id)
         example = groups[0].name.removeprefix(category.name).strip() or "pass"
         rows.append((ids, category.name, len(groups), lengths, kickers, f"`{example}`"))
-    rows.append((f"{KICKER_BASE}–{BID_BASE - 1}", "kicker rank", len(RANK_NAMES), "–", "–", "`kicker 3`"))
-    rows.append(
-        (f"{BID_BASE}–{DOUBLE_BASE - 1}", "bid", DOUBLE_BASE - BID_BASE, "–", "–", f"`{action_name(BID_BASE)}`")
-    )
-    last = NUM_ACTIONS - DOUBLE_BASE
-    rows.append((f"{DOUBLE_BASE}–{NUM_ACTIONS - 1}", "doubling", last, "–", "–", f"`{action_name(DOUBLE_BASE)}`"))
+    bases = (actions.KICKER_BASE, actions.BID_BASE, actions.DOUBLE_BASE, actions.NUM_ACTIONS)
+    for (base, end), what in zip(itertools.pairwise(bases), ("kicker rank", "bid", "doubling"), strict=True):
+        rows.append((f"{base}–{end - 1}", what, end - base, "–", "–", f"`{actions.action_name(base)}`"))
     return markdown_table(("ids", "category", "count", "length", "kickers", "first"), rows)
 
 

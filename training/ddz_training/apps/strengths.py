@@ -15,9 +15,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from ddz_training.experiments.agent_strength import OPPONENT, by_agent
 from ddz_training.experiments.experiment import read_saved
-from ddz_training.experiments.policy_strength import StrengthResult, win_interval
+from ddz_training.experiments.matches import win_interval
+from ddz_training.experiments.strengths import OPPONENT, StrengthResult, by_agent
 from ddz_training.measure.benchmark.field import FIELD
 from ddz_training.measure.benchmark.leaderboard import committed
 from ddz_training.measure.match.statistics import Interval

@@ -1,17 +1,15 @@
-"""What bidders win from each other on duplicate deals, all cards played by the rule agent.
+"""Bidding: bidders against each other, and how many dealt worlds a hand's win rate takes before the auction.
 
-The rule agent draws nothing, so a deal with a given landlord always ends alike, and a bidder that counts from dealt
-worlds sees the same ones whoever bids against it.  Both are computed once a deal, and every pairing's six auctions (and
-doublings) are played over them: the bidders are the agents themselves, and only their worlds and the card play come
-from the deal's table.  Where all decline, the deal ends with zero for all.
+The rule agent, which plays all cards of the bidders' deals, draws nothing, so a deal with a given landlord always ends
+alike, and a bidder that counts from dealt worlds sees the same ones whoever bids against it.  Both are computed once a
+deal, and every pairing's six auctions (and doublings) are played over them: the bidders are the agents themselves, and
+only their worlds and the card play come from the deal's table.  Where all decline, the deal ends with zero for all.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -19,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.policy import PayoffAgent
-from ddz_agents.bidding.worlds import Outcomes, answer, outcomes, play_out
+from ddz_agents.bidding.worlds import Outcomes, answer, outcomes, play_out, settling
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import BIDS, DOUBLES, LANDLORD, NO_SEAT, ROW_WORDS, STAGE, STAGE_DOUBLE, STAGE_SHOW
 from ddz_env.core.engine.step import make_landlord
@@ -29,13 +27,13 @@ from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
+from ddz_training.experiments.matches import AUCTION_HEADER, Pair, auction_cells, deals_note
 from ddz_training.measure.match.duplicate import seatings
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import normal_interval
+from ddz_training.measure.match.results import Key
 
-FIRST_DEAL = 6_000_000
 PLAYER = "rules"
 
 _SEARCH = "payoff-search:iterations=500,simulation="
@@ -128,26 +126,12 @@ class DealTable:
         return rows
 
 
-class Bidders:
-    """Bidders by specification, made once, that see the worlds of the table at hand."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-
-    def seated(self, spec: str, table: DealTable) -> Agent:
-        """A bidder at a table."""
-        if spec not in self._made:
-            self._made[spec] = make_agent(spec)
-        agent = self._made[spec]
+def play_pairing(bidders: Mapping[str, Agent], table: DealTable, a: str, b: str) -> BidderResult:
+    """The six games of a deal: A alone in each seat against two Bs, and the reverse."""
+    agents = {"a": bidders[a], "b": bidders[b]}
+    for agent in agents.values():
         if isinstance(agent, PayoffAgent):
             agent.dealt = table.dealt  # type: ignore[method-assign]
-        bidder: Agent = agent
-        return bidder
-
-
-def play_pairing(bidders: Bidders, table: DealTable, a: str, b: str) -> BidderResult:
-    """The six games of a deal: A alone in each seat against two Bs, and the reverse."""
-    agents = {"a": bidders.seated(a, table), "b": bidders.seated(b, table)}
     scores, stakes, landlord, won, declined = [], [], 0, 0, 0
     for game, seats in enumerate(seatings(table.rules)):
         rngs = [agent_generator([*table.key, game, seat]) for seat in range(3)]
@@ -182,96 +166,67 @@ class BidderOptions(ParallelOptions):
     """
 
     deals: Annotated[int, Range(1)] = 1000
-    first_deal: Annotated[int, Range(0)] = FIRST_DEAL
+    first_deal: Annotated[int, Range(0)] = 6_000_000
     worlds: Annotated[int, Range(1)] = 60
     against: tuple[str, ...] | None = None
     rules: str = "bidding"
+
+
+class _BidWorker(Worker[tuple[int, Sequence[Pair]], list[BidderResult]]):
+    """Plays every pairing on a deal."""
+
+    def __init__(self, options: BidderOptions) -> None:
+        self._options, self._rules, self._player = options, Rules.preset(_rules(options)), make_agent(PLAYER)
+        self._bidders: dict[str, Agent] = {}
+
+    def play(self, task: tuple[int, Sequence[Pair]]) -> list[BidderResult]:
+        deal, pairings = task
+        self._bidders |= {spec: make_agent(spec) for pair in pairings for spec in pair if spec not in self._bidders}
+        table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
+        return [play_pairing(self._bidders, table, *pair) for pair in pairings]
 
 
 def _rules(options: BidderOptions) -> str:
     return f"{options.rules},doubling=true,all_decline=end"
 
 
-class _BidWorker(Worker[int, list[BidderResult]]):
-    """Plays every pairing on a deal."""
-
-    def __init__(self, options: BidderOptions, pairings: Sequence[tuple[str, str]]) -> None:
-        self._options, self._pairings = options, pairings
-        self._rules, self._player, self._bidders = Rules.preset(_rules(options)), make_agent(PLAYER), Bidders()
-
-    def play(self, deal: int) -> list[BidderResult]:
-        table = DealTable(self._options.seed, deal, self._options.worlds, self._rules, self._player)
-        return [play_pairing(self._bidders, table, *pair) for pair in self._pairings]
-
-
-def _pairings(options: BidderOptions) -> tuple[tuple[str, str], ...]:
-    if options.against is None:
-        return PAIRINGS
-    pairs = [tuple(side.strip() for side in text.split(" v ")) for text in options.against]
-    for pair in pairs:
+def _pairings(options: BidderOptions) -> list[Pair]:
+    pairs = []
+    for text in options.against or ():
+        pair = tuple(side.strip() for side in text.split(" v "))
         if len(pair) != 2:
             raise options.error(f"against={pair} must be two bidders, as 'payoff v rules'")
-    return tuple((pair[0], pair[1]) for pair in pairs)
+        pairs.append((pair[0], pair[1]))
+    return pairs if options.against is not None else list(PAIRINGS)
 
 
-def run_bidders(
-    options: BidderOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[BidderResult]:
-    """Play every pairing on the same deals.
+def _bidders(tasks: Mapping[Key, tuple[int, Sequence[Pair]]]) -> Iterable[str]:
+    return dict.fromkeys(spec for _, pairings in tasks.values() for pair in pairings for spec in pair)
 
-    Args:
-        options: Who plays how many deals.
-        path: Where to save, one line a pairing and deal; a file of an earlier run is resumed.
-        on_progress: Told how many deals are done.
 
-    Raises:
-        InvalidExperimentError: If a pairing cannot be read, or the rules have no auction.
-        InvalidRulesError: If there are no such rules.
-        UnknownAgentError: If a bidder does not exist.
-    """
+def _auctions(options: BidderOptions) -> Mapping[Key, Any]:
     pairings = _pairings(options)
-    agents = tuple(dict.fromkeys(spec for pair in pairings for spec in pair))
-    for spec in agents:
+    deals = range(options.first_deal, options.first_deal + options.deals)
+    tasks = {(deal,): (deal, pairings) for deal in deals}
+    for spec in _bidders(tasks):
         make_agent(spec)
     if Rules.preset(_rules(options)).bidding == "fixed":
         raise options.error(f"rules={options.rules!r} have no auction")
-    settings = {
-        "experiment": "bidders", "seed": options.seed, "rules": _rules(options), "worlds": options.worlds,
-        "player": PLAYER, "pairings": [" v ".join(pair) for pair in pairings],
-    }  # fmt: skip
-    store = ResultStore(BidderResult, path, settings, ("deal",), agents=agents, per_key=len(pairings))
-    tasks = {(deal,): deal for deal in range(options.first_deal, options.first_deal + options.deals)}
-    start = functools.partial(_BidWorker, options, pairings)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+    return tasks
 
 
 def bidder_table(saved: Saved[BidderResult]) -> Table:
     """A line a pairing."""
-    groups: dict[tuple[str, str], list[BidderResult]] = {}
-    for result in saved.results:
-        groups.setdefault((result.a, result.b), []).append(result)
-    lines = [(f"`{a}`", f"`{b}`", *_line(own)) for (a, b), own in groups.items()]
-    header = ("bidder", "against", "deals", "score a game", "landlord %", "of these won %", "declined %", "mean stake")
-    first, settings = min(result.deal for result in saved.results), saved.settings
+    lines = []
+    for (a, b), own in grouped(saved.results, "a", "b").items():
+        stakes = [result.stake for result in own if result.stake]
+        lines.append((f"`{a}`", f"`{b}`", *auction_cells(own), f"{fmean(stakes):.2f}" if stakes else "–"))
+    settings = saved.settings
     note = (
-        f"Duplicate deals from number {first:,} on under seed {settings['seed']}, six games each, rules "
-        f"`{settings['rules']}`, cards played by `{settings['player']}`, {settings['worlds']} dealt worlds; scores "
-        f"with 95 % intervals over deals. Computed from {saved.name}."
+        f"{deals_note(saved)}, six games each, rules `{settings['rules']}`, cards played by `{settings['player']}`, "
+        f"{settings['worlds']} dealt worlds; scores with 95 % intervals over deals. Computed from {saved.name}."
     )
-    return Table("Bidders against each other", header, lines, note)
-
-
-def _line(own: Sequence[BidderResult]) -> Iterable[str]:
-    games, landlord = 6 * len(own), sum(result.landlord for result in own)
-    stakes = [result.stake for result in own if result.stake]
-    return (
-        f"{len(own):,}",
-        normal_interval([result.score for result in own]).plus_minus(),
-        f"{100 * landlord / games:.1f}",
-        f"{100 * sum(result.won for result in own) / max(landlord, 1):.1f}",
-        f"{100 * sum(result.declined for result in own) / games:.1f}",
-        f"{fmean(stakes):.2f}" if stakes else "–",
-    )
+    return Table("Bidders against each other", ("bidder", "against", *AUCTION_HEADER, "mean stake"), lines, note)
 
 
 def fit_rate(deals: int, worlds: int = 6, seed: int = 77) -> tuple[float, float]:
@@ -302,12 +257,114 @@ def fit_rate(deals: int, worlds: int = 6, seed: int = 77) -> tuple[float, float]
 
 BIDDERS = Experiment(
     name="bidders",
-    source="own",
     about="Bidders against each other on duplicate deals: expected payoff, fixed rules, and searches of the auction.",
     unit="duplicate deals",
     options=BidderOptions,
     result=BidderResult,
-    run=run_bidders,
+    key=("deal",),
+    tasks=_auctions,
+    worker=_BidWorker,
+    settings=("seed", "worlds"),
+    more=lambda options: {
+        "rules": _rules(options),
+        "player": PLAYER,
+        "pairings": [" v ".join(pair) for pair in _pairings(options)],
+    },
+    agents=_bidders,
+    per_key=lambda options: len(_pairings(options)),
     tables={"bidders": bidder_table},
-    file="bidders",
+)
+
+
+# --- Win rates of hands: table 1 of the expected-payoff paper ---------------------------------------------------------
+
+WORLDS_RULES = "bidding"
+PLAYERS = ("rules", "policy")
+
+
+@dataclass(frozen=True)
+class SettlingResult:
+    """A line of table 1 for one hand.
+
+    Attributes:
+        player: Who played the worlds out.
+        hand: The hand's deal under the seed.
+        first: The fewest worlds of the line.
+        last: The most.
+        highest: The highest of its ten win rates as landlord.
+        lowest: The lowest.
+        mean: Their mean.
+    """
+
+    player: str
+    hand: int
+    first: int
+    last: int
+    highest: Annotated[float, ".4f"]
+    lowest: Annotated[float, ".4f"]
+    mean: Annotated[float, ".4f"]
+
+
+@dataclass(frozen=True)
+class WinRateOptions(ex.SeedOptions):
+    """What is counted.
+
+    Attributes:
+        hands: Hands of the seed's first deals, the opener's.
+        worlds: Worlds dealt for each.
+    """
+
+    hands: Annotated[int, Range(1)] = 20
+    worlds: Annotated[int, Range(100)] = 1000
+
+
+def _count(options: WinRateOptions, task: tuple[str, int]) -> list[SettlingResult]:
+    """Count a hand's win rates as worlds are added."""
+    player, hand = task
+    view = State.new(options.seed, WORLDS_RULES, hand).view()
+    found = outcomes(view, agent_generator([options.seed, hand]), options.worlds, make_agent(player))
+    return [SettlingResult(player, hand, *line) for line in settling(found.wins(view.seat))]
+
+
+def settling_table(saved: Saved[SettlingResult]) -> Table:
+    """Table 1: the first hand's lines, and the mean difference over all hands."""
+    lines = []
+    for player, results in grouped(saved.results, "player").items():
+        for first, own in grouped(results, "first").items():
+            one, spread = own[0], fmean(result.highest - result.lowest for result in own)
+            numbers = one.highest, one.lowest, one.mean, one.highest - one.lowest, spread
+            lines.append((f"`{player}`", f"{first}–{one.last}", *(f"{number:.3f}" for number in numbers)))
+    hands = len({result.hand for result in saved.results})
+    header = ("played out by", "worlds", "highest", "lowest", "mean", "difference", f"mean difference, {hands} hands")
+    return Table("The win rate as landlord as worlds are added", header, lines, f"Computed from {saved.name}.")
+
+
+def compare_settling(results: Sequence[SettlingResult]) -> Iterable[ex.Comparison]:
+    """What the paper's prose says of its table 1, beside ours: mean differences over the hands."""
+    for player, own in grouped(results, "player").items():
+        by_first = {first: {one.hand: one for one in lines} for first, lines in grouped(own, "first").items()}
+        for first, paper in ((410, "nearly 0.05"), (910, "below 0.05")):
+            if spreads := [one.highest - one.lowest for one in by_first.get(first, {}).values()]:
+                yield _mean_and_most(f"difference, {first}–{first + 90} worlds, `{player}`", paper, spreads)
+        early, late = by_first.get(110, {}), by_first.get(910, {})
+        if gaps := [abs(early[hand].mean - late[hand].mean) for hand in early if hand in late]:
+            yield _mean_and_most(f"means of 110–200 and 910–1,000 worlds differ by, `{player}`", "little", gaps)
+
+
+def _mean_and_most(what: str, paper: str, values: Sequence[float]) -> ex.Comparison:
+    return ex.Comparison(what, paper, f"{fmean(values):.3f}", f"largest of {len(values)} {max(values):.3f}")
+
+
+WIN_RATE = Experiment(
+    name="win-rate",
+    about="How the win rate of a hand before bidding settles as worlds are dealt, by the rule agent and the policy.",
+    unit="hands",
+    options=WinRateOptions,
+    result=SettlingResult,
+    tasks=lambda options: [(player, hand) for player in PLAYERS for hand in range(options.hands)],
+    work=_count,
+    settings=("seed", "worlds"),
+    agents=PLAYERS,
+    tables={"win-rate": settling_table, "win-rate-paper": ex.compared("Table 1", compare_settling)},
+    source="Wang et al., expected payoff with UCT, table 1",
 )

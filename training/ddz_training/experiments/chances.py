@@ -7,10 +7,8 @@ even numbers, and the table counts those with odd ones.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
@@ -25,9 +23,8 @@ from ddz_env.core.options import Range
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.provenance import file_digest
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 from ddz_training.measure.match.statistics import normal_interval, within
 
 FIRST_DEAL = 7_000_000
@@ -69,51 +66,31 @@ class ChanceResult:
     won: int
 
 
-class _Player(Worker[int, list[ChanceResult]]):
+class _Player(Worker[tuple[int], list[ChanceResult]]):
     """Plays one game after the other."""
 
     def __init__(self, options: ChanceOptions) -> None:
         model = load_policy()
         self._options, self._agent, self._judge = options, ModelAgent(model), Judge(model)
 
-    def play(self, task: int) -> list[ChanceResult]:
+    def play(self, task: tuple[int]) -> list[ChanceResult]:
         """The decisions of a deal that are looked at."""
-        seed, rng = self._options.seed, published_generator
-        state, moments = State.new(seed, game=task), []
+        (deal,), seed, rng = task, self._options.seed, published_generator
+        state, moments = State.new(seed, game=deal), []
         while not state.is_over:
             view = state.view()
-            move = self._agent.act(view, rng([seed, task, _GAME]))  # the likeliest: it draws nothing
+            move = self._agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
             if len(legal_ids(state.row, state.rule_words)) > 1:
                 moments.append((len(state.history), view, move))
             state.step(move)
         returns = state.returns()
         count = min(self._options.decisions, len(moments))
-        chosen = sorted(rng([seed, task, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+        chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
         lines = []
         for number, view, move in (moments[place] for place in chosen):
-            mean = float(self._judge.means(view, [move], rng([seed, task, _WORLDS, number]))[0])
-            lines.append(ChanceResult(task, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
+            mean = float(self._judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0])
+            lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
         return lines
-
-
-def run_chances(
-    options: ChanceOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[ChanceResult]:
-    """Play games and ask for chances.
-
-    Args:
-        options: Which games.
-        path: Where to save; a file of an earlier run is resumed.
-        on_progress: Told how many games are done.
-
-    Raises:
-        SettingsMismatchError: If the file was written with other weights, another seed or another number of worlds.
-    """
-    settings = {"experiment": "chances", "seed": options.seed, "worlds": WORLDS, "decisions": options.decisions}
-    settings["weights"] = file_digest(shipped_policy_path())
-    store = ResultStore(ChanceResult, path, settings, ("deal",), agents=("policy",))
-    tasks = {(deal,): deal for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)}
-    return kept(store, store.fill(tasks, functools.partial(_Player, options), options.processes, on_progress))
 
 
 def fit(results: Sequence[ChanceResult]) -> Calibration:
@@ -150,12 +127,14 @@ def chances_table(saved: Saved[ChanceResult]) -> Table:
 
 CHANCES = Experiment(
     name="chances",
-    source="own",
     about="Whether the chances of winning that ddz web shows are borne out, in games of the policy with itself.",
     unit="games",
     options=ChanceOptions,
     result=ChanceResult,
-    run=run_chances,
+    tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
+    worker=_Player,
+    settings=("seed", "decisions"),
+    more=lambda options: {"worlds": WORLDS, "weights": file_digest(shipped_policy_path())},
+    agents=("policy",),
     tables={"chances": chances_table},
-    file="chances",
 )

@@ -1,29 +1,232 @@
-"""Monte Carlo complexity (thesis, algorithm 3): eleven numbers for a deal and for Reversi and Awari.
+"""Complexity (Wang Zhengfei's thesis, chapter 4): of states and the game tree, and eleven numbers by Monte Carlo.
 
-From every first move random games are played until the means of their rewards and of their lengths have settled.  Two
-rules say when: the thesis's, that a further game changes both by less than 0.0001, and ours, that both have a small
-standard error.  They read the same games.
+*Tree size*: lengths and choices of random and of bots' games (section 4.1).
+
+*Complexity* (algorithm 3): eleven numbers for a deal and for Reversi and Awari.  From every first move random games are
+played until the means of their rewards and of their lengths have settled.  Two rules say when: the thesis's, that a
+further game changes both by less than 0.0001, and ours, that both have a small standard error.  They read the same
+games.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ddz_env import State
+from ddz_env import Rules, State
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_env.playing.game import play_one, seat_generators
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.experiments.full_branching import count_choices
+from ddz_training.measure.complexity import counting
 from ddz_training.measure.complexity.playouts import BOARD_GAMES, Playouts, board_playouts, load_game, playouts
 from ddz_training.measure.complexity.stopping import LEAST, adjacent_means_stop, first_stop, standard_error_stop
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
 from ddz_training.measure.plotting import BLUE, new_grid, save_figure
+
+# --- State and game tree ----------------------------------------------------------------------------------------------
+
+BLOCK = 100
+"""Games of a line."""
+
+
+class Play(NamedTuple):
+    """How games are played and their choices counted.
+
+    Attributes:
+        agent: Who plays every seat.
+        counting: What is one choice (:data:`ddz_training.measure.complexity.playouts.COUNTINGS`).
+        rules: The rules.
+        chains: Whether chains, planes and shuttles are left in.
+    """
+
+    agent: str = "random"
+    counting: str = "moves"
+    rules: str = "botzone"
+    chains: bool = True
+
+    def make_rules(self) -> Rules:
+        """The rules, without the chains if they are left out."""
+        rules = Rules.preset(self.rules)
+        if self.chains:
+            return rules
+        left = (one for one in rules.categories if not one.endswith("chain"))
+        return rules.replace(categories=tuple(one for one in left if not one.startswith(("plane", "shuttle"))))
+
+
+PLAYS: Mapping[str, Play] = {
+    "random, by moves": Play(),
+    "random, by cards": Play(counting="cards"),
+    "random, by cards, no chains": Play(counting="cards", chains=False),
+    "half-deck, random, by moves": Play(rules="half-deck"),
+    "bots, rules": Play(agent="rules"),
+    "bots, policy": Play(agent="policy"),
+}
+
+
+@dataclass(frozen=True)
+class SizeResult:
+    """A hundred games.
+
+    Attributes:
+        play: One of :data:`PLAYS`.
+        block: Number of the hundred.
+        decisions: Of all games, passes included.
+        choices: Of all decisions.
+        log_product: The common logarithm of a game's product of choices, their mean.
+        log_products: The common logarithm of the mean product: Knuth's estimate of a tree's leaves.
+        landlord: Games that the landlord won.
+    """
+
+    play: str
+    block: int
+    decisions: int
+    choices: int
+    log_product: Annotated[float, ".4f"]
+    log_products: Annotated[float, ".4f"]
+    landlord: int
+
+
+@dataclass(frozen=True)
+class SizeOptions(ParallelOptions):
+    """Which games are played.
+
+    Attributes:
+        only: Only these; may be repeated.
+        blocks: Hundreds of random games each.
+        bot_blocks: Hundreds of games of agents each.
+    """
+
+    only: tuple[str, ...] | None = None
+    blocks: Annotated[int, Range(1)] = 100
+    bot_blocks: Annotated[int, Range(1)] = 10
+
+
+class _Counter(AgentKeeper):
+    """Plays hundreds of games."""
+
+    def __init__(self, options: SizeOptions) -> None:
+        super().__init__()
+        self._seed = options.seed
+
+    def play(self, task: tuple[str, int]) -> list[SizeResult]:
+        """Play a hundred games and count."""
+        name, block = task
+        play, first = PLAYS[name], block * BLOCK
+        states = [State.new(self._seed, play.make_rules(), deal) for deal in range(first, first + BLOCK)]
+        if play.agent == "random":
+            found = playouts(states, BLOCK, self._seed, first, play.counting)
+        else:
+            found = self._played(states, play.agent, first)
+        logs = found.products / math.log(10)
+        counts = int(found.lengths.sum()), int(found.choices.sum())
+        return [SizeResult(name, block, *counts, float(logs.mean()), _log_mean(logs), int((found.rewards > 0).sum()))]
+
+    def _played(self, states: Sequence[State], name: str, first: int) -> Playouts:
+        """Games between copies of an agent."""
+        games = []
+        for number, state in enumerate(states, first):
+            agents = [self.agent(name, seat) for seat in range(state.rules.players)]
+            rngs = seat_generators([self._seed, number], len(agents))
+            counts = []
+            while not state.is_over:
+                counts.append(count_choices(state).whole_moves)
+                play_one(state, agents, rngs)
+            games.append((state.returns("win")[0], len(counts), sum(counts), float(np.log(counts).sum())))
+        return Playouts(*(np.array(column) for column in zip(*games, strict=True)))
+
+
+def _log_mean(logs: npt.NDArray[np.float64]) -> float:
+    """The common logarithm of the mean of numbers, from theirs."""
+    top = float(logs.max())
+    return top + math.log10(float(np.mean(10 ** (logs - top))))
+
+
+_AGENTS = sorted({play.agent for play in PLAYS.values()})
+
+
+def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
+    names = chosen("games", options.only, PLAYS)
+    check_agents(_AGENTS)
+    blocks = {name: options.blocks if PLAYS[name].agent == "random" else options.bot_blocks for name in names}
+    return [(name, block) for name in names for block in range(blocks[name])]
+
+
+def compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
+    """The thesis's figures beside ours."""
+    cards, ranks = "cards told apart", "ranks only"
+    for what, paper, number, note in (
+        ("deals", "8 × 10^26", counting.deals_by_cards(), f"exact, {cards}"),
+        ("deals", "", counting.deals_by_ranks(), f"exact, {ranks}"),
+        ("states", "10^43", counting.states_by_cards(), f"deals × 2^54, {cards}"),
+        ("states", "", counting.states_by_ranks(), f"the same, {ranks}"),
+        ("positions", "", counting.positions_by_cards(), f"who holds what, without the trick, {cards}"),
+        ("positions", "", counting.positions_by_ranks(), f"the same, {ranks}"),
+    ):
+        yield ex.Comparison(what, paper, _power(number), note)
+    groups = grouped(results, "play")
+    for name in PLAYS:
+        if name in groups:
+            yield from _compare_play(name, groups[name])
+    printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
+    yield ex.Comparison("game tree, the thesis's own figures", "10^125", printed, again)
+
+
+_PRINTED = {"random, by moves": ("71.6", "14.6"), "bots, rules": ("36.8", "")}
+
+
+def _compare_play(name: str, blocks: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
+    games, play = BLOCK * len(blocks), PLAYS[name]
+    lengths = np.array([block.decisions / BLOCK for block in blocks])
+    error = 1.96 * lengths.std(ddof=1) / math.sqrt(len(lengths)) if len(lengths) > 1 else math.nan
+    branching = sum(block.choices for block in blocks) / sum(block.decisions for block in blocks)
+    length_printed, branching_printed = _PRINTED.get(name, ("", ""))
+    length = f"{lengths.mean():.2f}", f"±{error:.2f}; {games:,} games"
+    yield ex.Comparison(f"{name}: mean length", length_printed, *length)
+    yield ex.Comparison(f"{name}: branching", branching_printed, f"{branching:.2f}", "choices over decisions")
+    if play.agent == "random":
+        knuth = f"10^{_log_mean(np.array([block.log_products for block in blocks])):.1f}"
+        typical = float(np.mean([block.log_product for block in blocks]))
+        yield ex.Comparison(f"{name}: leaves of a deal's tree", "", knuth, f"Knuth; a typical game 10^{typical:.1f}")
+    if play.rules == "botzone" and play.chains:
+        exponent = counting.tree_exponent(branching, float(lengths.mean()))
+        yield ex.Comparison(f"{name}: game tree by the thesis's formula", "", f"10^{exponent:.1f}")
+
+
+def _power(number: int) -> str:
+    """A large number as a figure and a power of ten."""
+    exponent = int(math.log10(number))
+    return f"{number / 10**exponent:.1f} × 10^{exponent}"
+
+
+TREE_SIZE = Experiment(
+    name="tree-size",
+    about="""State and game-tree complexity: lengths and choices of random games and of games between bots.
+
+    Some two CPU minutes; the counts of deals and states are exact.
+    """,
+    unit="hundreds of games",
+    options=SizeOptions,
+    result=SizeResult,
+    tasks=_blocks,
+    worker=_Counter,
+    agents=_AGENTS,
+    tables={"tree-size": ex.compared("State and game-tree complexity", compare_sizes)},
+    source="Wang Zhengfei, thesis, Peking University 2020, section 4.1",
+)
+
+
+# --- Monte Carlo complexity -------------------------------------------------------------------------------------------
 
 RULES = "botzone"
 """The thesis plays by Botzone's rules."""
@@ -37,19 +240,8 @@ DEALS: Mapping[str, tuple[str, str, str]] = {
 
 GAMES = (*DEALS, *BOARD_GAMES)
 
-NUMBERS = (
-    "m",
-    "n",
-    "iterations, mean",
-    "iterations, least",
-    "iterations, most",
-    "value, mean",
-    "value, least",
-    "value, most",
-    "depth, mean",
-    "depth, least",
-    "depth, most",
-)
+_PARTS = ("iterations", "value", "depth")
+NUMBERS = ("m", "n", *(f"{part}, {which}" for part in _PARTS for which in ("mean", "least", "most")))
 """Table 4.2."""
 
 THESIS: Mapping[str, str] = {
@@ -113,11 +305,6 @@ class ComplexityOptions(ParallelOptions):
     depth_error: Annotated[float, Range(1e-3, 100)] = 0.25
 
 
-class _Child(NamedTuple):
-    game: str
-    number: int
-
-
 def deal_state(deal: str) -> State:
     """A deal of table 4.4 before the landlord's first move."""
     return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
@@ -143,58 +330,27 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], Playouts]:
     return lambda games, first: board_playouts(board, games, seed, first)
 
 
-class _Prober(Worker[_Child, list[ChildResult]]):
-    """Samples first moves."""
-
-    def __init__(self, options: ComplexityOptions) -> None:
-        self._options = options
-
-    def play(self, task: _Child) -> list[ChildResult]:
-        options, game, number = self._options, task.game, task.number
-        key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
-        sample = sampler(game, number, int(key[0]))
-        values, depths = np.empty(0), np.empty(0)
-        thesis = error = None
-        while thesis is None or error is None:
-            found = sample(_PIECE, len(values))
-            values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
-            thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
-            errors = ((values, options.value_error), (depths, options.depth_error))
-            error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
-        lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
-        stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
-        move = first_moves(game)[number]
-        return [ChildResult(game, number, move, *next(stops), *next(stops), tuple(map(int, lengths)))]
+def _probe(options: ComplexityOptions, task: tuple[str, int]) -> list[ChildResult]:
+    """Sample a first move."""
+    game, number = task
+    key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
+    sample = sampler(game, number, int(key[0]))
+    values, depths = np.empty(0), np.empty(0)
+    thesis = error = None
+    while thesis is None or error is None:
+        found = sample(_PIECE, len(values))
+        values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
+        thesis = first_stop(*(adjacent_means_stop(means, options.difference) for means in (values, depths)))
+        errors = ((values, options.value_error), (depths, options.depth_error))
+        error = first_stop(*(standard_error_stop(means, most) for means, most in errors))
+    lengths = np.bincount(depths[:thesis].astype(np.int64) // BIN)
+    stops = ((stop, values[:stop].mean(), depths[:stop].mean()) for stop in (thesis, error))
+    return [ChildResult(game, number, first_moves(game)[number], *next(stops), *next(stops), tuple(lengths.tolist()))]
 
 
-def run_complexity(
-    options: ComplexityOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[ChildResult]:
-    """Sample every first move of every game.
-
-    Args:
-        options: Which games, and how long.
-        path: Where to save, one line a first move; a file of an earlier run is resumed.
-        on_progress: Told how many first moves are done.
-
-    Raises:
-        InvalidExperimentError: If there is no such game.
-        DouDizhuError: If a game needs OpenSpiel and it is not installed.
-    """
-    games = options.only or GAMES
-    check_known("game", games, GAMES)
-    settings = {
-        "experiment": "complexity",
-        "seed": options.seed,
-        "rules": RULES,
-        "difference": options.difference,
-        "errors": [options.value_error, options.depth_error],
-        "least": LEAST,
-    }
-    children = [_Child(game, number) for game in games for number in range(len(first_moves(game)))]
-    store = ResultStore(ChildResult, path, settings, ("game", "child"))
-    tasks = {(child.game, child.number): child for child in children}
-    return kept(store, store.fill(tasks, functools.partial(_Prober, options), options.processes, on_progress))
+def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
+    games = chosen("game", options.only, GAMES)
+    return [(game, number) for game in games for number in range(len(first_moves(game)))]
 
 
 def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
@@ -204,66 +360,58 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
         >>> eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
         ('2', '30', '15', '10', '20')
     """
-    iterations, values, depths = zip(*children, strict=True)
-    return (
-        str(len(children)),
-        f"{sum(iterations):,}",
-        *(f"{number:,.0f}" for number in (fmean(iterations), min(iterations), max(iterations))),
-        *(f"{number:.4f}" for number in (fmean(values), min(values), max(values))),
-        *(f"{number:.1f}" for number in (fmean(depths), min(depths), max(depths))),
-    )
+    columns = list(zip(*children, strict=True))
+    parts = zip(columns, (",.0f", ".4f", ".1f"), strict=True)
+    ends = [format(end(column), form) for column, form in parts for end in (fmean, min, max)]
+    return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def _of_game(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
-    found: dict[str, list[ChildResult]] = {game: [] for game in GAMES}
-    for child in saved.results:
-        found[child.game].append(child)
-    return {game: children for game, children in found.items() if children}
+def _of_games(saved: Saved[ChildResult]) -> dict[str, list[ChildResult]]:
+    found = grouped(saved.results, "game")
+    return {game: found[game] for game in GAMES if game in found}
+
+
+def _columns(saved: Saved[ChildResult], before: str = "") -> dict[str, tuple[str, ...]]:
+    """The eleven numbers of each game, by the thesis's rule or by standard errors."""
+    names = [before + part for part in _PARTS]
+    return {
+        game: eleven_numbers([tuple(getattr(one, name) for name in names) for one in children])
+        for game, children in _of_games(saved).items()
+    }
 
 
 def complexity_table(saved: Saved[ChildResult]) -> Table:
     """Tables 4.3 and 4.5 beside ours."""
-    games = _of_game(saved)
-    ours = {
-        game: eleven_numbers([(one.iterations, one.value, one.depth) for one in children])
-        for game, children in games.items()
+    ours = _columns(saved)
+    columns = {f"{game}, thesis": THESIS[game].split() for game in ours} | {
+        f"{game}, ours": ours[game] for game in ours
     }
-    header = ["number", *(f"{game}, {whose}" for game in games for whose in ("thesis", "ours"))]
-    lines = [
-        [name, *(numbers[place] for game in games for numbers in (THESIS[game].split(), ours[game]))]
-        for place, name in enumerate(NUMBERS)
-    ]
+    header = [f"{game}, {whose}" for game in ours for whose in ("thesis", "ours")]
+    lines = [[name, *(columns[head][place] for head in header)] for place, name in enumerate(NUMBERS)]
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
-    return Table("Monte Carlo complexity by the thesis's rule", header, lines, note)
+    return Table("Monte Carlo complexity by the thesis's rule", ["number", *header], lines, note)
 
 
 def error_table(saved: Saved[ChildResult]) -> Table:
     """The numbers by standard errors."""
-    games = _of_game(saved)
-    ours = [
-        eleven_numbers([(one.error_iterations, one.error_value, one.error_depth) for one in children])
-        for children in games.values()
-    ]
-    lines = [[name, *(numbers[place] for numbers in ours)] for place, name in enumerate(NUMBERS)]
+    ours = _columns(saved, "error_")
+    lines = [[name, *(numbers[place] for numbers in ours.values())] for place, name in enumerate(NUMBERS)]
     value, depth = saved.settings["errors"]
     note = f"Stopped at standard errors of {value:g} of the value and {depth:g} of the depth; {saved.name}."
-    return Table("Monte Carlo complexity by standard errors", ["number", *games], lines, note)
+    return Table("Monte Carlo complexity by standard errors", ["number", *ours], lines, note)
 
 
 def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5, a row each, and a column a game."""
-    games = _of_game(saved)
+    games = _of_games(saved)
     figure, rows = new_grid(len(games), 4)
     for column, (game, children) in enumerate(games.items()):
         panels = [axes[column] for axes in rows]
         panels[0].set_title(game)
-        children_by = ([one.iterations for one in children], [one.value for one in children])
-        for axes, numbers in zip(panels, (*children_by, None, [one.depth for one in children]), strict=True):
-            if numbers is not None:
-                axes.hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
-        counts = np.zeros(max(len(one.lengths) for one in children))
-        for one in children:
-            counts[: len(one.lengths)] += one.lengths
+        for place, name in ((0, "iterations"), (1, "value"), (3, "depth")):
+            numbers = [getattr(one, name) for one in children]
+            panels[place].hist(numbers, bins=20, weights=[100 / len(numbers)] * len(numbers), color=BLUE)
+        counts = np.array([sum(counts) for counts in zip_longest(*(one.lengths for one in children), fillvalue=0)])
         panels[2].bar(np.arange(len(counts)) * BIN, 100 * counts / counts.sum(), BIN, align="edge", color=BLUE)
     labels = (
         ("4.2: games of a first move", "% of first moves"),
@@ -280,7 +428,6 @@ def plot_complexity(saved: Saved[ChildResult], path: Path) -> None:
 
 COMPLEXITY = Experiment(
     name="complexity",
-    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
     about="""Monte Carlo complexity of table 4.4's three deals, Reversi and Awari: eleven numbers each.
 
     Random games from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's
@@ -289,8 +436,11 @@ COMPLEXITY = Experiment(
     unit="first moves",
     options=ComplexityOptions,
     result=ChildResult,
-    run=run_complexity,
+    tasks=_children,
+    work=_probe,
+    settings=("seed", "difference"),
+    more=lambda options: {"rules": RULES, "errors": [options.value_error, options.depth_error], "least": LEAST},
     tables={"complexity": complexity_table, "complexity-errors": error_table},
-    file="complexity",
+    source="Wang Zhengfei, thesis, Peking University 2020, algorithm 3, tables 4.2 to 4.5",
     plot=plot_complexity,
 )

@@ -1,4 +1,7 @@
-"""The Monte Carlo equivalent of every agent, and the value of what an agent knows (thesis, tables 5.3 and 5.4)."""
+"""Monte Carlo equivalents (thesis, chapter 5): of all agents, of what an agent knows, and of searches that are known.
+
+The equivalent of an agent is the number of iterations with which a search is its equal.
+"""
 
 from __future__ import annotations
 
@@ -6,38 +9,28 @@ import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from statistics import correlation, fmean, stdev
 from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+import numpy as np
 
 from ddz_agents.neural.blind import Input
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
-from ddz_training.measure.equivalent import (
-    Found,
-    Ladder,
-    SequentialOptions,
-    Tallies,
-    as_text,
-    here,
-    of_text,
-    sequential_search,
-    wins,
-)
+from ddz_training.experiments.experiment import Each, Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.measure import equivalent as finding
+from ddz_training.measure.equivalent import SEARCH, Bounds, Ladder, Tallies, as_text, here, of_text
 from ddz_training.measure.match.duplicate import DealPlayer
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import Interval, normal_interval, wins_by_deal
+from ddz_training.measure.match.results import Key, OnProgress, ResultStore
+from ddz_training.measure.match.statistics import Interval, normal_interval, wilson_interval, wins_by_deal
 
 LADDERS = ("isuct", "rollout:particles=0")
 """The search that equivalents are counted in, and the one where that search is never the agent's equal."""
 
 AGENTS: Mapping[str, str] = {
-    "random": "random",
-    "rlcard-rule": "rlcard-rule",
-    "rules": "rules",
-    "policy": "policy",
+    **{name: name for name in ("random", "rlcard-rule", "rules", "policy")},
     "rollout 100": "rollout:iterations=100,particles=0",
     "duct 10 × 100": "duct:iterations=100,trees=10",
     "expectiminimax, depth 2": "expectiminimax:depth=2",
@@ -65,8 +58,6 @@ KNOWLEDGE: Mapping[str, tuple[str, str]] = {
 
 THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "control": "1,217 → 1,066"}
 """Table 5.4."""
-
-Part = Literal["agents", "knowledge"]
 
 
 @dataclass(frozen=True)
@@ -128,141 +119,73 @@ class EquivalentResult:
         return of_text(self.played)
 
     @property
-    def found(self) -> Found:
+    def found(self) -> finding.Found:
         """The equivalent."""
         deals = sum(tally.deals for tally in self.tallies.values())
-        return Found(Interval(self.iterations, self.low, self.high, deals), self.tallies, self.beyond)
+        return finding.Found(Interval(self.iterations, self.low, self.high, deals), self.tallies, self.beyond)
 
 
-class Task(NamedTuple):
-    """An equivalent to be found.
-
-    Attributes:
-        name: The agent's name.
-        agent: Its specification.
-        search: The search whose iterations are counted.
-        against: The agent that it is compared with besides.
-    """
-
-    name: str
-    agent: str
-    search: str
-    against: str
+_ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
+"""Specification, and the agent that is compared with besides, by name."""
 
 
-class EquivalentWorker:
-    """Finds equivalents in one process.
-
-    Args:
-        options: How.
-    """
-
-    def __init__(self, options: EquivalentsOptions) -> None:
-        self._options = options
-
-    def play(self, task: Task) -> list[EquivalentResult]:
-        """Find one, and play against the agent that it is compared with."""
-        options, rules = self._options, Rules.preset(self._options.rules)
-        wanted = SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-        with here(Ladder(task.agent, task.search, rules, options.seed, published_generator)) as play:
-            found = sequential_search(play, wanted)
-        share = _share(task, rules, options)
-        return [
-            EquivalentResult(
-                task.name,
-                task.agent,
-                options.rules,
-                task.search,
-                found.iterations.mean,
-                found.iterations.low,
-                found.iterations.high,
-                found.beyond,
-                as_text(found.tallies),
-                task.against,
-                share.mean,
-                share.half_width,
-            )
-        ]
-
-    def close(self) -> None:
-        """Nothing is kept from one task to the next."""
+def _find(options: EquivalentsOptions, task: tuple[str, str, str]) -> list[EquivalentResult]:
+    """Find one equivalent, and play against the agent that the agent is compared with."""
+    name, preset, search = task
+    (agent, against), rules = _ALL[name], Rules.preset(preset)
+    wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
+    with here(Ladder(agent, search, rules, options.seed, published_generator)) as play:
+        found = finding.sequential_search(play, wanted)
+    value, tallies, share = found.iterations, as_text(found.tallies), _share(agent, against, rules, options)
+    equivalent = value.mean, value.low, value.high, found.beyond, tallies
+    return [EquivalentResult(name, agent, preset, search, *equivalent, against, share.mean, share.half_width)]
 
 
-def _share(task: Task, rules: Rules, options: EquivalentsOptions) -> Interval:
+def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
     """The agent's share of the games against the one that it is compared with."""
-    if task.agent == task.against:
+    if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
     player = DealPlayer(rules, options.seed, False, make_generator=published_generator)
     try:
-        games = [player.play(deal, (task.agent, task.against), ("a", "b")) for deal in range(options.rung_deals)]
+        games = [player.play(deal, (agent, against), ("a", "b")) for deal in range(options.rung_deals)]
     finally:
         player.close()
     return normal_interval([*wins_by_deal([game for deal in games for game in deal], "a").values()])
 
 
-def run_equivalents(
-    options: EquivalentsOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[EquivalentResult]:
-    """Find the equivalents of agents, and in a second search of those that the first one never equals.
-
-    Args:
-        options: Whose, and how exactly.
-        path: Where to save, one line an equivalent; a file of an earlier run is resumed.
-        on_progress: Told how many are found.
-
-    Raises:
-        InvalidExperimentError: If there is no such agent.
-    """
-    known = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
-    names = options.only or tuple(known)
-    check_known("agent", names, known)
-    settings = {"experiment": "equivalents", **options.as_dict()}
-    for free in ("only", "rules", "processes"):
-        del settings[free]
-    key = ("name", "rules", "search")
-    store = ResultStore(EquivalentResult, path, settings, key, agents=["policy"])
-    start = functools.partial(EquivalentWorker, options)
+def _climb(
+    options: EquivalentsOptions, tasks: Iterable[Key], store: ResultStore[EquivalentResult], on_progress: OnProgress
+) -> list[EquivalentResult]:
+    """First in the one search, then in the other for those that the first one never equals."""
     results: list[EquivalentResult] = []
     for search in LADDERS:
-        tasks = {
-            (name, options.rules, search): Task(name, known[name][0], search, known[name][1])
-            for name in names
-            if search == LADDERS[0] or any(result.name == name and result.beyond > 0 for result in results)
-        }
-        results += store.fill(tasks, start, options.processes, on_progress)
-    return kept(store, store.results)
+        beyond = {result.name for result in results if result.beyond > 0}
+        todo = [(name, rules, search) for name, rules, _ in tasks if search == LADDERS[0] or name in beyond]
+        start = functools.partial(Each, _find, options)
+        results += store.fill({task: task for task in todo}, start, options.processes, on_progress)
+    return results
 
 
 def _of(saved: Saved[EquivalentResult], names: Iterable[str], search: str) -> dict[tuple[str, str], EquivalentResult]:
     """Results by rules and name."""
-    wanted = set(names)
-    return {
-        (result.rules, result.name): result
-        for result in saved.results
-        if result.search == search and result.name in wanted
-    }
+    own = (result for result in saved.results if result.search == search and result.name in set(names))
+    return {(result.rules, result.name): result for result in own}
+
+
+def _wins_text(result: EquivalentResult) -> str:
+    return f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
 
 
 def equivalents_table(saved: Saved[EquivalentResult]) -> Table:
     """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
     first, second = (_of(saved, AGENTS, search) for search in LADDERS)
     lines = []
-    for rules in dict.fromkeys(rules for rules, _ in first):
-        ranked = sorted(((key, result) for key, result in first.items() if key[0] == rules), key=lambda i: -i[1].wins)
-        for rank, (key, result) in enumerate(ranked, 1):
-            wins_text = "–" if result.agent == result.against else f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
-            other = second[key].found.text() if key in second else ""
-            lines.append(
-                (
-                    rules,
-                    result.name,
-                    str(rank),
-                    wins_text,
-                    result.found.text(),
-                    other,
-                    str(result.found.iterations.count),
-                )
-            )
+    for rules, own in grouped(first.values(), "rules").items():
+        for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
+            share = "–" if one.agent == one.against else _wins_text(one)
+            other = second[rules, one.name].found.text() if (rules, one.name) in second else ""
+            found = one.found
+            lines.append((rules, one.name, str(rank), share, found.text(), other, str(found.iterations.count)))
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
@@ -276,11 +199,10 @@ def _correlation(results: Mapping[tuple[str, str], EquivalentResult]) -> str:
     found = [result for (rules, _), result in results.items() if rules == "half-deck"]
     if len(found) < 3:
         return ""
-    ranks = [_ranks([result.wins for result in found]), _ranks([_height(result) for result in found])]
-    mean = (len(found) - 1) / 2
-    both = sum((a - mean) * (b - mean) for a, b in zip(*ranks, strict=True))
-    norm = math.prod(sum((rank - mean) ** 2 for rank in column) for column in ranks) ** 0.5
-    return f"Half-deck: the two orders correlate with {both / norm:.2f} (Spearman, {len(found)} agents). "
+    wins, heights = (_ranks(values) for values in ([one.wins for one in found], [_height(one) for one in found]))
+    return (
+        f"Half-deck: the two orders correlate with {correlation(wins, heights):.2f} (Spearman, {len(found)} agents). "
+    )
 
 
 def _height(result: EquivalentResult) -> float:
@@ -288,7 +210,7 @@ def _height(result: EquivalentResult) -> float:
     if result.beyond <= 0:
         return result.iterations
     edge = max(result.tallies)
-    return edge * (1 + wins(result.tallies[edge]).mean)
+    return edge * (1 + finding.wins(result.tallies[edge]).mean)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -307,21 +229,14 @@ def knowledge_table(saved: Saved[EquivalentResult]) -> Table:
     found = _of(saved, [*AGENTS, *KNOWLEDGE], LADDERS[0])
     lines = []
     for (rules, name), result in found.items():
-        if name not in KNOWLEDGE:
-            continue
-        full = found.get((rules, KNOWLEDGE[name][1]))
-        what = name.partition(" without ")[2]
-        lines.append(
-            (
-                result.against,
-                RULE_NAMES.get(what, f"`{what}`"),
-                full.found.text() if full else "–",
-                result.found.text(),
-                change(full, result).both(".2f", 1) if full and not (full.beyond or result.beyond) else "–",
-                f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}",
-                THESIS_KNOWLEDGE.get(what, "–"),
-            )
-        )
+        if name in KNOWLEDGE:
+            full = found.get((rules, KNOWLEDGE[name][1]))
+            what = name.partition(" without ")[2]
+            known = full is not None and not (full.beyond or result.beyond)
+            factor = change(full, result).both(".2f", 1) if full and known else "–"
+            whole = full.found.text() if full else "–"
+            cells = whole, result.found.text(), factor, _wins_text(result), THESIS_KNOWLEDGE.get(what, "–")
+            lines.append((result.against, RULE_NAMES.get(what, f"`{what}`"), *cells))
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
@@ -346,12 +261,299 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
 
 EQUIVALENTS = Experiment(
     name="equivalents",
-    source="Peking University thesis 2020, sections 5.3 and 5.4",
     about="Monte Carlo equivalents of agents, and of agents without a part of their knowledge.",
     unit="equivalents",
     options=EquivalentsOptions,
     result=EquivalentResult,
-    run=run_equivalents,
+    key=("name", "rules", "search"),
+    tasks=lambda options: [(name, options.rules, LADDERS[0]) for name in chosen("agent", options.only, _ALL)],
+    fill=_climb,
+    whole=True,
+    settings=("seed", "deals", "precision", "most", "rung_deals"),
+    agents=("policy",),
     tables={"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},
-    file="equivalents",
+    source="Peking University thesis 2020, sections 5.3 and 5.4",
+)
+
+
+# --- Searches whose iterations are known ------------------------------------------------------------------------------
+#
+# The validation of the thesis, tables 5.1 and 5.2.  It looks between 1 and twice the answer, so that its first step is
+# the answer.  Here the bounds are drawn from [m/8, m] and [m, 8m].
+
+Method = Literal["sequential", "binary"]
+
+THESIS_KNOWN = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
+"""Table 5.1: the mean and standard deviation of ten searches."""
+
+_FACTOR = 8
+
+
+@dataclass(frozen=True)
+class KnownOptions(ParallelOptions):
+    """Which searches are recovered how often.
+
+    Attributes:
+        known: Iterations of the search whose equivalent is looked for; may be repeated, 500 and 1,000 by default.
+        method: How it is looked for: by the sequential test or the thesis's binary search.
+        repetitions: Searches for each.
+        deals: Duplicate deals of the sequential test, at most; two games each.
+        step_deals: Duplicate deals of each step of the binary search.
+    """
+
+    known: tuple[int, ...] | None = None
+    method: Method = "sequential"
+    repetitions: Annotated[int, Range(1)] = 20
+    deals: Annotated[int, Range(1)] = 2000
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+
+
+@dataclass(frozen=True)
+class KnownResult:
+    """A search for an equivalent that is known.
+
+    Attributes:
+        known: It.
+        method: ``sequential`` or ``binary``.
+        budget: Deals that were allowed: in all, or in each step of the binary search.
+        repetition: Number of the search.
+        lower: The lower bound that was given.
+        upper: The upper bound.
+        iterations: What was found.
+        low: The lower end of its 95 % interval.
+        high: The upper end.
+        deals: Duplicate deals that were played.
+    """
+
+    known: int
+    method: str
+    budget: int
+    repetition: int
+    lower: int
+    upper: int
+    iterations: Annotated[float, ".1f"]
+    low: Annotated[float, ".1f"]
+    high: Annotated[float, ".1f"]
+    deals: int
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval holds the truth."""
+        return self.low <= self.known <= self.high
+
+
+def draw_bounds(known: int, rng: np.random.Generator) -> Bounds:
+    """Bounds from [m/8, m] and [m, 8m]."""
+    lower = int(rng.integers(max(1, known // _FACTOR), known + 1))
+    return Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
+
+
+def _search(method: str, play: finding.Play, bounds: Bounds, options: KnownOptions | SimulatedOptions) -> finding.Found:
+    if method == "binary":
+        return finding.binary_search(play, bounds, options.step_deals)
+    return finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
+
+
+def _recover(options: KnownOptions, task: tuple[int, str, int, int]) -> list[KnownResult]:
+    """Look for the equivalent of one search."""
+    known, method, budget, repetition = task
+    key = [options.seed, known, repetition]
+    bounds = draw_bounds(known, np.random.default_rng(key))
+    seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
+    with here(Ladder(f"{SEARCH}:iterations={known}", seed=seed, make_generator=published_generator)) as play:
+        value = _search(method, play, bounds, options).iterations
+    return [KnownResult(known, method, budget, repetition, *bounds, value.mean, value.low, value.high, value.count)]
+
+
+def _recoveries(options: KnownOptions) -> list[Key]:
+    budget = options.step_deals if options.method == "binary" else options.deals
+    sizes = options.known or (500, 1000)
+    return [(known, options.method, budget, number) for known in sizes for number in range(options.repetitions)]
+
+
+def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
+    """The mean and the standard deviation of the ratio of what was found to the truth, both of its logarithm.
+
+    Example:
+        >>> mean, spread = recovered([KnownResult(4, "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
+        >>> round(mean, 3), round(spread, 3)
+        (1.0, 0.98)
+    """
+    logs = [math.log(result.iterations / result.known) for result in results]
+    return math.exp(fmean(logs)), stdev(logs) if len(logs) > 1 else math.nan
+
+
+def known_table(saved: Saved[KnownResult]) -> Table:
+    """Tables 5.1 and 5.2: what was recovered."""
+    lines = []
+    for (known, method, budget), results in sorted(grouped(saved.results, "known", "method", "budget").items()):
+        ratio, spread = recovered(results)
+        bounds = [fmean(bounds) for bounds in zip(*((one.lower, one.upper) for one in results), strict=True)]
+        cells = (
+            f"{budget} a step" if method == "binary" else f"{budget} in all",
+            str(len(results)),
+            f"{bounds[0]:,.0f}, {bounds[1]:,.0f}",
+            f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
+            f"{ratio:.2f} ± {ratio * spread:.2f}",
+            f"{ratio * spread / math.sqrt(len(results)):.2f}",
+            f"{sum(one.covered for one in results)} of {len(results)}",
+            f"{2 * fmean(one.deals for one in results):,.0f}",
+        )
+        lines.append((f"{known:,}", method, *cells, THESIS_KNOWN.get(known, "–")))
+    header = ("iterations", "method", "deals", "searches", "mean bounds", "found", "ratio", "standard error", "covered")
+    note = (
+        "Half-deck game. Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
+        f"intervals that hold the truth; games: of one search, on average. {saved.name}."
+    )
+    return Table("Known iterations recovered", (*header, "games", "thesis"), lines, note)
+
+
+EQUIVALENT_KNOWN = Experiment(
+    name="equivalent-known",
+    about="Recover the iterations of searches that have known ones, from games against other numbers of iterations.",
+    unit="searches",
+    options=KnownOptions,
+    result=KnownResult,
+    tasks=_recoveries,
+    work=_recover,
+    whole=True,
+    agents=(SEARCH,),
+    tables={"equivalent-known": known_table},
+    source="Peking University thesis 2020, section 5.1.3",
+)
+
+
+# --- Simulated games with a known win curve ---------------------------------------------------------------------------
+
+_BATCH = 50
+
+
+class Curve(NamedTuple):
+    """How strength grows with iterations.
+
+    Attributes:
+        slope: What doubling the iterations adds to the log-odds of a decisive deal, near the equivalent.
+        bend: By how much that falls with each octave: strength levels off.
+        decisive: The share of deals that are decisive.
+    """
+
+    slope: float
+    bend: float
+    decisive: float
+
+    def world(self, truth: float, rng: np.random.Generator) -> finding.Play:
+        """What plays simulated deals of an agent whose equivalent is ``truth``."""
+
+        def play(budgets: object) -> list[int]:
+            octaves = np.log2(np.asarray(budgets, np.float64) / truth)
+            odds = np.exp(self.slope * octaves - self.bend * octaves * np.abs(octaves) / 2)
+            decisive = rng.random(len(octaves)) < self.decisive
+            signs = np.where(rng.random(len(octaves)) * (1 + odds) < 1, 1, -1)
+            found: list[int] = np.where(decisive, signs, 0).tolist()
+            return found
+
+        return play
+
+
+CURVES = {
+    "steep": Curve(0.65, 0.0, 0.3),
+    "usual": Curve(0.55, 0.0, 0.2),
+    "flat": Curve(0.3, 0.0, 0.2),
+    "levelling off": Curve(0.55, 0.1, 0.2),
+}
+"""Half-deck games between `isuct` with 125 and 500 iterations have a slope of 0.65 and 30 % decisive deals, those with
+500 and 2,000 a slope of 0.57 and 15 % (300 and 200 deals)."""
+
+
+@dataclass(frozen=True)
+class SimulatedOptions(ParallelOptions):
+    """How many searches are simulated.
+
+    Attributes:
+        known: The equivalent that is to be found.
+        searches: Searches for each method, shared by the curves.
+        deals: Duplicate deals of the sequential test, at most.
+        step_deals: Duplicate deals of each step of the binary search.
+    """
+
+    known: Annotated[int, Range(8)] = 500
+    searches: Annotated[int, Range(1)] = 10_000
+    deals: Annotated[int, Range(1)] = 2000
+    step_deals: Annotated[int, Range(1)] = finding.STEP_DEALS
+
+
+@dataclass(frozen=True)
+class SimulatedResult:
+    """Some simulated searches.
+
+    Attributes:
+        curve: Name of the curve.
+        method: ``sequential`` or ``binary``.
+        batch: Number of the batch.
+        searches: Searches in it.
+        covered: Those whose 95 % interval holds the truth.
+        ratio: Mean logarithm of what was found over the truth.
+        square: Mean square of this logarithm.
+        deals: Mean number of deals.
+    """
+
+    curve: str
+    method: str
+    batch: int
+    searches: int
+    covered: int
+    ratio: Annotated[float, ".5f"]
+    square: Annotated[float, ".5f"]
+    deals: Annotated[float, ".1f"]
+
+
+def _simulate(options: SimulatedOptions, task: tuple[str, str, int]) -> list[SimulatedResult]:
+    """Simulate one batch."""
+    curve, method, batch = task
+    rng = np.random.default_rng([options.seed, [*CURVES].index(curve), method == "binary", batch])
+    found = []
+    for _ in range(_BATCH):
+        bounds, play = draw_bounds(options.known, rng), CURVES[curve].world(options.known, rng)
+        found.append(_search(method, play, bounds, options).iterations)
+    logs = [math.log(value.mean / options.known) for value in found]
+    covered = sum(value.low <= options.known <= value.high for value in found)
+    means = fmean(logs), fmean(log * log for log in logs), fmean(value.count for value in found)
+    return [SimulatedResult(curve, method, batch, len(found), covered, *means)]
+
+
+def _batches(options: SimulatedOptions) -> list[Key]:
+    batches = range(math.ceil(options.searches / len(CURVES) / _BATCH))
+    return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
+
+
+def simulated_table(saved: Saved[SimulatedResult]) -> Table:
+    """Coverage, error and games by curve and method."""
+    lines = []
+    for curve in (*CURVES, "all"):
+        own = [result for result in saved.results if curve in (result.curve, "all")]
+        for method, batches in sorted(grouped(own, "method").items(), key=lambda item: get_args(Method).index(item[0])):
+            covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
+            ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
+            error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
+            lines.append((curve, method, f"{covered.count:,}", covered.both(), f"{math.exp(ratio):.3f}", error, games))
+    header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
+    settings = saved.settings
+    note = (
+        f"Equivalent {settings['known']}, bounds drawn as above; at most {settings['deals']} deals, or "
+        f"{settings['step_deals']} a step. Typical error: the root mean square of the logarithm of the ratio, as a "
+        f"factor; {saved.name}."
+    )
+    return Table("Simulated searches", header, lines, note)
+
+
+EQUIVALENT_SIMULATED = Experiment(
+    name="equivalent-simulated",
+    about="Simulated searches for Monte Carlo equivalents with a known answer: coverage, error and games.",
+    unit="batches of 50 searches",
+    options=SimulatedOptions,
+    result=SimulatedResult,
+    tasks=_batches,
+    work=_simulate,
+    settings=("seed", "known", "deals", "step_deals"),
+    tables={"equivalent-simulated": simulated_table},
 )

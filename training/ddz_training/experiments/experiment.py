@@ -1,4 +1,4 @@
-"""What an experiment is: one object with name, source, options, run, tables and plot.
+"""What an experiment is: one object with its options, its tasks, the work that they are, its tables and its plot.
 
 Adding one takes a file with such an object, a line in :mod:`ddz_training.experiments.registry`, a marker in a page, the
 file of results beside it, and a test.  ``ddz reproduce NAME`` and ``ddz docs`` need nothing more: the options become
@@ -7,8 +7,10 @@ those of the command, and the tables are the blocks of the pages.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -18,10 +20,13 @@ from ddz_training.measure.markdown import Lines as Lines
 from ddz_training.measure.markdown import Spare as Spare
 from ddz_training.measure.markdown import Table as Table
 from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.results import OnProgress, ResultStore, of_rows, read_results
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
 
 _Options = TypeVar("_Options", bound=Options)
 _Result = TypeVar("_Result")
+
+Tasks = Iterable[Any] | Mapping[Key, Any]
 
 
 @dataclass(frozen=True)
@@ -116,36 +121,119 @@ def compared(
     return lambda saved: comparison_table(title, compare(saved.results), note(saved))
 
 
+def no_work(options: Any, task: Any) -> Sequence[Any]:
+    """The work of an experiment that has a worker, or another way to fill its file."""
+    raise NotImplementedError
+
+
+class Each(Worker[Any, Sequence[_Result]]):
+    """Does the tasks of an experiment that keeps nothing from one to the next."""
+
+    def __init__(self, work: Callable[[Any, Any], Sequence[_Result]], options: Any) -> None:
+        self._work, self._options = work, options
+
+    def play(self, task: Any) -> Sequence[_Result]:
+        """Do one."""
+        return self._work(self._options, task)
+
+
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
-    """An experiment, for the command line and for the docs.
+    """An experiment: what it does, what it keeps, and what the command line and the docs show of it.
+
+    It is a number of tasks.  A task gives some results, which must depend on nothing but the task and the options that
+    are ``settings``; they are the lines of a file, and a file is resumed task by task.
 
     Attributes:
         name: Its name in ``ddz reproduce`` and in the settings of its files.
-        source: Paper and section, or ``own``.
         about: The help of its command.
         unit: What its progress bar counts.
         options: Its options.
         result: The dataclass of a line of its file.
-        run: Does it, from options, the file to keep (None for none) and whom to tell how far it is.
+        tasks: The tasks, from the options: tuples of the key's values, or a mapping from these to what ``work`` gets.
+            It refuses names and agents that do not exist, before there is a file.
+        work: Does a task in any process, from the options and the task; picklable, so no lambda.
+        worker: Instead of ``work`` where something is kept from one task to the next: makes what does tasks.
+        fill: Instead of both where tasks are not done one by one: does them, from the options, the tasks, the store
+            and whom to tell how far it is.
+        key: The fields of a result that name its task; by default its first ones, as many as a task has.
+        settings: Names of the options that results depend on.
+        more: What else they depend on, from the options.
+        agents: The agents whose files they depend on, or what finds them in the mapping of tasks.
+        whole: Whether a run shows all results of its file, not those of its own tasks only.
+        per_key: Results of a complete task, from the options; None where any number is complete.
         tables: What the command prints and pages show, by the name that a page has in its marker.
-        file: Its file in a folder of results, without the suffix; a page may append a variant to a table's name
-            (``full-landlord-plain``), which is then that of the file too (``full_landlord_plain.csv``).
+        file: Its file in a folder of results, without the suffix; by default its name.  A page may append a variant to
+            a table's name (``full-landlord-plain``), which is then that of the file too (``full_landlord_plain.csv``).
+        source: Paper and section, or ``own``.
         plot: Draws the results to a file.
         pages: Further blocks that only pages have, from the folder of results.
     """
 
     name: str
-    source: str
     about: str
     unit: str
     options: type[_Options]
     result: type[_Result]
-    run: Callable[[_Options, Path | None, OnProgress], Saved[_Result]]
+    tasks: Callable[[_Options], Tasks]
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
-    file: str
+    work: Callable[[_Options, Any], Sequence[_Result]] = no_work
+    worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
+    fill: Callable[[_Options, Mapping[Key, Any], ResultStore[_Result], OnProgress], Sequence[_Result]] | None = None
+    key: Sequence[str] = ()
+    settings: Sequence[str] = ("seed",)
+    more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
+    agents: Sequence[str] | Callable[[Mapping[Key, Any]], Iterable[str]] = ()
+    whole: bool = False
+    per_key: Callable[[_Options], int] | None = None
+    file: str = ""
+    source: str = "own"
     plot: Callable[[Saved[_Result], Path], None] | None = None
     pages: Mapping[str, Callable[[Path], str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "file", self.file or self.name.replace("-", "_"))
+
+    def run(
+        self,
+        options: _Options | None = None,
+        path: Path | None = None,
+        on_progress: OnProgress = no_progress,
+        tasks: Tasks | None = None,
+    ) -> Saved[_Result]:
+        """Do all tasks.
+
+        Args:
+            options: What is done; the defaults if None.
+            path: Where to save, task by task; a file of an earlier run is resumed, and may hold more than is asked for.
+            on_progress: Told how many tasks are done.
+            tasks: Other tasks than those of the options.
+
+        Returns:
+            The results of these tasks, in their order.
+
+        Raises:
+            InvalidExperimentError: If a name that the options have does not exist.
+            UnknownAgentError: If an agent does not exist.
+            SettingsMismatchError: If the file was written with other settings.
+            WorkerDiedError: If a worker process died.
+        """
+        options = self.options() if options is None else options
+        todo = self.tasks(options) if tasks is None else tasks
+        todo = todo if isinstance(todo, Mapping) else {task: task for task in todo}
+        settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
+        agents = self.agents(todo) if callable(self.agents) else self.agents
+        key = self.key or [one.name for one in fields(self.result)][: len(next(iter(todo), ()))]  # type: ignore[arg-type]
+        per_key = None if self.per_key is None else self.per_key(options)
+        store = ResultStore(self.result, path, settings | dict(self.more(options)), key, agents=agents, per_key=per_key)
+        results = (self.fill or self._fill)(options, todo, store, on_progress)
+        return Saved(store.results if self.whole else results, store.settings, store.path)
+
+    def _fill(
+        self, options: _Options, tasks: Mapping[Key, Any], store: ResultStore[_Result], on_progress: OnProgress
+    ) -> Sequence[_Result]:
+        make = self.worker or functools.partial(Each, self.work)
+        return store.fill(tasks, functools.partial(make, options), getattr(options, "processes", 1), on_progress)
 
     def block(self, name: str, folder: Path) -> Callable[[], str] | None:
         """What makes a block of a page by its name; None if it is no block of this experiment.
@@ -174,18 +262,23 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
     return Saved(of_rows(result, rows), settings, path)
 
 
-def kept(store: ResultStore[_Result], results: Sequence[_Result]) -> Saved[_Result]:
-    """Results with what their store knows of them."""
-    return Saved(results, store.settings, store.path)
+def grouped(results: Iterable[_Result], *names: str) -> dict[Any, list[_Result]]:
+    """Results by the value of a field, or by the values of several, in the order in which these come first."""
+    groups: dict[Any, list[_Result]] = {}
+    for result in results:
+        groups.setdefault(attrgetter(*names)(result), []).append(result)
+    return groups
 
 
-def check_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse names that do not exist.
+def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+    """The names that were asked for, or all that are known where none was.
 
     Raises:
-        InvalidExperimentError: If there is one.
+        InvalidExperimentError: If there is one that does not exist.
     """
-    known = list(known)
+    known = tuple(known)
+    names = tuple(names or known)
     for name in names:
         if name not in known:
             raise InvalidExperimentError(unknown(what, name, known))
+    return names

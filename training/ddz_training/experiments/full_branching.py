@@ -22,15 +22,11 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.core.engine.moves import list_moves
-from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Comparison, Experiment, Saved, check_known, compared, kept
-from ddz_training.experiments.full_deals import DEAL_LIST, new_game
-from ddz_training.experiments.full_games import DealOptions, game_number, games_note
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.experiments.experiment import Comparison, Experiment, Saved, compared, grouped
+from ddz_training.experiments.full_games import DEAL_LIST, DealOptions, game_number, games_note, new_game
 from ddz_training.measure.match.statistics import clustered_interval, wilson_interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 
@@ -116,55 +112,25 @@ def count_by_suit(state: State) -> int:
     )
 
 
-class _Follower(Worker[tuple[str, int], list[BranchingResult]]):
-    """Plays deals through and counts."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def play(self, task: tuple[str, int]) -> list[BranchingResult]:
-        player, deal = task
-        state = new_game(deal)
-        first_by_suit = count_by_suit(state)
-        agents: list[Agent] = [make_agent(player)] * state.rules.players
-        number = game_number("branching", player, deal, 0)
-        rngs = seat_generators([self._seed, number], len(agents), published_generator)
-        leads: list[Choices] = []
-        follows: list[Choices] = []
-        while not state.is_over:
-            (leads if state.view().on_lead else follows).append(count_choices(state))
-            play_one(state, agents, rngs)
-        return [BranchingResult(player, deal, first_by_suit, tuple(leads), tuple(follows))]
-
-
-def run_branching(
-    options: DealOptions,
-    path: Path | None = None,
-    on_progress: OnProgress = no_progress,
-    players: Sequence[str] = PLAYERS,
-) -> Saved[BranchingResult]:
-    """Count the choices of every decision of every deal.
-
-    Args:
-        options: How many deals.
-        path: Where to save them, one line a game; a file of an earlier run is resumed.
-        on_progress: Told how many games are done.
-        players: Who plays the deals through.
-
-    Raises:
-        InvalidExperimentError: If a player is none of ``PLAYERS``.
-    """
-    check_known("player", players, PLAYERS)
-    settings = {"experiment": "branching", "deals": DEAL_LIST, "seed": options.seed}
-    store = ResultStore(BranchingResult, path, settings, ("player", "deal"), agents=players)
-    tasks = {(player, deal): (player, deal) for player in players for deal in range(options.deals)}
-    return kept(store, store.fill(tasks, lambda: _Follower(options.seed), 1, on_progress))
+def _follow(options: DealOptions, task: tuple[str, int]) -> list[BranchingResult]:
+    """Play a deal through and count."""
+    player, deal = task
+    state = new_game(deal)
+    first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
+    number = game_number("branching", player, deal, 0)
+    rngs = seat_generators([options.seed, number], len(agents), published_generator)
+    found: tuple[list[Choices], list[Choices]] = [], []
+    while not state.is_over:
+        found[not state.view().on_lead].append(count_choices(state))
+        play_one(state, agents, rngs)
+    leads, follows = map(tuple, found)
+    return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
 def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
     """The paper's words beside our distributions."""
-    players = sorted({result.player for result in results}, key=PLAYERS.index)
-    firsts = [result for result in results if result.player == players[0]]  # the deals alone decide them
+    players = sorted(grouped(results, "player").items(), key=lambda item: PLAYERS.index(item[0]))
+    firsts = players[0][1]  # the deals alone decide them
     main_groups = [[result.first.main_groups] for result in firsts]
     whole_moves = [[result.first.whole_moves] for result in firsts]
     by_suit = [[result.first_by_suit] for result in firsts]
@@ -176,10 +142,9 @@ def compare_branching(results: Sequence[BranchingResult]) -> list[Comparison]:
         *_distribution("first decision, whole moves by suit", "", by_suit),
         _share("first decision, more than 300 whole moves by suit", "often", by_suit, lambda count: count > 300),
     ]
-    for player in players:
-        later = [result.later for result in results if result.player == player]
-        main_groups = [[choices.main_groups for choices in game] for game in later]
-        whole_moves = [[choices.whole_moves for choices in game] for game in later]
+    for player, own in players:
+        main_groups = [[choices.main_groups for choices in result.later] for result in own]
+        whole_moves = [[choices.whole_moves for choices in result.later] for result in own]
         name = f"later, played by {player}"
         lines += [
             *_distribution(f"{name}, main groups", "", main_groups),
@@ -229,7 +194,6 @@ def plot_branching(saved: Saved[BranchingResult], path: Path) -> None:
 
 BRANCHING = Experiment(
     name="branching",
-    source="Whitehouse, Powley and Cowling 2011, section II.C",
     about="""Choices at a decision with and without grouping: 20 to 70 against more than 300.
 
     Plays every deal with the rule agent and at random, half a CPU minute in total; the first decision depends only on
@@ -238,8 +202,12 @@ BRANCHING = Experiment(
     unit="games",
     options=DealOptions,
     result=BranchingResult,
-    run=run_branching,
+    tasks=lambda options: [(player, deal) for player in PLAYERS for deal in range(options.deals)],
+    work=_follow,
+    more=lambda options: {"deals": DEAL_LIST},
+    agents=lambda tasks: dict.fromkeys(player for player, _ in tasks),
     tables={"full-branching": compared("Branching with and without grouping", compare_branching, games_note)},
     file="full_branching",
+    source="Whitehouse, Powley and Cowling 2011, section II.C",
     plot=plot_branching,
 )

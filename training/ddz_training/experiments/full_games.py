@@ -1,45 +1,104 @@
-"""Games of the full-game experiments: line-ups of agents on the same deals, saved game by game.
+"""Games of the full-game experiments of Whitehouse, Powley and Cowling (2011): line-ups of agents on the same deals.
+
+The paper plays all its experiments on one set of 1,000 deals, chosen to reduce the variance as its reference [16]
+describes, and publishes neither.  Ours stand in ``deals_2011.csv``: a number and a seed a line, for
+:meth:`ddz_env.State.new` under the standard rules.  They are not selected in any way.
 
 The games of a deal are numbered.  Each seat's generator follows from the seed, the experiment, the line-up, the deal
 and the number of the game, so a game does not depend on which others are played, on the number of processes or on where
-a run was resumed.  Line-ups share nothing but the deals.
-
-All line-ups play the first game of every deal before any plays its second: a run that ends early is still balanced, and
-a file can be resumed for more games or more deals.
+a run was resumed.  Line-ups share nothing but the deals.  All play the first game of every deal before any plays its
+second: a run that ends early is still balanced, and a file can be resumed for more games or more deals.
 """
 
 from __future__ import annotations
 
+import csv
 import functools
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
+from ddz_env import State
+from ddz_env.core.engine.random import key
 from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments.experiment import (
-    Comparison,
-    Experiment,
-    ParallelOptions,
-    Saved,
-    SeedOptions,
-    compared,
-    kept,
-)
-from ddz_training.experiments.full_deals import DEAL_COUNT, DEAL_LIST, new_game
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, grouped
 from ddz_training.measure.match.duplicate import AgentKeeper, check_agents
-from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.errors import InvalidExperimentError, ResultsFileError
+from ddz_training.measure.match.results import Key
 from ddz_training.measure.match.statistics import Interval, clustered_interval, within
+
+DEAL_COUNT = 1000
+LIST_SEED = 2011
+"""The seed of the seeds."""
+
+DEAL_LIST = "deals_2011"
+"""Name of the list in the settings of results."""
+
+_FILE = f"{DEAL_LIST}.csv"
+_SEED_BITS = np.uint64(32)
+
+
+def draw_seeds(count: int = DEAL_COUNT, seed: int = LIST_SEED) -> list[int]:
+    """How the list was made: the upper 32 bits of the keys of SplitMix64's numbered streams."""
+    return [int(np.uint64(key(np.uint64(seed), np.uint64(number))) >> _SEED_BITS) for number in range(count)]
+
+
+@functools.cache
+def deal_seeds() -> tuple[int, ...]:
+    """The committed seeds, in the order of the deals' numbers.
+
+    Raises:
+        ResultsFileError: If the list is not 1,000 different seeds, numbered from 0.
+    """
+    return read_seeds(resources.files("ddz_training.experiments").joinpath(_FILE).read_text(encoding="utf-8"))
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Read a list of deals, and check that nothing is missing.
+
+    Raises:
+        ResultsFileError: If the list is not 1,000 different seeds, numbered from 0.
+    """
+    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+    try:
+        numbers, seeds = ([int(row[column]) for row in rows] for column in ("deal", "seed"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultsFileError(f"{_FILE} cannot be read: every line must be a deal and its seed") from error
+    if numbers != list(range(DEAL_COUNT)) or len(set(seeds)) != DEAL_COUNT:
+        raise ResultsFileError(
+            f"{_FILE} must number {DEAL_COUNT} different seeds from 0; it has {len(numbers)} lines and "
+            f"{len(set(seeds))} seeds"
+        )
+    return tuple(seeds)
+
+
+def new_game(deal: int) -> State:
+    """The game of a deal before the first move; seat 0 is the landlord.
+
+    Raises:
+        InvalidExperimentError: If there is no such deal.
+    """
+    if not 0 <= deal < DEAL_COUNT:
+        raise InvalidExperimentError(f"deal={deal} must be in 0..{DEAL_COUNT - 1}")
+    return State.new(seed=deal_seeds()[deal])
+
+
+# --- Line-ups and their games -----------------------------------------------------------------------------------------
+
 
 LANDLORD = 0
 
 
 @dataclass(frozen=True)
-class DealOptions(SeedOptions):
+class DealOptions(ex.SeedOptions):
     """Which of the 1,000 deals are played.
 
     Attributes:
@@ -90,31 +149,19 @@ class FullOptions(DealOptions, ParallelOptions):
         return f"{name}:{budget}" + (f",{self.options_}" if self.options_ else "")
 
 
-@dataclass(frozen=True)
-class Lineup:
-    """Who plays.
-
-    Attributes:
-        name: The line-up's name in the results; within an experiment it must stand for the agents.
-        agents: Specifications for :func:`ddz_env.playing.registry.make_agent`, a seat each; seat 0 is the landlord.
-    """
-
-    name: str
-    agents: tuple[str, str, str]
+Agents = tuple[str, ...]
+"""Specifications for :func:`ddz_env.playing.registry.make_agent`, a seat each; seat 0 is the landlord."""
 
 
-@dataclass(frozen=True)
-class Cast:
+class Cast(NamedTuple):
     """The line-ups of an experiment.
 
     Attributes:
-        name: Name of the experiment.
-        lineups: The line-ups to play.
+        lineups: Who plays, by the name in the results, which must stand for the agents within an experiment.
         agents: The agents by the part that they play, which a file must agree on before it is resumed.
     """
 
-    name: str
-    lineups: tuple[Lineup, ...]
+    lineups: Mapping[str, Agents]
     agents: Mapping[str, str]
 
 
@@ -142,14 +189,6 @@ class GameResult:
         return self.winner == LANDLORD
 
 
-class _Task(NamedTuple):
-    """A game to play."""
-
-    game: int
-    deal: int
-    lineup: Lineup
-
-
 def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
     """A number that no other game of any experiment has, for the seats' generators.
 
@@ -161,83 +200,44 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
 class _GameWorker(AgentKeeper):
     """Plays games in one process."""
 
-    def __init__(self, experiment: str, seed: int) -> None:
+    def __init__(self, experiment: str, options: FullOptions) -> None:
         super().__init__()
-        self._experiment, self._seed = experiment, seed
+        self._experiment, self._seed = experiment, options.seed
 
-    def play(self, task: _Task) -> list[GameResult]:
-        game, deal, lineup = task
-        number = game_number(self._experiment, lineup.name, deal, game)
-        state = new_game(deal)
-        agents = [self.agent(spec, seat) for seat, spec in enumerate(lineup.agents)]
+    def play(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
+        game, deal, lineup, specs = task
+        number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)
+        agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
         play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
         if state.winner is None:
             raise InvalidExperimentError(f"deal {deal} ended without a winner")
-        return [GameResult(game, deal, lineup.name, state.winner, len(state.history))]
-
-
-def run_games(
-    cast: Cast, options: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[GameResult]:
-    """Play every line-up on every deal.
-
-    Args:
-        cast: Who plays.
-        options: How many games, with how many processes.
-        path: Where to save; a file of an earlier run is resumed, and may hold more games than are asked for now.
-        on_progress: Told how many games are done.
-
-    Returns:
-        The games asked for, ordered by game, deal and line-up.
-
-    Raises:
-        SettingsMismatchError: If the file was written with other agents or another seed.
-        UnknownAgentError: If an agent does not exist.
-        WorkerDiedError: If a worker process died.
-    """
-    agents = tuple(dict.fromkeys(spec for lineup in cast.lineups for spec in lineup.agents))
-    check_agents(agents)
-    settings = {"experiment": cast.name, "deals": DEAL_LIST, "agents": dict(cast.agents), "seed": options.seed}
-    store = ResultStore(GameResult, path, settings, ("game", "deal", "lineup"), agents=agents)
-    tasks = {
-        (game, deal, lineup.name): _Task(game, deal, lineup)
-        for game in range(options.games)
-        for deal in range(options.deals)
-        for lineup in cast.lineups
-    }
-    start = functools.partial(_GameWorker, cast.name, options.seed)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+        return [GameResult(game, deal, lineup, state.winner, len(state.history))]
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
-    deals: dict[int, list[float]] = {}
-    for result in results:
-        if result.lineup == lineup:
-            deals.setdefault(result.deal, []).append(result.landlord_won != peasants)
-    return within(clustered_interval(deals.values()), 0.0, 1.0)
+    deals = grouped((result for result in results if result.lineup == lineup), "deal").values()
+    return within(clustered_interval([[one.landlord_won != peasants for one in own] for own in deals]), 0.0, 1.0)
 
 
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
-    games: dict[tuple[int, int], dict[str, float]] = {}
-    for result in results:
-        games.setdefault((result.deal, result.game), {})[result.lineup] = result.landlord_won != peasants
     deals: dict[int, list[float]] = {}
-    for (deal, _), won in games.items():
+    for (deal, _), games in grouped(results, "deal", "game").items():
+        won = {result.lineup: result.landlord_won != peasants for result in games}
         if lineup in won and base in won:
             deals.setdefault(deal, []).append(won[lineup] - won[base])
     return clustered_interval(deals.values())
 
 
-def rate_line(what: str, paper: str, rate: Interval) -> Comparison:
+def rate_line(what: str, paper: str, rate: Interval) -> ex.Comparison:
     """A line of a report for a win rate; its games are counted."""
-    return Comparison(f"{what}, %", paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
+    return ex.Comparison(f"{what}, %", paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
-def gain_line(what: str, paper: str, gain: Interval) -> Comparison:
+def gain_line(what: str, paper: str, gain: Interval) -> ex.Comparison:
     """A line of a report for a paired difference."""
-    return Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
+    return ex.Comparison(f"{what}, points", paper, gain.text("+.1f"), f"{gain.span('+.1f')}; paired by deal")
 
 
 def games_note(saved: Saved[Any]) -> str:
@@ -246,40 +246,51 @@ def games_note(saved: Saved[Any]) -> str:
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
 
+def _games(cast: Callable[[Any], Cast], options: FullOptions) -> Mapping[Key, Any]:
+    lineups = cast(options).lineups
+    check_agents(spec for specs in lineups.values() for spec in specs)
+    return {
+        (game, deal, name): (game, deal, name, specs)
+        for game in range(options.games)
+        for deal in range(options.deals)
+        for name, specs in lineups.items()
+    }
+
+
 def lineup_experiment(
-    about: str,
-    source: str,
+    name: str,
+    section: str,
     title: str,
+    about: str,
     cast: Callable[[Any], Cast],
-    compare: Callable[[Sequence[GameResult]], Iterable[Comparison]],
+    compare: Callable[[Sequence[GameResult]], Iterable[ex.Comparison]],
     plot: Callable[[Saved[GameResult], Path], None],
     options: type[FullOptions] = FullOptions,
 ) -> Experiment[FullOptions, GameResult]:
-    """An experiment that plays line-ups and compares them; it has the name of its cast.
+    """An experiment that plays line-ups and compares them.
 
     Args:
-        about: The help of its command.
-        source: Section of Whitehouse, Powley and Cowling 2011.
+        name: Its name.
+        section: Section of the paper.
         title: The title of its table.
+        about: The help of its command.
         cast: Its line-ups, from its options.
         compare: The lines of its table, from the games.
         plot: Its plot.
         options: Its options.
     """
-    name = cast(options()).name
-
-    def run(given: FullOptions, path: Path | None = None, on_progress: OnProgress = no_progress) -> Saved[GameResult]:
-        return run_games(cast(given), given, path, on_progress)
-
     return Experiment(
         name=name,
-        source=f"Whitehouse, Powley and Cowling 2011, {source}",
         about=about,
         unit="games",
         options=options,
         result=GameResult,
-        run=run,
-        tables={f"full-{name}": compared(title, compare, games_note)},
+        tasks=functools.partial(_games, cast),
+        worker=functools.partial(_GameWorker, name),
+        more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
+        agents=lambda tasks: dict.fromkeys(spec for *_, specs in tasks.values() for spec in specs),
+        tables={f"full-{name}": ex.compared(title, compare, games_note)},
         file=f"full_{name}",
+        source=f"Whitehouse, Powley and Cowling 2011, {section}",
         plot=plot,
     )

@@ -6,10 +6,10 @@ players begin every hand with 100 chips, as the paper's begin with 20,000.
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +18,9 @@ from ddz_agents.bidding.holdem.betting import STACK
 from ddz_env.core.errors import DouDizhuError, install_hint
 from ddz_env.core.options import Range
 from ddz_env.playing.generators import agent_generator
-from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, kept
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, grouped
 from ddz_training.measure.match.statistics import Interval, normal_interval
+from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
@@ -107,48 +106,22 @@ class HoldemMatchOptions(ParallelOptions):
     matches: Annotated[int, Range(1)] = 10
 
 
-class _Dealer(Worker[tuple[str, str, int], list[HoldemResult]]):
-    """Plays matches."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed, self._env = seed, holdem_env()
-
-    def play(self, task: tuple[str, str, int]) -> list[HoldemResult]:
-        a, b, match = task
-        agents = make_holdem_agent(a), make_holdem_agent(b)
-        results = []
-        for hand in range(HANDS):
-            mine = f"player_{hand % 2}"
-            seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
-            deal = self._seed * 1_000_000 + match * HANDS + hand // 2
-            chips, bets = play_hand(self._env, seats, deal, [self._seed, match, hand])
-            results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
-        return results
+def _play_match(options: HoldemMatchOptions, task: tuple[str, str, int]) -> list[HoldemResult]:
+    a, b, match = task
+    env, agents = holdem_env(), (make_holdem_agent(a), make_holdem_agent(b))
+    results = []
+    for hand in range(HANDS):
+        mine = f"player_{hand % 2}"
+        seats = {f"player_{seat}": agents[(seat + hand) % 2] for seat in range(2)}
+        deal = options.seed * 1_000_000 + match * HANDS + hand // 2
+        chips, bets = play_hand(env, seats, deal, [options.seed, match, hand])
+        results.append(HoldemResult(a, b, match, hand, chips[mine], bets[mine]))
+    return results
 
 
-def run_holdem(
-    options: HoldemMatchOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[HoldemResult]:
-    """Play the matches of every pairing.
-
-    Args:
-        options: How many.
-        path: Where to save, one line a hand; a file of an earlier run is resumed.
-        on_progress: Told how many matches are done.
-
-    Raises:
-        MissingHoldemError: If PettingZoo's game is not installed.
-    """
-    holdem_env()
-    settings = {"experiment": "holdem", "seed": options.seed}
-    store = ResultStore(HoldemResult, path, settings, ("a", "b", "match"), per_key=HANDS)
-    tasks = {(a, b, match): (a, b, match) for match in range(options.matches) for a, b in PAIRINGS}
-    found = store.fill(tasks, functools.partial(_Dealer, options.seed), options.processes, on_progress)
-    return kept(store, found)
-
-
-def _of(results: Iterable[HoldemResult], a: str, b: str) -> list[HoldemResult]:
-    return [result for result in results if (result.a, result.b) == (a, b)]
+def _matches(options: HoldemMatchOptions) -> list[tuple[str, str, int]]:
+    holdem_env()  # refuses, where it is not installed
+    return [(a, b, match) for match in range(options.matches) for a, b in PAIRINGS]
 
 
 def chips_interval(own: Sequence[HoldemResult]) -> Interval:
@@ -162,24 +135,13 @@ def chips_interval(own: Sequence[HoldemResult]) -> Interval:
 
 def holdem_table(saved: Saved[HoldemResult]) -> Table:
     """A line a pairing."""
-    lines = []
+    groups, lines = grouped(saved.results, "a", "b"), []
     for a, b in PAIRINGS:
-        own = _of(saved.results, a, b)
-        if not own:
-            continue
-        matches = sorted({result.match for result in own})
-        totals = [sum(result.chips for result in own if result.match == match) for match in matches]
-        won = sum(total > 0 for total in totals)
-        lines.append(
-            (
-                f"`{a}`",
-                f"`{b}`",
-                f"{len(own):,}",
-                chips_interval(own).plus_minus(),
-                f"{won} of {len(matches)}",
-                *(f"{100 * sum(map(test, own)) / len(own):.1f}" for test in (_is_small, _is_large)),
-            )
-        )
+        if own := groups.get((a, b)):
+            totals = [sum(result.chips for result in match) for match in grouped(own, "match").values()]
+            won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
+            bets = _percent(own, _is_small), _percent(own, _is_large)
+            lines.append((f"`{a}`", f"`{b}`", f"{len(own):,}", chips_interval(own).plus_minus(), won, *bets))
     header = ("agent", "against", "hands", "chips a hand", "matches won", "bet < ¼ stack %", "bet > ½ stack %")
     return Table("No-limit hold'em", header, lines, f"95 % intervals over deals. Computed from {saved.name}.")
 
@@ -201,8 +163,9 @@ _PRINTED = {
 
 def compare_holdem(results: Sequence[HoldemResult]) -> Iterable[Comparison]:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
+    groups = grouped(results, "a", "b")
     for agent, (name, sign, small, large, large_won) in _PRINTED.items():
-        own = _of(results, agent, "payoff")
+        own = groups.get((agent, "payoff"))
         if not own:
             continue
         chips, count, bets = chips_interval(own), f"of {len(own):,} hands", f"{name}, % of hands with"
@@ -221,36 +184,30 @@ def _percent(own: Sequence[HoldemResult], test: Any) -> str:
 
 def plot_holdem(saved: Saved[HoldemResult], path: Path) -> None:
     """Cumulative chips over the hands of each match, and their mean (the paper's figure 7)."""
-    from ddz_training.measure.plotting import BLUE, GREY, ORANGE, finish_figure, new_axes
-
     figure, axes = new_axes(6.4)
+    hands = range(1, HANDS + 1)
     for agent, colour in (("uct-stake", BLUE), ("uct-dealt", ORANGE)):
-        own = _of(saved.results, agent, "payoff")
-        matches = sorted({result.match for result in own})
-        total = [0.0] * HANDS
+        own = grouped(saved.results, "a", "b").get((agent, "payoff"), [])
+        matches = [list(accumulate(result.chips for result in match)) for match in grouped(own, "match").values()]
         for match in matches:
-            line = 0.0
-            for result in sorted((one for one in own if one.match == match), key=lambda one: one.hand):
-                line += result.chips
-                total[result.hand] += line / len(matches)
-        for match in matches:
-            chips = [result.chips for result in own if result.match == match]
-            axes.plot(range(1, HANDS + 1), [sum(chips[: n + 1]) for n in range(HANDS)], color=colour, alpha=0.2)
+            axes.plot(hands, match, color=colour, alpha=0.2)
         if matches:
-            axes.plot(range(1, HANDS + 1), total, color=colour, linewidth=2, label=f"{NAMES[agent]}: mean")
+            mean = [sum(chips) / len(matches) for chips in zip(*matches, strict=True)]
+            axes.plot(hands, mean, color=colour, linewidth=2, label=f"{NAMES[agent]}: mean")
     axes.axhline(0, color=GREY, linewidth=1)
     finish_figure(figure, axes, path, "hands", "chips won from the policy")
 
 
 HOLDEM = Experiment(
     name="holdem",
-    source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",
     about="Matches of 100 hands of no-limit hold'em: UCT with expected-payoff simulations against the policy alone.",
     unit="matches",
     options=HoldemMatchOptions,
     result=HoldemResult,
-    run=run_holdem,
+    tasks=_matches,
+    work=_play_match,
+    per_key=lambda options: HANDS,
     tables={"holdem": holdem_table, "holdem-paper": compared("Tables and figures of the paper", compare_holdem)},
-    file="holdem",
+    source="Wang et al., expected payoff with UCT, table 2, figures 7 and 8",
     plot=plot_holdem,
 )

@@ -12,21 +12,23 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Comparison, Experiment, ParallelOptions, Saved, Table, compared, kept
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.errors import InvalidExperimentError
 from ddz_training.measure.match.ordered_map import Share, Worker, executed_by, on_this_machine, workers
 from ddz_training.measure.match.ray_cluster import on_ray
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
+from ddz_training.measure.match.results import Key, OnProgress, ResultStore
+from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
 
 FORMS = ("serial", "processes", "ray")
 OPPONENT = "rules"
@@ -99,27 +101,25 @@ class _Player(Worker[int, _Played]):
         self._player.close()
 
 
-class _Runner(Worker["tuple[str, int]", list[FormResult]]):
-    """Plays all games in a form, here: whatever else is shared, these forms are compared by themselves."""
+def _run(options: FormOptions, task: tuple[str, int]) -> list[FormResult]:
+    """Play all games in a form, here: whatever else is shared, these forms are compared by themselves."""
+    form, repetition = task
+    count = 1 if form == "serial" else options.processes
+    make = functools.partial(_Player, options.seed, _agent(options))
+    place: Callable[[], AbstractContextManager[None]] = on_ray if form == "ray" else _locally
+    begun = time.perf_counter()
+    with place(), workers(make, count) as share:
+        _warm(share, count)
+        start, before = time.perf_counter(), _processor_seconds()
+        played = list(share(range(options.deals)))
+        seconds, spent = time.perf_counter() - start, _processor_seconds() - before
+    digest = hashlib.sha256("\n".join(deal.games for deal in played).encode()).hexdigest()[:16]
+    times = start - begun, seconds, sum(deal.worked for deal in played), spent
+    return [FormResult(form, repetition, count, 2 * options.deals, *times, digest)]
 
-    def __init__(self, options: FormOptions, agent: str) -> None:
-        self._options, self._agent = options, agent
 
-    def play(self, task: tuple[str, int]) -> list[FormResult]:
-        form, repetition = task
-        options, count = self._options, 1 if form == "serial" else self._options.processes
-        make = functools.partial(_Player, options.seed, self._agent)
-        place: Callable[[], AbstractContextManager[None]] = on_ray if form == "ray" else _locally
-        begun = time.perf_counter()
-        with place(), workers(make, count) as share:
-            _warm(share, count)
-            start, before = time.perf_counter(), _processor_seconds()
-            played = list(share(range(options.deals)))
-            seconds, spent = time.perf_counter() - start, _processor_seconds() - before
-        digest = hashlib.sha256("\n".join(deal.games for deal in played).encode()).hexdigest()[:16]
-        worked = sum(deal.worked for deal in played)
-        games = 2 * options.deals
-        return [FormResult(form, repetition, count, games, start - begun, seconds, worked, spent, digest)]
+def _agent(options: FormOptions) -> str:
+    return f"isuct:iterations={options.iterations}"
 
 
 def _processor_seconds() -> float:
@@ -149,65 +149,37 @@ def _warm(share: Share[int, _Played], count: int) -> None:
         deal += 2 * count
 
 
-def run_forms(
-    options: FormOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[FormResult]:
-    """Play the same games in each form in turn, and time them.
-
-    Args:
-        options: What is played, how often and by how many workers.
-        path: Where to save; a file of an earlier run is resumed.
-        on_progress: Told how many runs are done.
-
-    Raises:
-        InvalidExperimentError: If there are not several workers to compare.
-        ClusterError: If Ray is not installed.
-    """
+def _runs(options: FormOptions) -> Mapping[Key, Any]:
     if options.processes < 2:
         raise InvalidExperimentError("processes=1 leaves nothing to share: compare 2 or more")
-    agent = f"isuct:iterations={options.iterations}"
-    check_agents((agent, OPPONENT))
-    settings = {
-        "experiment": "parallel-forms",
-        "seed": options.seed,
-        "deals": options.deals,
-        "agent": agent,
-        "processes": options.processes,
-    }
-    store = ResultStore(FormResult, path, settings, ("form", "repetition"), agents=(agent, OPPONENT))
-    tasks = {(form, number): (form, number) for number in range(options.repetitions) for form in FORMS}
+    check_agents((_agent(options), OPPONENT))
+    return {(form, number): (form, number) for number in range(options.repetitions) for form in FORMS}
+
+
+def _take_turns(
+    options: FormOptions, tasks: Mapping[Key, Any], store: ResultStore[FormResult], on_progress: OnProgress
+) -> list[FormResult]:
     with executed_by(on_this_machine):
-        return kept(store, store.fill(tasks, functools.partial(_Runner, options, agent), 1, on_progress))
+        return store.fill(tasks, functools.partial(ex.Each, _run, options), 1, on_progress)
 
 
 def forms_table(saved: Saved[FormResult]) -> Table:
     """Table 3.1 for our games."""
     lines = []
-    for form, own in _by_form(saved.results):
+    for form, own in grouped(saved.results, "form").items():
         seconds = [result.seconds for result in own]
-        lines.append(
-            (
-                form,
-                f"{own[0].workers}",
-                f"{len(own)}",
-                f"{own[0].games:,}",
-                f"{fmean(seconds):.1f}",
-                f"{min(seconds):.1f}–{max(seconds):.1f}",
-                f"{fmean(result.start for result in own):.1f}",
-                f"{fmean(result.worked for result in own):.1f}",
-                f"{fmean(result.spent for result in own):.1f}",
-            )
-        )
-    header = (
-        *("form", "workers", "runs", "games", "mean s", "range, s", "start-up, s"),
-        *("processor s of the games", "of everything"),
-    )
+        others = (fmean(getattr(result, name) for result in own) for name in ("start", "worked", "spent"))
+        counts = f"{own[0].workers}", f"{len(own)}", f"{own[0].games:,}"
+        times = f"{fmean(seconds):.1f}", f"{min(seconds):.1f}–{max(seconds):.1f}", *(f"{other:.1f}" for other in others)
+        lines.append((form, *counts, *times))
+    header = ("form", "workers", "runs", "games", "mean s", "range, s", "start-up, s", "processor s of the games")
     alike = len({result.digest for result in saved.results}) == 1
     note = "Every run ended every game alike." if alike else "The runs did NOT end every game alike."
-    return Table("The same games in three forms", header, lines, f"{note} Computed from {saved.name}.")
+    title = "The same games in three forms"
+    return Table(title, (*header, "of everything"), lines, f"{note} Computed from {saved.name}.")
 
 
-def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
+def compare_forms(results: Sequence[FormResult]) -> Iterable[ex.Comparison]:
     """The thesis's ratios beside ours; a run of Ray beside the processes' run just before it."""
     by = {(result.form, result.repetition): result for result in results}
     for one, other in (("processes", "serial"), ("ray", "processes")):
@@ -220,39 +192,34 @@ def compare_forms(results: Sequence[FormResult]) -> Iterable[Comparison]:
             yield _ratio(what, "", [a.spent / b.spent for a, b in timed])
 
 
-def _ratio(what: str, paper: str, ratios: Sequence[float]) -> Comparison:
+def _ratio(what: str, paper: str, ratios: Sequence[float]) -> ex.Comparison:
     span = f"median; {min(ratios):.2f}–{max(ratios):.2f} in {len(ratios)} pairs of runs"
-    return Comparison(what, paper, f"{median(ratios):.2f}", span)
-
-
-def _by_form(results: Sequence[FormResult]) -> Iterable[tuple[str, list[FormResult]]]:
-    for form in FORMS:
-        if own := [result for result in results if result.form == form]:
-            yield form, own
+    return ex.Comparison(what, paper, f"{median(ratios):.2f}", span)
 
 
 def plot_forms(saved: Saved[FormResult], path: Path) -> None:
     """Seconds by form, a dot a run."""
-    from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
-
     figure, axes = new_axes(4.5)
-    groups = list(_by_form(saved.results))
-    axes.bar([form for form, _ in groups], [fmean(r.seconds for r in own) for _, own in groups], color=GREY)
-    for form, own in groups:
+    groups = grouped(saved.results, "form")
+    axes.bar([*groups], [fmean(result.seconds for result in own) for own in groups.values()], color=GREY)
+    for form, own in groups.items():
         axes.plot([form] * len(own), [result.seconds for result in own], "o", color=BLUE)
-    axes.set_ylabel(f"seconds, {groups[0][1][0].games} games")
+    axes.set_ylabel(f"seconds, {saved.results[0].games} games")
     save_figure(figure, path)
 
 
 PARALLEL_FORMS = Experiment(
     name="parallel-forms",
-    source="Wang 2020 (thesis, in Chinese), table 3.1",
     about="Play the same search games serially, in processes and on Ray, and compare the times and the results.",
     unit="runs",
     options=FormOptions,
     result=FormResult,
-    run=run_forms,
-    tables={"parallel-forms": forms_table, "parallel-forms-paper": compared("Table 3.1", compare_forms)},
-    file="parallel_forms",
+    tasks=_runs,
+    fill=_take_turns,
+    settings=("seed", "deals", "processes"),
+    more=lambda options: {"agent": _agent(options)},
+    agents=(OPPONENT,),
+    tables={"parallel-forms": forms_table, "parallel-forms-paper": ex.compared("Table 3.1", compare_forms)},
+    source="Wang 2020 (thesis, in Chinese), table 3.1",
     plot=plot_forms,
 )

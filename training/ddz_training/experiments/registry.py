@@ -8,47 +8,31 @@ from typing import Any
 
 from ddz_training.experiments.experiment import Experiment
 
-EXPERIMENTS = {
-    "mini-census": "mini_census:CENSUS",
-    "mini-agents": "mini_agents:AGENTS",
-    "mini-inference": "mini_inference:INFERENCE",
-    "mini-uct": "mini_uct:UCT",
-    "cheating": "full_cheating:CHEATING_UCT",
-    "landlord": "full_landlord:LANDLORD",
-    "thresholds": "full_thresholds:THRESHOLDS_2011",
-    "iterations": "full_sweeps:ITERATIONS_SWEEP",
-    "exploration": "full_sweeps:EXPLORATION_SWEEP",
-    "branching": "full_branching:BRANCHING",
-    "hand-inference": "hand_inference:HAND_INFERENCE",
-    "belief": "belief:BELIEF",
-    "search-options": "search_options:SEARCH_OPTIONS",
-    "search-gains": "search_gains:SEARCH_GAINS",
-    "search-depth": "search_depth:SEARCH_DEPTH",
-    "solver-curve": "solver_curve:SOLVER_CURVE",
-    "tuning": "tuning:TUNING",
-    "policy-strength": "policy_strength:POLICY_STRENGTH",
-    "levels": "levels:LEVELS_OF_PLAY",
-    "chances": "chances:CHANCES",
-    "agent-strength": "agent_strength:AGENT_STRENGTH",
-    "points-strength": "points_strength:POINTS_STRENGTH",
-    "douzero-strength": "douzero_strength:DOUZERO_STRENGTH",
-    "exploitability": "exploitability:EXPLOITABILITY",
-    "mini-mccfr": "mini_mccfr:MINI_MCCFR",
-    "training-recipes": "training_recipes:TRAINING_RECIPES",
-    "training-seeds": "training_seeds:TRAINING_SEEDS",
-    "win-rate": "win_rate:WIN_RATE",
-    "bidders": "bidders:BIDDERS",
-    "equivalents": "equivalents:EQUIVALENTS",
-    "equivalent-known": "equivalent_known:KNOWN",
-    "equivalent-simulated": "equivalent_simulated:SIMULATED",
-    "holdem": "holdem:HOLDEM",
-    "parallel-forms": "parallel_forms:PARALLEL_FORMS",
-    "tendency": "tendency:TENDENCY",
-    "tendency-savings": "tendency_savings:TENDENCY_SAVINGS",
-    "tree-size": "tree_size:TREE_SIZE",
-    "complexity": "complexity:COMPLEXITY",
-}
-"""Module and object by the experiment's name, in the order of the help."""
+_MODULES = (
+    ("mini", "mini-census mini-agents mini-inference mini-uct"),
+    ("full_tables", "cheating landlord thresholds iterations exploration"),
+    ("full_branching", "branching"),
+    ("hidden_hands", "hand-inference belief"),
+    ("search_options", "search-options"),
+    ("search_gains", "search-gains"),
+    ("search_options", "search-depth"),
+    ("solver_curve", "solver-curve"),
+    ("tuning", "tuning"),
+    ("strengths", "policy-strength levels"),
+    ("chances", "chances"),
+    ("strengths", "agent-strength points-strength douzero-strength"),
+    ("openspiel", "exploitability mini-mccfr"),
+    ("training", "training-recipes training-seeds"),
+    ("bidders", "win-rate bidders"),
+    ("equivalents", "equivalents equivalent-known equivalent-simulated"),
+    ("holdem", "holdem"),
+    ("parallel_forms", "parallel-forms"),
+    ("tendency", "tendency tendency-savings"),
+    ("complexity", "tree-size complexity"),
+)
+
+EXPERIMENTS = {name: module for module, names in _MODULES for name in names.split()}
+"""The module of every experiment by its name, in the order of the help."""
 
 
 def load_experiment(name: str) -> Experiment[Any, Any]:
@@ -57,9 +41,8 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
     Raises:
         KeyError: If there is none.
     """
-    module, _, attribute = EXPERIMENTS[name].partition(":")
-    experiment: Experiment[Any, Any] = getattr(importlib.import_module(f"ddz_training.experiments.{module}"), attribute)
-    return experiment
+    module = importlib.import_module(f"ddz_training.experiments.{EXPERIMENTS[name]}")
+    return next(one for one in vars(module).values() if isinstance(one, Experiment) and one.name == name)
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:

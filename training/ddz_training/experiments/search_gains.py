@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -30,15 +30,14 @@ from ddz_env import Rules, State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.core.options import Range
-from ddz_env.playing.agent import close, sight
+from ddz_env.playing.agent import sight
 from ddz_env.playing.generators import published_generator
-from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, kept
-from ddz_training.experiments.policy_strength import shipped_fingerprint
-from ddz_training.measure.match.duplicate import AgentKeeper
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, grouped
+from ddz_training.experiments.strengths import shipped_fingerprint
+from ddz_training.measure.match.duplicate import SIDES, AgentKeeper, check_agents
 from ddz_training.measure.match.errors import InvalidExperimentError
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import normal_interval
+from ddz_training.measure.match.results import Key, OnProgress, ResultStore
+from ddz_training.measure.match.statistics import normal_interval, paired_difference
 from ddz_training.measure.match.timing import thinking_time
 from ddz_training.measure.plotting import BLUE, GREY, new_axes, save_figure
 
@@ -120,38 +119,26 @@ def worth(model: PolicyModel, state: State, action: int, playouts: int, rng: np.
     return float((1.0 + played.values.mean()) / 2.0)
 
 
-_Value = Callable[[int, int], float]
-"""The chance of the seat at one of the decisions if it takes an action."""
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A game, and the searches that look at it."""
-
-    game: int
-    agents: tuple[str, ...]
-
-
 class _GainWorker(AgentKeeper):
     """Looks at games in one process."""
 
-    def __init__(self, seed: int, playouts: int) -> None:
+    def __init__(self, options: GainOptions) -> None:
         super().__init__(timed=Rules())
-        self._seed, self._playouts = seed, playouts
+        self._seed, self._playouts = options.seed, options.playouts
         self._model = load_policy(None)
 
-    def play(self, task: _Task) -> list[GainResult]:
-        """Every search's results in a game."""
-        decisions = self._decisions(task.game)
-        known: dict[tuple[int, int], float] = {}
+    def play(self, task: tuple[int, list[str]]) -> list[GainResult]:
+        """The results of some searches in a game."""
+        game, agents = task
+        decisions = self._decisions(game)
 
+        @functools.cache
         def value(place: int, action: int) -> float:
-            if (place, action) not in known:
-                rng = np.random.default_rng([self._seed, task.game, place, 1 + action])
-                known[place, action] = worth(self._model, decisions[place][0], action, self._playouts, rng)
-            return known[place, action]
+            """The chance of the seat at one of the decisions if it takes an action."""
+            rng = np.random.default_rng([self._seed, game, place, 1 + action])
+            return worth(self._model, decisions[place][0], action, self._playouts, rng)
 
-        return [self._look(spec, task.game, decisions, value) for spec in task.agents]
+        return [self._look(spec, game, decisions, value) for spec in agents]
 
     def _decisions(self, game: int) -> list[tuple[State, int]]:
         """Play a game by the policy's likeliest moves; the decisions not settled, and what it does there."""
@@ -165,7 +152,9 @@ class _GainWorker(AgentKeeper):
             state.step(move)
         return found
 
-    def _look(self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: _Value) -> GainResult:
+    def _look(
+        self, spec: str, game: int, decisions: Sequence[tuple[State, int]], value: Callable[[int, int], float]
+    ) -> GainResult:
         agent = self.agent(spec)
         changed, seconds, gains = 0, 0.0, {True: 0.0, False: 0.0}
         for place, (state, own) in enumerate(decisions):
@@ -199,35 +188,24 @@ class GainOptions(ParallelOptions):
             raise InvalidExperimentError(f"agent={list(self.agent)} must be one or more, each once")
 
 
-def run_search_gains(
-    options: GainOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[GainResult]:
-    """Ask searches about the decisions of the shipped policy's games against itself.
-
-    Args:
-        options: The searches; games and playouts.  One that cheats sees every hand: a gauge of what the others could
-            gain at most by knowing the hidden cards.
-        path: Where to save, a line a game and search; a file of an earlier run is resumed.
-        on_progress: Told how many games are done.
-
-    Returns:
-        The results of these agents and games (:func:`in_order`).
-
-    Raises:
-        UnknownAgentError: If an agent does not exist.
-    """
+def _games(options: GainOptions) -> Iterable[Key]:
     agents = options.agent or SEARCHES
-    for spec in agents:
-        close(make_agent(spec))
-    settings = {"weights": shipped_fingerprint(), "seed": options.seed, "playouts": options.playouts}
-    store = ResultStore(GainResult, path, {"experiment": "search-gains", **settings}, ("agent", "game"), agents=agents)
-    games = range(options.games)
-    missing = [_Task(game, tuple(spec for spec in agents if (spec, game) not in store.found)) for game in games]
-    todo = [task for task in missing if task.agents]
-    start = functools.partial(_GainWorker, options.seed, options.playouts)
-    store.gather(todo, start, options.processes, on_progress, options.games - len(todo))
-    found = [result for spec in agents for game in games for result in store.found.get((spec, game), ())]
-    return kept(store, found)
+    check_agents(agents)
+    return [(spec, game) for spec in agents for game in range(options.games)]
+
+
+def _look_at_games(
+    options: GainOptions, tasks: Mapping[Key, Any], store: ResultStore[GainResult], on_progress: OnProgress
+) -> list[GainResult]:
+    """Every game once, whichever searches have not looked at it yet."""
+    missing: dict[int, list[str]] = {game: [] for _, game in tasks}
+    for spec, game in tasks:
+        if (spec, game) not in store.found:
+            missing[game].append(spec)
+    todo = [(game, agents) for game, agents in missing.items() if agents]
+    start = functools.partial(_GainWorker, options)
+    store.gather(todo, start, options.processes, on_progress, len(missing) - len(todo))
+    return [result for task in tasks for result in store.found.get(task, ())]
 
 
 def in_order(
@@ -249,13 +227,18 @@ def gain_cells(results: Sequence[GainResult]) -> list[tuple[str, ...]]:
     for a duplicate deal; the last column compares with the first search on the games that both have looked at.  These
     two have 95 % intervals over games.
     """
-    by_agent: dict[str, dict[int, GainResult]] = {}
-    for result in results:
-        by_agent.setdefault(result.agent, {})[result.game] = result
-    if not by_agent:
-        return []
-    first = next(iter(by_agent.values()))
-    return [(f"`{agent}`", *_line(list(own.values())), _over(own, first)) for agent, own in by_agent.items()]
+    lines, first = [], dict[int, float]()
+    for agent, own in grouped(results, "agent").items():
+        decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
+        sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in SIDES]
+        gains = {result.game: predicted(result) for result in own}
+        counts = f"{len(own):,}", f"{decisions:,}", f"{100 * changed / max(1, decisions):.1f}"
+        both = normal_interval([*gains.values()]).both("+.1f", 1)
+        over = paired_difference(gains, first).both("+.1f", 1) if first else ""
+        cells = f"{milliseconds(own):.0f}", *(side.text("+.1f", 1) for side in sides), both, over
+        lines.append((f"`{agent}`", *counts, *cells))
+        first = first or gains
+    return lines
 
 
 def predicted(result: GainResult) -> float:
@@ -268,44 +251,19 @@ def milliseconds(own: Sequence[GainResult]) -> float:
     return median([result.ms / result.decisions for result in own if result.decisions] or [0.0])
 
 
-def _line(own: Sequence[GainResult]) -> list[str]:
-    decisions, changed = sum(result.decisions for result in own), sum(result.changed for result in own)
-    sides = [normal_interval([100 * getattr(result, side) for result in own]) for side in ("landlord", "peasants")]
-    return [
-        f"{len(own):,}",
-        f"{decisions:,}",
-        f"{100 * changed / max(1, decisions):.1f}",
-        f"{milliseconds(own):.0f}",
-        *(side.text("+.1f", 1) for side in sides),
-        normal_interval([predicted(result) for result in own]).both("+.1f", 1),
-    ]
-
-
-def _over(own: Mapping[int, GainResult], first: Mapping[int, GainResult]) -> str:
-    if own is first:
-        return ""
-    gains = [predicted(own[game]) - predicted(first[game]) for game in own if game in first]
-    return normal_interval(gains).both("+.1f", 1)
-
-
 def gain_table(saved: Saved[GainResult]) -> Table:
     """What the decisions of searches over the policy are worth."""
-    note = f"{saved.name}, seed {saved.settings['seed']}, {saved.settings['playouts']} games to value a move"
-    return Table(
-        "Gains over the policy, points of win rate",
-        GAIN_HEADER,
-        gain_cells(in_order(saved.results)),
-        f"{note}; the weights are `{saved.settings['weights']}`.",
-    )
+    settings = saved.settings
+    note = f"{saved.name}, seed {settings['seed']}, {settings['playouts']} games to value a move"
+    note += f"; the weights are `{settings['weights']}`."
+    return Table("Gains over the policy, points of win rate", GAIN_HEADER, gain_cells(in_order(saved.results)), note)
 
 
 def plot_gains(saved: Saved[GainResult], path: Path) -> None:
     """Gains by time a decision: a line for the default search's budgets, dots for other searches."""
     figure, axes = new_axes(6.4)
-    groups: dict[str, list[GainResult]] = {}
-    for result in saved.results:
-        groups.setdefault(result.agent, []).append(result)
-    for specs, color, line in ((BUDGETS, BLUE, "-"), (tuple(set(groups) - set(BUDGETS)), GREY, "")):
+    groups = grouped(saved.results, "agent")
+    for specs, color, line in ((BUDGETS, BLUE, "-"), ([spec for spec in groups if spec not in BUDGETS], GREY, "")):
         found = [groups[spec] for spec in specs if spec in groups]
         gains = [normal_interval([predicted(result) for result in own]) for own in found]
         axes.errorbar(
@@ -323,13 +281,15 @@ def plot_gains(saved: Saved[GainResult], path: Path) -> None:
 
 SEARCH_GAINS = Experiment(
     name="search-gains",
-    source="own",
     about="What the decisions of the search over the policy are worth in the deals that are really played.",
     unit="games",
     options=GainOptions,
     result=GainResult,
-    run=run_search_gains,
+    tasks=_games,
+    fill=_look_at_games,
+    settings=("seed", "playouts"),
+    more=lambda options: {"weights": shipped_fingerprint()},
+    agents=lambda tasks: dict.fromkeys(spec for spec, _ in tasks),
     tables={"search-gains": gain_table},
     plot=plot_gains,
-    file="search_gains",
 )

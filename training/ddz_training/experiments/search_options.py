@@ -1,4 +1,4 @@
-"""Options of the search at equal time: each against plain information-set UCT and against the rule agent.
+"""Searches on the same duplicate deals: options at equal time, and strength by depth.
 
 An option that costs time gets fewer iterations.  Before anything is played, the processor time of a decision is
 measured for every variant on the same positions, and iterations are set so that all cost what the plain search costs
@@ -11,19 +11,20 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from ddz_env import Rules, State, View
+from ddz_env import State, View
 from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept, read_saved
-from ddz_training.measure.match.duplicate import DealPlayer, DealWorker, GameRecord, Match, check_agents
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import Interval, normal_interval, won_by_side
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments import matches as play
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.measure.match.duplicate import GameRecord, Match, check_agents
+from ddz_training.measure.match.results import Key, OnProgress, ResultStore
+from ddz_training.measure.match.statistics import normal_interval, won_by_side
 from ddz_training.measure.match.timing import processor_time
 
 PLAIN = "isuct"
@@ -60,21 +61,6 @@ WITHOUT_INFERENCE: Mapping[str, str] = {"cautious rollouts with inference": "cau
 
 
 @dataclass(frozen=True)
-class EqualTime:
-    """The iterations with which a variant takes as long as the plain search.
-
-    Attributes:
-        variant: Its name.
-        iterations: Iterations a decision.
-        microseconds: Processor time that a decision took with them, on average.
-    """
-
-    variant: str
-    iterations: int
-    microseconds: Annotated[float, ".0f"]
-
-
-@dataclass(frozen=True)
 class DealResult:
     """A duplicate deal.
 
@@ -91,6 +77,39 @@ class DealResult:
     deal: int
     landlord: int
     peasants: int
+
+
+def deal_result(records: Sequence[GameRecord]) -> list[DealResult]:
+    """The line of a deal."""
+    game, _, wins = won_by_side(records)
+    return [DealResult(game.a, game.b, game.deal, *wins)]
+
+
+def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
+    """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
+    lines = []
+    for (variant, opponent), own in grouped(results, "variant", "opponent").items():
+        both = normal_interval([play.won(result) for result in own])
+        lines.append((variant, opponent, str(len(own)), *play.side_rates(own), both.text(), both.span()))
+    return lines
+
+
+# --- Equal time -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EqualTime:
+    """The iterations with which a variant takes as long as the plain search.
+
+    Attributes:
+        variant: Its name.
+        iterations: Iterations a decision.
+        microseconds: Processor time that a decision took with them, on average.
+    """
+
+    variant: str
+    iterations: int
+    microseconds: Annotated[float, ".0f"]
 
 
 def positions(count: int, seed: int) -> list[View]:
@@ -194,134 +213,58 @@ class SearchOptions(ParallelOptions):
     first_deal: Annotated[int, Range(0)] = 20_000
 
 
-def run_search_options(
-    options: SearchOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[DealResult]:
-    """Play every variant against every opponent on the same duplicate deals.
-
-    Args:
-        options: Who plays how many deals.
-        path: Where to save, one line a deal; a file of an earlier run is resumed.  The iterations of equal time are
-            saved beside it.
-        on_progress: Told how many deals are done.
-
-    Returns:
-        The deals asked for; the file may hold more.
-
-    Raises:
-        InvalidExperimentError: If there is no such variant.
-        UnknownAgentError: If an opponent does not exist.
-        SettingsMismatchError: If the file was written with another base or seed.
-    """
+def _meetings(options: SearchOptions) -> Iterable[Key]:
     names, opponents = options.only or QUICK, options.against or (PLAIN,)
-    check_known("variant", names, VARIANTS)
+    chosen("variant", names, VARIANTS)
     check_agents(opponents)
-    known = equal_times(path and times_beside(path), options.iterations, names)
-    settings = {"experiment": "search-options", "base": options.iterations, "seed": options.seed}
-    agents = [opponent for opponent in opponents if opponent != PLAIN]
-    store = ResultStore(DealResult, path, settings, ("variant", "opponent", "deal"), agents=agents)
-    plain = VARIANTS["plain"].format(options.iterations)
-    tasks = {
-        (name, opponent, deal): Match(
-            (name, opponent),
-            deal,
-            (VARIANTS[name].format(known[name].iterations), plain if opponent == PLAIN else opponent),
-        )
-        for opponent in opponents
-        for name in names
-        for deal in range(options.first_deal, options.first_deal + options.deals)
-        if (name, opponent) != ("plain", PLAIN)
+    deals = range(options.first_deal, options.first_deal + options.deals)
+    pairs = [(name, opponent) for opponent in opponents for name in names if (name, opponent) != ("plain", PLAIN)]
+    return [(*pair, deal) for pair in pairs for deal in deals]
+
+
+def _play_at_equal_time(
+    options: SearchOptions, tasks: Mapping[Key, Any], store: ResultStore[DealResult], on_progress: OnProgress
+) -> list[DealResult]:
+    names = options.only or QUICK
+    known = equal_times(store.path and times_beside(store.path), options.iterations, names)
+    specs = {name: VARIANTS[name].format(known[name].iterations) for name in names}
+    plain = {PLAIN: VARIANTS["plain"].format(options.iterations)}
+    matches = {
+        (name, opponent, deal): Match((name, opponent), deal, (specs[name], str(plain.get(opponent, opponent))))
+        for name, opponent, deal in tasks
     }
-    published = functools.partial(DealPlayer, Rules(), options.seed, timing=False, make_generator=published_generator)
-    start = functools.partial(DealWorker[list[DealResult]], deal_result, published)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
-
-
-def deal_result(records: Sequence[GameRecord]) -> list[DealResult]:
-    """The line of a deal."""
-    game, _, wins = won_by_side(records)
-    return [DealResult(game.a, game.b, game.deal, *wins)]
-
-
-def win_rate(results: Iterable[DealResult], variant: str, opponent: str) -> Interval:
-    """A variant's win rate over both sides, with a 95 % interval over deals."""
-    return normal_interval(
-        [
-            (result.landlord + result.peasants) / 2
-            for result in results
-            if (result.variant, result.opponent) == (variant, opponent)
-        ]
-    )
-
-
-def paired_gain(results: Iterable[DealResult], variant: str, base: str, opponent: str) -> Interval:
-    """How much more one variant wins than another over both sides, on the deals that both have played.
-
-    Args:
-        results: Deals of both.
-        variant: Name of the first.
-        base: Name of the one that it is compared with.
-        opponent: Whom both played.
-
-    Returns:
-        The mean difference of win rates, with a 95 % interval over deals; NaN if they share no deal.
-    """
-    won: dict[str, dict[int, float]] = {variant: {}, base: {}}
-    for result in results:
-        if result.variant in won and result.opponent == opponent:
-            won[result.variant][result.deal] = (result.landlord + result.peasants) / 2
-    return normal_interval([rate - won[base][deal] for deal, rate in won[variant].items() if deal in won[base]])
-
-
-def option_cells(results: Sequence[DealResult]) -> list[tuple[str, ...]]:
-    """A line a variant and opponent: name, opponent, deals, win rates by side and over both with its interval, in %."""
-    lines = []
-    for variant, opponent in dict.fromkeys((result.variant, result.opponent) for result in results):
-        own = [result for result in results if (result.variant, result.opponent) == (variant, opponent)]
-        both = win_rate(own, variant, opponent)
-        sides = [sum(getattr(result, side) for result in own) / len(own) for side in ("landlord", "peasants")]
-        rates = [f"{100 * rate:.1f}" for rate in sides]
-        lines.append((variant, opponent, str(len(own)), *rates, both.text(), both.span()))
-    return lines
+    start = functools.partial(play.deal_worker(deal_result, timing=False), options)
+    return store.fill(matches, start, options.processes, on_progress)
 
 
 def option_table(saved: Saved[DealResult]) -> Table:
     """Options of the search at equal time, with the iterations that were calibrated where they are kept."""
     known = {}
     if saved.path is not None:
-        known = {found.variant: found for found in read_saved(EqualTime, times_beside(saved.path)).results}
+        known = {found.variant: found for found in ex.read_saved(EqualTime, times_beside(saved.path)).results}
     lines = []
     for variant, opponent, *cells in option_cells(saved.results):
         times = known.get(variant)
-        told = (str(times.iterations), f"{times.microseconds / 1000:.2f}") if times else ("", "")
-        lines.append((variant, opponent, *told, *cells))
+        budget = (str(times.iterations), f"{times.microseconds / 1000:.2f}") if times else ("", "")
+        lines.append((variant, opponent, *budget, *cells))
     header = ("variant", "against", "iterations", "ms", "deals", "landlord %", "peasants %", "both %", "95 % interval")
-    first = min(result.deal for result in saved.results)
-    notes = [f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}, {saved.name}."]
+    notes = [f"{play.deals_note(saved)}, {saved.name}."]
     if known:
         plain = known["plain"]
         ms = plain.microseconds / 1000
         notes.append(f"`plain` has {plain.iterations:,} iterations and {ms:.2f} ms a decision.")
-    notes += _gains_by_inference(saved.results)
+    groups = grouped(saved.results, "variant", "opponent")
+    for (variant, opponent), own in groups.items():  # a sentence for each pair of rows that differ in inference alone
+        base = WITHOUT_INFERENCE.get(variant, "")
+        if (base, opponent) in groups:
+            gain = play.win_gain(own, groups[base, opponent])
+            points = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
+            notes.append(f"Against `{opponent}`, {variant} over {base}: {points}.")
     return Table("Options of the search at equal time", header, lines, " ".join(notes))
-
-
-def _gains_by_inference(results: Sequence[DealResult]) -> list[str]:
-    """A sentence for each pair of rows that differ in inference alone."""
-    played = dict.fromkeys((result.variant, result.opponent) for result in results)
-    sentences = []
-    for variant, opponent in played:
-        base = WITHOUT_INFERENCE.get(variant)
-        if base is not None and (base, opponent) in played:
-            gain = paired_gain(results, variant, base, opponent)
-            told = f"{gain.text('+.1f')} points ({gain.span('+.1f')}), paired by deal"
-            sentences.append(f"Against `{opponent}`, {variant} over {base}: {told}.")
-    return sentences
 
 
 SEARCH_OPTIONS = Experiment(
     name="search-options",
-    source="own",
     about="""Every option of the search at equal time against plain information-set UCT.
 
     First measures how many iterations each gets; then plays, by default 3 CPU minutes for each option.
@@ -329,7 +272,63 @@ SEARCH_OPTIONS = Experiment(
     unit="duplicate deals",
     options=SearchOptions,
     result=DealResult,
-    run=run_search_options,
+    tasks=_meetings,
+    fill=_play_at_equal_time,
+    more=lambda options: {"base": options.iterations},
+    agents=lambda tasks: {opponent for _, opponent, _ in tasks} - {PLAIN},
     tables={"search-options": option_table},
-    file="search_options",
 )
+
+
+# --- Depth ------------------------------------------------------------------------------------------------------------
+
+DEPTHS: Mapping[str, str] = {
+    **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
+    "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=off",
+    "open hands, depth 4, bombs only": "cheating-alpha-beta:depth=4,quiescence=bombs",
+    "open hands, depth 4, singular": "cheating-alpha-beta:depth=4,singular=0.2",
+    **{f"sampled deals, depth {depth}": f"expectiminimax:depth={depth}" for depth in (1, 2, 3, 4)},
+    "sampled deals, depth 3, log-odds": "expectiminimax:depth=3,values=log-odds",
+}
+"""Specifications by name."""
+
+
+@dataclass(frozen=True)
+class DepthOptions(ParallelOptions):
+    """Which searches play how much.
+
+    Attributes:
+        only: Only this search; may be repeated.
+        deals: Duplicate deals against the rule agent; two games each.
+        first_deal: Number of the first deal under the seed.
+    """
+
+    only: tuple[str, ...] | None = None
+    deals: Annotated[int, Range(1)] = 200
+    first_deal: Annotated[int, Range(0)] = 70_000
+
+
+def _depths(options: DepthOptions) -> Mapping[Key, Any]:
+    names = chosen("search", options.only, DEPTHS)
+    return play.matches({(name, RULES): options.deals for name in names}, options.first_deal, DEPTHS)
+
+
+def depth_table(saved: Saved[DealResult]) -> Table:
+    """Win rates by depth."""
+    lines = [(variant, f"`{DEPTHS[variant]}`", *cells) for variant, _, *cells in option_cells(saved.results)]
+    header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
+    return Table("Strength by depth", header, lines, f"Against `{RULES}`, d{play.deals_note(saved)[1:]}; {saved.name}.")
+
+
+SEARCH_DEPTH = Experiment(
+    name="search-depth",
+    about="Depth-limited searches against the rule agent, by depth.",
+    unit="duplicate deals",
+    options=DepthOptions,
+    result=DealResult,
+    tasks=_depths,
+    worker=play.deal_worker(deal_result, timing=False),
+    agents=(RULES,),
+    tables={"search-depth": depth_table},
+)
+"""Alpha-beta on the true game, and expectiminimax over sampled deals, against the rule agent."""

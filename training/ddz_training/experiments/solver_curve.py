@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -13,9 +12,8 @@ import numpy as np
 from ddz_agents.open_cards.solver.position import dealt_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, kept
+from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table, grouped
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 
 DEALS = ("10+10+10", "11+11+11", "12+12+12", "13+13+14", "15+15+15", "20+17+17")
 """Cards of the hands; the first is the landlord's and leads."""
@@ -55,44 +53,24 @@ class CurveResult:
     seconds: float
 
 
-class _Solver(Worker[tuple[str, int, int, int], list[CurveResult]]):
+class _Solver(Worker[tuple[str, int], list[CurveResult]]):
     """Solves one position at a time, each with an empty table."""
 
-    def __init__(self) -> None:
-        state = open_position("3 5 / 4 / 6")
+    def __init__(self, options: SolverCurveOptions) -> None:
+        self._options, state = options, open_position("3 5 / 4 / 6")
         OpenSolver(state.rules, megabytes=1).solve(state)  # compiles, where nothing is compiled
         self._solver: OpenSolver | None = None
 
-    def play(self, task: tuple[str, int, int, int]) -> list[CurveResult]:
-        cards, number, seed, nodes = task
+    def play(self, task: tuple[str, int]) -> list[CurveResult]:
+        cards, number = task
         sizes = [int(size) for size in cards.split("+")]
-        state = dealt_position(sizes, np.random.default_rng([seed, number, *sizes]))
-        solver = self._solver = self._solver or OpenSolver(state.rules, nodes=nodes)
+        state = dealt_position(sizes, np.random.default_rng([self._options.seed, number, *sizes]))
+        solver = self._solver = self._solver or OpenSolver(state.rules, nodes=self._options.nodes)
         solver.clear()
         began = time.process_time()
         solution = solver.solve(state)
         taken = time.process_time() - began
         return [CurveResult(cards, number, int(solution.landlord_wins is not None), solution.nodes, round(taken, 6))]
-
-
-def run_solver_curve(
-    options: SolverCurveOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[CurveResult]:
-    """Solve positions of every size, dealt uniformly.
-
-    Args:
-        options: How many, and for how long.
-        path: Where to save, one line a position; a file of an earlier run is resumed.
-        on_progress: Told how many positions are done.
-    """
-    settings = {"experiment": "solver-curve", "seed": options.seed, "nodes": options.nodes}
-    store = ResultStore(CurveResult, path, settings, ("cards", "number"))
-    tasks = {
-        (cards, number): (cards, number, options.seed, options.nodes)
-        for number in range(options.positions)
-        for cards in DEALS
-    }
-    return kept(store, store.fill(tasks, _Solver, 1, on_progress))
 
 
 def solved_within(results: Sequence[CurveResult], seconds: float) -> float:
@@ -103,12 +81,10 @@ def solved_within(results: Sequence[CurveResult], seconds: float) -> float:
 def curve_table(saved: Saved[CurveResult]) -> Table:
     """The share solved, by cards and by time."""
     lines = []
-    for cards in DEALS:
-        results = [result for result in saved.results if result.cards == cards]
-        if results:
-            shares = [f"{solved_within(results, limit):.0f}" for limit in (*_LIMITS, np.inf)]
-            speed = sum(result.nodes for result in results) / max(1e-9, sum(result.seconds for result in results))
-            lines.append((cards, str(len(results)), *shares, f"{speed / 1000:,.0f},000"))
+    for cards, results in grouped(saved.results, "cards").items():
+        shares = [f"{solved_within(results, limit):.0f}" for limit in (*_LIMITS, np.inf)]
+        speed = sum(result.nodes for result in results) / max(1e-9, sum(result.seconds for result in results))
+        lines.append((cards, str(len(results)), *shares, f"{speed / 1000:,.0f},000"))
     heads = [f"{limit * 1000:,.0f} ms" if limit < 1 else f"{limit:.0f} s" for limit in _LIMITS]
     header = ("cards", "positions", *heads, "at all", "nodes a second")
     limit = f"{saved.settings['nodes']:,} nodes a position at most"
@@ -118,12 +94,12 @@ def curve_table(saved: Saved[CurveResult]) -> Table:
 
 SOLVER_CURVE = Experiment(
     name="solver-curve",
-    source="own",
     about="The share of open positions that the exact solver decides, by cards and time.",
     unit="positions",
     options=SolverCurveOptions,
     result=CurveResult,
-    run=run_solver_curve,
+    tasks=lambda options: [(cards, number) for number in range(options.positions) for cards in DEALS],
+    worker=_Solver,
+    settings=("seed", "nodes"),
     tables={"solver-curve": curve_table},
-    file="solver_curve",
 )

@@ -1,21 +1,30 @@
-"""How many deals lean to a side (thesis, algorithm 2, table 4.1, figure 4.1), by who judges them."""
+"""How many deals lean to a side (thesis, algorithm 2, table 4.1, figure 4.1), and what deals without a tendency save.
+
+*Tendency*: by who judges the deals.
+
+*Savings*: the games that tell two agents apart, on all deals and on those without a tendency.  The agents that are
+compared play every deal from both sides, and the same deals have been judged by others.  A deal's value is the share of
+its two games that an agent won; the deals needed to tell its mean from one half with a power of 80 % at a level of 5 %
+are ((1.96 + 0.84) * standard deviation / (mean - 0.5)) squared.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from ddz_env import Rules
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
+from ddz_training.measure.match import statistics
 from ddz_training.measure.match.duplicate import DealPlayer, check_agents
 from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
-from ddz_training.measure.match.statistics import wilson_interval
+from ddz_training.measure.match.statistics import Interval
 from ddz_training.measure.plotting import BLUE, GREY, ORANGE, new_axes, save_figure
 from ddz_training.measure.tendency import TENDENCIES, Judges, settled_at, shares
 
@@ -64,8 +73,8 @@ class TendencyOptions(ParallelOptions):
 class _Judge(Worker[tuple[str, int], list[TendencyResult]]):
     """Judges deals, with one player for each pair of judges."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, options: TendencyOptions) -> None:
+        self._seed = options.seed
         self._players: dict[str, DealPlayer] = {}
 
     def play(self, task: tuple[str, int]) -> list[TendencyResult]:
@@ -79,27 +88,10 @@ class _Judge(Worker[tuple[str, int], list[TendencyResult]]):
             player.close()
 
 
-def run_tendency(
-    options: TendencyOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[TendencyResult]:
-    """Judge the same deals by every pair of judges.
-
-    Args:
-        options: Who judges how many deals.
-        path: Where to save, one line a deal; a file of an earlier run is resumed.
-        on_progress: Told how many deals are done.
-
-    Raises:
-        InvalidExperimentError: If there are no such judges.
-    """
-    names = options.only or tuple(JUDGES)
-    check_known("judges", names, JUDGES)
+def _deals(options: TendencyOptions) -> list[tuple[str, int]]:
+    names = chosen("judges", options.only, JUDGES)
     check_agents(_agents(names))
-    settings = {"experiment": "tendency", "seed": options.seed}
-    store = ResultStore(TendencyResult, path, settings, ("judges", "deal"), agents=_agents(JUDGES))
-    tasks = {(name, deal): (name, deal) for name in names for deal in range(options.deals)}
-    start = functools.partial(_Judge, options.seed)
-    return kept(store, store.fill(tasks, start, options.processes, on_progress))
+    return [(name, deal) for name in names for deal in range(options.deals)]
 
 
 def _agents(names: Iterable[str]) -> list[str]:
@@ -107,10 +99,8 @@ def _agents(names: Iterable[str]) -> list[str]:
 
 
 def _by_judges(saved: Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
-    found: dict[str, list[TendencyResult]] = {name: [] for name in JUDGES}
-    for result in sorted(saved.results, key=lambda result: result.deal):
-        found[result.judges].append(result)
-    return {name: results for name, results in found.items() if results}
+    found = grouped(sorted(saved.results, key=lambda result: result.deal), "judges")
+    return {name: found[name] for name in JUDGES if name in found}
 
 
 def tendency_table(saved: Saved[TendencyResult]) -> Table:
@@ -121,7 +111,7 @@ def tendency_table(saved: Saved[TendencyResult]) -> Table:
     for name, results in _by_judges(saved).items():
         found = [result.tendency for result in results]
         even = [result.top_wins for result in results if result.tendency == TENDENCIES[0]]
-        rates = (wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
+        rates = (statistics.wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
         settled = settled_at(found)
         cells = (
             f"{len(found):,}",
@@ -153,7 +143,6 @@ def plot_tendency(saved: Saved[TendencyResult], path: Path) -> None:
 
 TENDENCY = Experiment(
     name="tendency",
-    source="Wang Zhengfei, thesis, Peking University 2020, algorithms 1 and 2, table 4.1, figure 4.1",
     about="""How many deals lean to the landlord, to the peasants, or to neither, by who judges them.
 
     Each deal is played from both sides by a strong and a weak agent. Some five CPU minutes.
@@ -161,8 +150,196 @@ TENDENCY = Experiment(
     unit="deals",
     options=TendencyOptions,
     result=TendencyResult,
-    run=run_tendency,
+    tasks=_deals,
+    worker=_Judge,
+    agents=_agents(JUDGES),
     tables={"tendency": tendency_table},
-    file="tendency",
+    source="Wang Zhengfei, thesis, Peking University 2020, algorithms 1 and 2, table 4.1, figure 4.1",
     plot=plot_tendency,
+)
+
+
+# --- Savings ----------------------------------------------------------------------------------------------------------
+
+PAIRS: Mapping[str, tuple[str, str]] = {
+    "search 200 v 100": ("isuct:iterations=200", "isuct:iterations=100"),
+    "rules v rlcard-rule": ("rules", "rlcard-rule"),
+}
+"""Who is compared."""
+
+JUDGED_BY = ("policy v rules", "rules v random")
+"""Whose tendencies are tried, of :data:`JUDGES`."""
+
+_QUANTILES = 1.959964 + 0.841621
+_REPLICATES = 2_000
+
+
+@dataclass(frozen=True)
+class SavingsResult:
+    """A deal that two agents have played.
+
+    Attributes:
+        pair: Who, one of :data:`PAIRS`.
+        deal: Its number under the seed.
+        near: Its tendency by the first of :data:`JUDGED_BY`.
+        far: And by the second.
+        as_landlord: Whether the first agent won as landlord.
+        as_peasants: Whether it won as peasants.
+    """
+
+    pair: str
+    deal: int
+    near: str
+    far: str
+    as_landlord: int
+    as_peasants: int
+
+
+@dataclass(frozen=True)
+class SavingsOptions(ParallelOptions):
+    """Who is compared on how many deals.
+
+    Attributes:
+        only: Only this pair; may be repeated.
+        deals: Deals for each.
+        first_deal: Number of the first.
+    """
+
+    only: tuple[str, ...] | None = None
+    deals: Annotated[int, Range(2)] = 2_000
+    first_deal: Annotated[int, Range(0)] = 100_000
+
+
+class _Player(Worker[tuple[str, int], list[SavingsResult]]):
+    """Judges and plays deals."""
+
+    def __init__(self, options: SavingsOptions) -> None:
+        self._judges = [Judges(*JUDGES[name], seed=options.seed) for name in JUDGED_BY]
+        self._player = DealPlayer(Rules(), options.seed, timing=False)
+
+    def play(self, task: tuple[str, int]) -> list[SavingsResult]:
+        pair, deal = task
+        near, far = (judges.judge(self._player, deal).tendency for judges in self._judges)
+        *_, won = statistics.won_by_side(self._player.play(deal, PAIRS[pair]))
+        return [SavingsResult(pair, deal, near, far, *won)]
+
+    def close(self) -> None:
+        self._player.close()
+
+
+def _compared_deals(options: SavingsOptions) -> list[tuple[str, int]]:
+    names = chosen("pair", options.only, PAIRS)
+    check_agents([*_agents(JUDGED_BY), *(agent for name in names for agent in PAIRS[name])])
+    deals = range(options.first_deal, options.first_deal + options.deals)
+    return [(name, deal) for name in names for deal in deals]
+
+
+class Need(NamedTuple):
+    """What telling two agents apart takes on some deals.
+
+    Attributes:
+        mean: The first agent's share of wins.
+        deviation: The standard deviation of a deal's value, both games together.
+        duplicate: Games needed where every deal is played from both sides.
+        single: Games needed where a deal is played once, each agent as landlord half the time.
+    """
+
+    mean: float
+    deviation: float
+    duplicate: float
+    single: float
+
+
+def need(count: float, total: float, squares: float) -> Need:
+    """The games that it takes on some deals.
+
+    Args:
+        count: How many there are.
+        total: The sum of their values.
+        squares: The sum of the squares of their values.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.float64(total) / count
+        variance = (squares - count * mean**2) / (count - 1)
+        per_game = np.square(np.divide(_QUANTILES, mean - 0.5))
+        return Need(
+            float(mean), float(np.sqrt(variance)), float(2 * per_game * variance), float(per_game * mean * (1 - mean))
+        )
+
+
+def ratios(results: Sequence[SavingsResult], judges: str) -> tuple[Interval, Interval]:
+    """Games needed on deals without tendency over games needed on all: duplicate and single, with 95 % intervals.
+
+    The intervals are of a bootstrap over deals.
+
+    Args:
+        results: The deals of a pair.
+        judges: ``near`` or ``far``.
+    """
+    even = np.array([getattr(result, judges) == TENDENCIES[0] for result in results])
+    every = sums(results)
+    columns = np.concatenate([every, every * even[:, None]], axis=1)
+    replicates = np.array([_ratio(drawn) for drawn in statistics.bootstrap_sums(columns, _REPLICATES)])
+    whole = _ratio(columns.sum(axis=0))
+    ends = [statistics.percentile_interval(whole[column], replicates[:, column], len(results)) for column in (0, 1)]
+    return ends[0], ends[1]
+
+
+def sums(results: Sequence[SavingsResult]) -> npt.NDArray[np.float64]:
+    """What :func:`need` takes, a deal a row, to be added up: ``[deals, 3]``."""
+    values = np.array([(result.as_landlord + result.as_peasants) / 2 for result in results])
+    return np.stack([np.ones_like(values), values, values**2], axis=1)
+
+
+def _ratio(columns: npt.NDArray[np.float64]) -> tuple[float, float]:
+    every, even = need(*columns[:3]), need(*columns[3:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.divide(even.duplicate, every.duplicate)), float(np.divide(even.single, every.single))
+
+
+def savings_table(saved: Saved[SavingsResult]) -> Table:
+    """What a deal's value is like, by tendency, and the games needed."""
+    lines = []
+    for pair, results in grouped(saved.results, "pair").items():
+        lines.append((pair, "all", "all", "100", *_cells(results), "", ""))
+        for column, name in zip(("near", "far"), JUDGED_BY, strict=True):
+            groups = grouped(results, column)
+            for tendency in TENDENCIES:
+                these, saving = groups.get(tendency, []), ("", "")
+                if tendency == TENDENCIES[0] and len(these) > 1:
+                    first, second = ratios(results, column)
+                    saving = first.both(".2f", 1), second.both(".2f", 1)
+                if len(these) > 1:
+                    share = f"{100 * len(these) / len(results):.1f}"
+                    lines.append((pair, name, tendency, share, *_cells(these), *saving))
+    header = ("compared", "judges", "tendency", "% of deals", "wins %", "deviation")
+    games = ("games, duplicate", "games, single", "duplicate × all", "single × all")
+    note = (
+        "Games needed to tell the pair apart (5 % level, 80 % power); × all: over those on all deals, with 95 % "
+        "intervals (bootstrap over deals). The judges' own games, two for each deal tried, are not counted; "
+        f"{saved.name}."
+    )
+    return Table("What deals without a tendency save", (*header, *games), lines, note)
+
+
+def _cells(results: Sequence[SavingsResult]) -> list[str]:
+    found = need(*sums(results).sum(axis=0))
+    games = (f"{number:,.0f}" if number < 10**6 else "> 10⁶" for number in (found.duplicate, found.single))
+    return [f"{100 * found.mean:.1f}", f"{found.deviation:.3f}", *games]
+
+
+TENDENCY_SAVINGS = Experiment(
+    name="tendency-savings",
+    about="""The variance and the games that deals without a tendency save when two agents are compared.
+
+    Two pairs play 2,000 deals each from both sides, and two pairs of judges judge them. Some eight CPU minutes.
+    """,
+    unit="deals",
+    options=SavingsOptions,
+    result=SavingsResult,
+    tasks=_compared_deals,
+    worker=_Player,
+    agents=_agents(JUDGED_BY),
+    tables={"games-saved": savings_table},
+    source="Wang Zhengfei, thesis, Peking University 2020, section 4.2.3",
 )

@@ -7,7 +7,6 @@ choose one, and that one on fresh deals, where nothing is chosen.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from ddz_env.core.options import Range
-from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, check_known, kept
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, Table, chosen, grouped
 from ddz_training.learn.tuning.games import deals
 from ddz_training.learn.tuning.methods import METHODS, Point
 from ddz_training.learn.tuning.subjects import SUBJECTS, Floats, Subject
-from ddz_training.measure.match.ordered_map import Worker
-from ddz_training.measure.match.results import OnProgress, ResultStore, no_progress
 from ddz_training.measure.match.statistics import Interval, normal_interval
 from ddz_training.measure.plotting import new_axes, save_figure
 
@@ -116,37 +113,29 @@ class Race:
         return float(gains.mean())
 
 
-class _Tuner(Worker[tuple[str, str], list[TuningResult]]):
-    """Runs methods in one process."""
+def _tune(options: TuningOptions, task: tuple[str, str]) -> list[TuningResult]:
+    """Run one method on one subject."""
+    name, method = task
+    subject = SUBJECTS[name]()
 
-    def __init__(self, options: TuningOptions) -> None:
-        self._options = options
-
-    def play(self, task: tuple[str, str]) -> list[TuningResult]:
-        """Run one method on one subject."""
-        options, (name, method) = self._options, task
-        subject = SUBJECTS[name]()
-        games = deals(options.seed, _SEARCH, subject.share_of(options.deals))
-        size = subject.share_of(options.batch)
-        race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
-        METHODS[method](race, subject.size, options.evaluations, np.random.default_rng(options.seed))
-        lines = []
-        for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
-            played, gain, weights = race.curve[evaluation - 1]
-            lines.append(_result(task, "search", evaluation, played, gain, weights))
-        others = self._gains(subject, [weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
-        gain, weights = max(others, key=lambda other: other[0].mean)
-        lines.append(_result(task, "choice", options.evaluations, played, gain, weights))
-        [(gain, weights)] = self._gains(subject, [weights], _FRESH, options.fresh)
-        return [*lines, _result(task, "fresh", options.evaluations, played, gain, weights)]
-
-    def _gains(
-        self, subject: Subject, finalists: Sequence[Floats], first: int, count: int
-    ) -> list[tuple[Interval, Floats]]:
+    def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
         """By how much each wins more than the weights of today."""
-        games = deals(self._options.seed, first, subject.share_of(count))
+        games = deals(options.seed, first, subject.share_of(count))
         today = subject.play(subject.start, games)
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
+
+    games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
+    race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
+    METHODS[method](race, subject.size, options.evaluations, np.random.default_rng(options.seed))
+    lines = []
+    for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
+        played, gain, weights = race.curve[evaluation - 1]
+        lines.append(_result(task, "search", evaluation, played, gain, weights))
+    others = gains([weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
+    gain, weights = max(others, key=lambda other: other[0].mean)
+    lines.append(_result(task, "choice", options.evaluations, played, gain, weights))
+    [(gain, weights)] = gains([weights], _FRESH, options.fresh)
+    return [*lines, _result(task, "fresh", options.evaluations, played, gain, weights)]
 
 
 def _result(
@@ -156,40 +145,10 @@ def _result(
     return TuningResult(*task, stage, evaluation, played, *points, tuple(float(f"{weight:.4g}") for weight in weights))
 
 
-def run_tuning(
-    options: TuningOptions, path: Path | None = None, on_progress: OnProgress = no_progress
-) -> Saved[TuningResult]:
-    """Run every method on every subject.
-
-    Args:
-        options: What is tuned, and with how many games.
-        path: Where to save, some lines a run; a file of an earlier call is resumed.
-        on_progress: Told how many runs are done.
-
-    Raises:
-        InvalidExperimentError: If there is no such subject.
-    """
-    names = options.only or tuple(SUBJECTS)
-    check_known("subject", names, SUBJECTS)
-    found = {name: getattr(options, name) for name in ("seed", "evaluations", "deals", "batch", "choice", "fresh")}
-    settings = {"experiment": "tuning", **found}
-    store = ResultStore(TuningResult, path, settings, ("subject", "method"), per_key=POINTS + 2)
-    tasks = {(name, method): (name, method) for name in names for method in METHODS}
-    return kept(store, store.fill(tasks, functools.partial(_Tuner, options), options.processes, on_progress))
-
-
-def _runs(saved: Saved[TuningResult]) -> dict[tuple[str, str], list[TuningResult]]:
-    """The lines of each run."""
-    found: dict[tuple[str, str], list[TuningResult]] = {}
-    for result in saved.results:
-        found.setdefault((result.subject, result.method), []).append(result)
-    return found
-
-
 def tuning_table(saved: Saved[TuningResult]) -> Table:
     """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
     lines = []
-    for (subject, method), results in _runs(saved).items():
+    for (subject, method), results in grouped(saved.results, "subject", "method").items():
         *_, last, choice, fresh = results
         gains = (f"{result.gain:+.2f} ±{result.margin:.2f}" for result in (last, choice, fresh))
         lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
@@ -200,7 +159,7 @@ def tuning_table(saved: Saved[TuningResult]) -> Table:
 
 def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
     """The learning curves side by side: the best gain so far over the deals played, and the gain on fresh deals."""
-    runs = _runs(saved)
+    runs = grouped(saved.results, "subject", "method")
     subjects = list(dict.fromkeys(subject for subject, _ in runs))
     figure, panels = new_axes(3.2 * len(subjects) + 1.0, panels=len(subjects))
     panels = [panels] if len(subjects) == 1 else panels
@@ -220,13 +179,14 @@ def plot_tuning(saved: Saved[TuningResult], path: Path) -> None:
 
 TUNING = Experiment(
     name="tuning",
-    source="own",
     about="Three local searches tune the rule agent's prices and the weights of a position.",
     unit="runs",
     options=TuningOptions,
     result=TuningResult,
-    run=run_tuning,
+    tasks=lambda options: [(name, method) for name in chosen("subject", options.only, SUBJECTS) for method in METHODS],
+    work=_tune,
+    settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
+    per_key=lambda options: POINTS + 2,
     tables={"tuning": tuning_table},
-    file="tuning",
     plot=plot_tuning,
 )

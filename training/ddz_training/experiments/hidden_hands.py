@@ -1,0 +1,593 @@
+"""How well the cards that a seat does not see are known: by weighted particles, and by the belief network.
+
+Games of several kinds of players (all three seats alike) are watched by every seat at some of its own decisions.  For
+each rank of which the seat cannot place every card, its belief gives the probability of the true split among the other
+holders; the mean of its logarithm over ranks is compared with that of plain determinization, which is known exactly (a
+hypergeometric probability).
+
+*Hand inference* scores the same games under the default belief (each seat may be any of three kinds of players) and
+under the belief that the seats are the rule agent, which is right for the first kind of game and wrong for the last.
+The paper (Whitehouse, Powley and Cowling 2011) leaves inference for the full game open, so there is no figure of theirs
+beside ours.
+
+*Belief* compares particles, those of ``neural-ismcts``, with as many worlds of the network.  Two of the kinds of
+players never played in the network's training.  The network also gives the probability of the whole hidden hand, and so
+does plain dealing; particles do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb, lgamma, log, prod
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.belief.model import load_belief
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.shipped import shipped_belief_path
+from ddz_agents.neural_search.agent import believed_players
+from ddz_agents.worlds.determinize import WorldPool
+from ddz_agents.worlds.inference import DEFAULT_PARTICLES, infer, inferred_pool
+from ddz_agents.worlds.particles import Particles
+from ddz_agents.worlds.rules_player import FAITHFUL, RulesPlayer
+from ddz_env import State, View
+from ddz_env.core.cards import NUM_RANKS
+from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.options import Range
+from ddz_env.playing.game import play_one, seat_generators
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.provenance import file_digest
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Experiment, ParallelOptions, Saved, SeedOptions, Table, grouped
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.statistics import Interval, normal_interval
+from ddz_training.measure.match.timing import processor_time
+from ddz_training.measure.plotting import finish_figure, new_axes, save_figure
+
+_WATCHES = 2
+"""Decisions a seat and game at which it looks at the others' hands."""
+_DOUBT = 1e-3
+"""Share of plain determinization in the scored probabilities: a split that no particle has costs about seven nats
+more, not infinitely many."""
+
+FloatArray = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+_Nats = Annotated[float, ".5f"]
+
+
+def hidden_counts(row: npt.NDArray[np.uint64], seat: int) -> Counts:
+    """Who holds the cards that a seat cannot place.
+
+    Args:
+        row: The whole game, shape ``[32]``, after the auction.
+        seat: The observer.
+
+    Returns:
+        Cards by holder (three seats, then nobody) and rank, shape ``[4, 15]``; none of the observer's own and none of
+        the face-up landlord cards.
+    """
+    counts = np.array([word_to_counts(int(row[word])) for word in (HANDS, HANDS + 1, HANDS + 2, HIDDEN)])
+    if int(row[LANDLORD]) != seat:
+        counts[int(row[LANDLORD])] -= word_to_counts(int(row[KNOWN]))
+    counts[seat] = 0
+    return counts
+
+
+def plain_splits(truth: Counts) -> FloatArray:
+    """The probability of the true split of each rank when nothing is inferred, shape ``[15]``.
+
+    The hidden cards of a rank lie in a random set of the hidden places, so it is multivariate hypergeometric.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+    """
+    places, ranks = truth.sum(axis=1).tolist(), truth.T.tolist()
+    ways = [prod(comb(place, count) for place, count in zip(places, counts, strict=True)) for counts in ranks]
+    return np.array([way / comb(sum(places), sum(counts)) for way, counts in zip(ways, ranks, strict=True)])
+
+
+def inferred_splits(truth: Counts, view: View, known: Particles) -> FloatArray:
+    """The weight of the particles that split each rank as it truly is, shape ``[15]``.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        view: The observer's view.
+        known: What it has inferred.
+    """
+    true = truth.copy()
+    true[view.seat] = view.hand.counts
+    if view.landlord not in (None, view.seat):
+        true[view.landlord] += view.known_cards.counts
+    bits = 16 * np.arange(4)[:, None] + np.arange(NUM_RANKS)
+    held = (known.hands[:, :, None, None] >> bits.astype(np.uint64)) & np.uint64(1)
+    same = (held.sum(axis=2) == true.astype(np.uint64)).all(axis=1)
+    return np.asarray(known.weights @ same)
+
+
+def log_probability(truth: Counts, splits: FloatArray) -> float:
+    """The summed log-probability of the true splits of the hidden ranks, in nats.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape ``[4, 15]``.
+        splits: The probability of each rank's true split, shape ``[15]``.
+    """
+    hidden = truth.sum(axis=0) > 0
+    doubted = (1 - _DOUBT) * splits + _DOUBT * plain_splits(truth)
+    return float(np.log(doubted[hidden]).sum())
+
+
+def watched(
+    spec: str, seed: int, game: int, rng: np.random.Generator, looks: Callable[[State], bool] = lambda state: True
+) -> Iterator[tuple[State, int]]:
+    """Some decisions of a game between copies of an agent: the game as it stood, and the seat that looks at the others.
+
+    Args:
+        spec: The agent.
+        seed: Seed of the games.
+        game: The game's number.
+        rng: Draws the decisions, of a seat only after those of the last have been looked at.
+        looks: Whether the seat to act may look there; it never does before another seat has moved.
+    """
+    state = State.new(seed=seed, game=game)
+    seats = state.rules.players
+    agents, rngs = [make_agent(spec)] * seats, seat_generators([seed, game], seats, published_generator)
+    moments: list[list[State]] = [[] for _ in range(seats)]
+    while not state.is_over:
+        if any(mover != state.seat for mover, _ in state.history) and looks(state):
+            moments[state.seat].append(state.copy())
+        play_one(state, agents, rngs)
+    for seat, states in enumerate(moments):
+        for index in sorted(rng.permutation(len(states))[:_WATCHES].tolist()):
+            yield states[index], seat
+
+
+def nats_gained(results: Iterable[Any], more: str, less: str) -> Interval:
+    """By how many nats a hidden rank one belief beats another.
+
+    The mean is over ranks; its interval is that of a ratio of two sums over games, which are independent.
+
+    Args:
+        results: What was seen.
+        more: The field of the one.
+        less: The field of the other.
+    """
+    sums = [
+        (sum(getattr(one, more) - getattr(one, less) for one in own), sum(one.ranks for one in own))
+        for own in grouped(results, "player", "game").values()
+    ]
+    nats, ranks = np.array(sums, np.float64).T
+    mean = nats.sum() / max(1.0, ranks.sum())
+    return normal_interval((mean + (nats - mean * ranks) / max(ranks.mean(), 1e-9)).tolist())
+
+
+# --- Hand inference ---------------------------------------------------------------------------------------------------
+
+PLAYERS: Mapping[str, str] = {"rules": "rules", "isuct": "isuct:iterations=2000", "random": "random"}
+"""Who plays the games, by name."""
+WATCH_SEED = 2011
+"""Seed of the games; responses and defaults were chosen on others."""
+STAGES = ((1, 4), (5, 9), (10, 19), (20, 99))
+"""Decisions of hidden seats so far, from and to, by which results are grouped."""
+BELIEFS = {"default": "three kinds of players", "rules": "the rule agent"}
+"""What the seats may be believed to be."""
+
+
+@dataclass(frozen=True)
+class WatchResult:
+    """What one seat knew at one of its decisions.
+
+    Attributes:
+        player: Who played the game, a key of ``PLAYERS``.
+        game: The game's number.
+        seat: The observer; seat 0 is the landlord.
+        moves: Moves made in the game.
+        decisions: Play decisions of hidden seats among them.
+        ranks: Ranks of which the observer cannot place every card.
+        uniform: Sum over them of the log-probability of their true splits under plain determinization.
+        default: The same under inference with the default models.
+        rules: The same where every seat is believed to be the rule agent.
+        ess: The effective sample size of the default inference.
+    """
+
+    player: str
+    game: int
+    seat: int
+    moves: int
+    decisions: int
+    ranks: int
+    uniform: _Nats
+    default: _Nats
+    rules: _Nats
+    ess: _Nats
+
+
+@dataclass(frozen=True)
+class WatchOptions(SeedOptions):
+    """How much is watched.
+
+    Attributes:
+        seed: Seed of the games.
+        games: Games for each kind of player.
+        particles: Particles per inference.
+    """
+
+    seed: Annotated[int, Range(0, 2**64 - 1)] = WATCH_SEED
+    games: Annotated[int, Range(1)] = 80
+    particles: Annotated[int, Range(1)] = DEFAULT_PARTICLES
+
+
+def _watch(options: WatchOptions, task: tuple[str, int]) -> list[WatchResult]:
+    """Play a game, then look at it from every seat at some of its decisions."""
+    player, game = task
+    rng = np.random.default_rng([options.seed, game, 3])
+    results = []
+    for state, seat in watched(PLAYERS[player], options.seed, game, rng):
+        view, truth = state.view(seat), hidden_counts(state.row, seat)
+        default = infer(view, rng, options.particles)
+        rules = infer(view, rng, options.particles, RulesPlayer(FAITHFUL))
+        scored = [log_probability(truth, inferred_splits(truth, view, known)) for known in (default, rules)]
+        nats = log_probability(truth, plain_splits(truth)), *scored, default.ess
+        counts = len(view.history), sum(mover != seat for mover, _ in view.history), _hidden_ranks(truth)
+        # Rounded as a file holds them, so that a run and its file say the same.
+        results.append(WatchResult(player, game, seat, *counts, *(round(value, 5) for value in nats)))
+    return results
+
+
+def _hidden_ranks(truth: Counts) -> int:
+    return int((truth.sum(axis=0) > 0).sum())
+
+
+def probability(results: Sequence[WatchResult], belief: str) -> float:
+    """The probability of a hidden rank's true split, the geometric mean over ranks; NaN where nothing was seen."""
+    ranks = sum(result.ranks for result in results)
+    return float(np.exp(sum(getattr(result, belief) for result in results) / ranks)) if ranks else float("nan")
+
+
+def _in_stage(results: Sequence[WatchResult], stage: tuple[int, int]) -> list[WatchResult]:
+    return [result for result in results if stage[0] <= result.decisions <= stage[1]]
+
+
+def _cell(results: Sequence[WatchResult], belief: str) -> str:
+    interval = nats_gained(results, belief, "uniform")
+    nats = f"{interval.text('+.3f', 1)}, {interval.span('+.3f', 1)}"
+    return f"{probability(results, belief):.3f} ({nats})" if results else "–"
+
+
+def player_table(saved: Saved[WatchResult]) -> Table:
+    """What the beliefs know in games of each kind of player."""
+    lines = [
+        (PLAYERS[player], f"{probability(own, 'uniform'):.3f}", *(_cell(own, belief) for belief in BELIEFS))
+        for player, own in grouped(saved.results, "player").items()
+    ]
+    header = ("games of", "plain determinization", *(f"believed to be {label}" for label in BELIEFS.values()))
+    note = (
+        "Probability of the true split of a hidden rank; in brackets the gain over plain determinization in nats a "
+        f"hidden rank, with its 95 % interval over games. Computed from {saved.name}."
+    )
+    return Table("What hand inference knows", header, lines, note)
+
+
+def stage_table(saved: Saved[WatchResult]) -> Table:
+    """What the default belief knows the longer a game lasts."""
+    by_player = grouped(saved.results, "player")
+    lines = []
+    for first, last in STAGES:
+        here = [_in_stage(own, (first, last)) for own in by_player.values()]
+        cells = (f"{probability(own, 'uniform'):.3f} → {_cell(own, 'default')}" if own else "–" for own in here)
+        lines.append((f"{first} to {last}", *cells))
+    header = ("decisions of hidden seats", *(PLAYERS[player] for player in by_player))
+    note = "Without inference → with the belief in three kinds of players (gain in nats, 95 % interval)."
+    return Table("What it knows the longer a game lasts", header, lines, note)
+
+
+def plot_hand_inference(saved: Saved[WatchResult], path: Path) -> None:
+    """The mean probability (geometric) of a rank's true split by decisions so far, a panel for each kind of player."""
+    by_player = grouped(saved.results, "player")
+    figure, panels = new_axes(3.2 * len(by_player), 3.4, len(by_player))
+    panels = panels if len(by_player) > 1 else [panels]
+    for panel, (player, own) in zip(panels, by_player.items(), strict=True):
+        for belief, label in (("uniform", "plain determinization"), *BELIEFS.items()):
+            line = [probability(_in_stage(own, stage), belief) for stage in STAGES]
+            panel.plot([f"{first}–{last}" for first, last in STAGES], line, marker="o", label=label)
+        panel.set_title(f"games of {player}")
+        panel.set_xlabel("decisions of hidden seats")
+    finish_figure(figure, panels[0], path, "decisions of hidden seats", "probability of a rank's true split")
+
+
+HAND_INFERENCE = Experiment(
+    name="hand-inference",
+    about="How much the moves reveal about the hidden hands of the full game (left open by the paper).",
+    unit="games",
+    options=WatchOptions,
+    result=WatchResult,
+    tasks=lambda options: [(player, game) for player in PLAYERS for game in range(options.games)],
+    work=_watch,
+    settings=("seed", "particles"),
+    agents=lambda tasks: dict.fromkeys(PLAYERS[player] for player, _ in tasks),
+    tables={"hand-inference": player_table, "hand-inference-stages": stage_table},
+    plot=plot_hand_inference,
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor time of inference.
+
+    Attributes:
+        decision_us: Microseconds a deal and decision of a hidden seat, drawing the deal included.
+        look_ms: Milliseconds a call of :func:`ddz_agents.worlds.inference.infer` as it is by default.
+    """
+
+    decision_us: float
+    look_ms: float
+
+
+def measure_cost(moments: int = 20, moves: int = 12) -> Cost:
+    """Time inference in games of the rule agent.
+
+    Args:
+        moments: Positions to look at, one a game.
+        moves: Moves into the game; until about 12 hardly any deal is drawn twice.
+    """
+    agent, rng = make_agent("rules"), np.random.default_rng(WATCH_SEED)
+    plain, look, asked = 0.0, 0.0, 0
+    for game in range(moments + 1):
+        state = State.new(seed=WATCH_SEED, game=game)
+        while not state.is_over and len(state.history) < moves:
+            state.step(agent.act(state.view(), rng))
+        view = state.view((state.seat + 1) % 3)
+        times = [processor_time()]
+        known = infer(view, rng, rounds=0)
+        times.append(processor_time())
+        infer(view, rng)
+        times.append(processor_time())
+        if game:  # the first look compiles
+            plain, look = plain + times[1] - times[0], look + times[2] - times[1]
+            asked += len(np.unique(known.hands, axis=0)) * sum(seat != view.seat for seat, _ in view.history)
+    return Cost(1e6 * plain / asked, 1e3 * look / moments)
+
+
+# --- The belief network -----------------------------------------------------------------------------------------------
+
+IN_TRAINING: Mapping[str, bool] = {
+    "policy": True,
+    "rules": True,
+    "isuct:iterations=1000": True,
+    "random": True,
+    "rlcard-rule": False,
+    "rollout:iterations=200": False,
+}
+"""Who plays the games, and whether such a player was in the network's training."""
+BINS = 10
+TIMED = 64
+"""Worlds of a timed call."""
+SOURCES = ("particles", "network")
+_ROUNDS = 2
+"""Of annealing, as in the search."""
+_Sums = tuple[Annotated[float, "g"], ...]
+"""For each bin of predicted probabilities: predictions, their sum, and how many came true."""
+
+
+@dataclass(frozen=True)
+class BeliefResult:
+    """What one seat knew at one of its decisions.
+
+    Attributes:
+        player: Who played the game.
+        game: The game's number.
+        seat: The observer.
+        moves: Moves made in the game.
+        ranks: Ranks of which the observer cannot place every card.
+        plain: Sum over them of the log-probability of their true splits under plain dealing, in nats.
+        particles: The same under the particles.
+        network: The same under as many worlds of the network.
+        plain_bits: The whole hidden hand under plain dealing, in bits.
+        network_bits: The same under the network.
+        particles_ms: Milliseconds of a processor to weigh 64 particles.
+        network_ms: Milliseconds to draw 64 worlds.
+        particles_bins: How often what the particles say comes true.
+        network_bins: The same of the network.
+    """
+
+    player: str
+    game: int
+    seat: int
+    moves: int
+    ranks: int
+    plain: _Nats
+    particles: _Nats
+    network: _Nats
+    plain_bits: _Nats
+    network_bits: _Nats
+    particles_ms: _Nats
+    network_ms: _Nats
+    particles_bins: _Sums
+    network_bins: _Sums
+
+
+@dataclass(frozen=True)
+class BeliefOptions(ParallelOptions):
+    """How much is watched.
+
+    Attributes:
+        seed: Seed of the games.
+        games: Games for each kind of player.
+        worlds: Particles, and worlds of the network.
+        belief: The belief network's file; none for the shipped one.
+    """
+
+    seed: Annotated[int, Range(0, 2**64 - 1)] = 2027
+    games: Annotated[int, Range(1)] = 40
+    worlds: Annotated[int, Range(1)] = 256
+    belief: Path | None = None
+
+
+class _Believer(Worker[tuple[str, int], list[BeliefResult]]):
+    """Plays games, then looks at them from every seat at some of its decisions."""
+
+    def __init__(self, options: BeliefOptions) -> None:
+        self._options = options
+        self._network = load_belief(options.belief)
+        self._players = believed_players(load_policy(None), "mixed")
+
+    def play(self, task: tuple[str, int]) -> list[BeliefResult]:
+        (player, game), seed = task, self._options.seed
+        rng = np.random.default_rng([seed, game, 3])
+        moments = watched(player, seed, game, rng, lambda state: len(state.legal_moves()) > 1)
+        return [self._look(player, game, state, rng) for state, _ in moments]
+
+    def _look(self, player: str, game: int, state: State, rng: np.random.Generator) -> BeliefResult:
+        """What the seat to act knows."""
+        view, truth = state.view(), hidden_counts(state.row, state.seat)
+        sources: tuple[Callable[[int], WorldPool], ...] = (
+            lambda count: inferred_pool(view, rng, count, self._players, _ROUNDS),
+            lambda count: self._network.worlds(view, rng, count),
+        )
+        nats, bins, spent = [log_probability(truth, plain_splits(truth))], [], []
+        for source in sources:
+            known = as_particles(source(self._options.worlds))
+            nats.append(log_probability(truth, inferred_splits(truth, view, known)))
+            bins.append(calibration(truth, view, known))
+            began = processor_time()
+            source(TIMED)
+            spent.append(1000 * (processor_time() - began))
+        logs = self._network.log_probabilities(view, truth[(state.seat + 1) % 3][None])
+        assert logs is not None, "a game of three seats after the auction"
+        bits = [-hand / log(2) for hand in (plain_hand(truth, state.seat), float(logs[0]))]
+        about = player, game, state.seat, len(state.history), _hidden_ranks(truth)
+        # Rounded as a file holds them, so that a run and its file say the same.
+        numbers: list[Any] = [round(value, 5) for value in (*nats, *bits, *spent)]
+        return BeliefResult(*about, *numbers, *bins)
+
+
+def as_particles(pool: WorldPool) -> Particles:
+    """A pool as particles."""
+    weights = np.diff(pool.cumulative, prepend=0.0)
+    return Particles(pool.hands, weights, float(1 / np.square(weights).sum()), 1.0)
+
+
+def plain_hand(truth: Counts, seat: int) -> float:
+    """The log-probability of the whole hidden hand under plain dealing, in nats.
+
+    Args:
+        truth: Cards by holder and rank (:func:`hidden_counts`), shape
+            ``[4, 15]``.
+        seat: The observer.
+    """
+
+    def log_ways(cards: int, chosen: int) -> float:
+        return lgamma(cards + 1) - lgamma(chosen + 1) - lgamma(cards - chosen + 1)
+
+    following, pool = truth[(seat + 1) % 3].tolist(), truth.sum(axis=0).tolist()
+    return sum(map(log_ways, pool, following)) - log_ways(sum(pool), sum(following))
+
+
+def calibration(truth: Counts, view: View, known: Particles) -> tuple[float, ...]:
+    """How often the predicted chance that the next seat holds a hidden rank came true, by tenths of the chance.
+
+    Args:
+        truth: Cards by holder and rank, shape ``[4, 15]``.
+        view: The observer's view.
+        known: What it believes.
+
+    Returns:
+        The number of predictions in each bin, their sums, and how many came true, one behind the other.
+    """
+    following = (view.seat + 1) % 3
+    shown = view.known_cards.counts if view.landlord == following else (0,) * NUM_RANKS
+    planes = known.hands[:, following, None] >> np.arange(64, dtype=np.uint64)
+    counts = (planes & np.uint64(1)).reshape(-1, 4, 16)[:, :, :NUM_RANKS].sum(axis=1).astype(np.int64)
+    chances = known.weights @ (counts > np.array(shown))
+    asked = truth.sum(axis=0) > 0
+    places = np.minimum((chances[asked] * BINS).astype(np.int64), BINS - 1)
+    sums = (
+        np.bincount(places, weights, BINS) for weights in (None, chances[asked], (truth[following] > 0)[asked] * 1.0)
+    )
+    return tuple(round(float(value), 3) for part in sums for value in part)
+
+
+def _mean(results: Sequence[BeliefResult], name: str) -> float:
+    return float(np.mean([getattr(result, name) for result in results]))
+
+
+def _line(results: Sequence[BeliefResult]) -> list[str]:
+    gains = [nats_gained(results, source, "plain").both("+.3f", 1) for source in SOURCES]
+    bits = [f"{_mean(results, name):.2f}" for name in ("plain_bits", "network_bits")]
+    return [str(len(results)), *gains, *bits, *(f"{_mean(results, f'{source}_ms'):.2f}" for source in SOURCES)]
+
+
+def _in_training(saved: Saved[BeliefResult], inside: bool) -> list[BeliefResult]:
+    return [result for result in saved.results if IN_TRAINING.get(result.player, False) is inside]
+
+
+def belief_table(saved: Saved[BeliefResult]) -> Table:
+    """What particles and network know in games of each kind of player."""
+    by_player = grouped(saved.results, "player")
+    played = [player for player in IN_TRAINING if player in by_player]
+    lines = [(f"`{one}`", "yes" if IN_TRAINING[one] else "no", *_line(by_player[one])) for one in played]
+    sides = (("inside", _in_training(saved, True)), ("outside", _in_training(saved, False)))
+    lines += [(f"all {name}", "", *_line(own)) for name, own in sides if own]
+    units = (("particles", "nats"), ("network", "nats"), ("plain", "bits"), ("network", "bits"))
+    times = ("particles, ms", "network, ms")
+    header = ("games of", "in training", "positions", *(f"{what}, {unit}" for what, unit in units), *times)
+    note = (
+        "Nats: gain over plain dealing in the log-probability of the true split of a hidden rank, with 95 % intervals "
+        f"over games, from {saved.settings['worlds']} particles and as many worlds of the network. Bits: what the "
+        f"whole hidden hand costs. Milliseconds of a processor: for {TIMED} worlds. Computed from {saved.name}; the "
+        f"network is `{saved.settings['weights']}`."
+    )
+    return Table("What the belief network knows", header, lines, note)
+
+
+def calibration_table(saved: Saved[BeliefResult]) -> Table:
+    """Predicted and true shares of hidden ranks that the next seat holds."""
+    lines = [[f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"] for place in range(BINS)]
+    for source in SOURCES:
+        for line, (count, *others) in zip(lines, _bin_sums(saved.results, source).T, strict=True):
+            line += [f"{count:,.0f}", *(f"{other / count:.3f}" if count else "–" for other in others)]
+    header = ("chance", *(f"{source}: {what}" for source in SOURCES for what in ("n", "said", "true")))
+    note = f"The chance that the next seat holds at least one more card of a rank. Computed from {saved.name}."
+    return Table("Calibration", header, lines, note)
+
+
+def _bin_sums(results: Sequence[BeliefResult], source: str) -> FloatArray:
+    sums: FloatArray = np.sum([getattr(result, f"{source}_bins") for result in results], axis=0).reshape(3, BINS)
+    return sums
+
+
+def plot_belief(saved: Saved[BeliefResult], path: Path) -> None:
+    """Calibration, in games of players in and outside the training."""
+    figure, panels = new_axes(7.2, 3.6, 2)
+    for panel, inside in zip(panels, (True, False), strict=True):
+        own = _in_training(saved, inside)
+        panel.plot([0, 1], [0, 1], color="#bbbbbb", linestyle=":")
+        for source in SOURCES if own else ():
+            count, predicted, true = _bin_sums(own, source)
+            full = count >= 10
+            panel.plot(predicted[full] / count[full], true[full] / count[full], marker="o", label=source)
+        panel.set_title("players in the training" if inside else "players outside it")
+        panel.set_xlabel("chance said")
+    panels[0].set_ylabel("share that came true")
+    panels[0].legend(frameon=False)
+    save_figure(figure, path)
+
+
+BELIEF = Experiment(
+    name="belief",
+    about="How well the belief network knows the hidden cards, beside weighted particles.",
+    unit="games",
+    options=BeliefOptions,
+    result=BeliefResult,
+    tasks=lambda options: [(player, game) for player in IN_TRAINING for game in range(options.games)],
+    worker=_Believer,
+    settings=("seed", "worlds"),
+    more=lambda options: {"weights": file_digest(options.belief or shipped_belief_path())},
+    agents=lambda tasks: dict.fromkeys(player for player, _ in tasks),
+    tables={"belief": belief_table, "belief-calibration": calibration_table},
+    plot=plot_belief,
+)

@@ -1,0 +1,565 @@
+"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): four experiments on its 8,832 deals.
+
+All deals are played, or solved, and weighted by their probabilities.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.mini import agents as exact
+from ddz_agents.mini.inference import History, Inference
+from ddz_agents.mini.information_set import shares
+from ddz_agents.open_cards.minimax import MinimaxSolver
+from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
+from ddz_env import State
+from ddz_env.core.engine.deal import start_game
+from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
+from ddz_env.core.engine.step import play_move
+from ddz_env.core.engine.words import remove_hand
+from ddz_env.core.notation import Hand, counts_to_word
+from ddz_env.core.options import Range
+from ddz_env.core.rules import PRESETS
+from ddz_env.core.view import write_view
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.generators import published_generator
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.experiment import Comparison, Experiment, NoOptions, Saved, SeedOptions, Table, grouped
+from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.results import Key
+from ddz_training.measure.match.statistics import Z95, Interval
+from ddz_training.measure.plotting import BLUE, finish_figure, new_axes, percentages
+
+PAPER = "Whitehouse, Powley and Cowling 2011"
+MINI = PRESETS["mini"]
+TABLE_BITS = 21
+"""Enough for the solvers to hold most of Mini (48 MB each)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MiniDeal:
+    """One of the 8,832 deals.
+
+    Attributes:
+        number: Its number, by player 1's hand and then by player 2's.
+        row: The game before the first move, shape ``[32]``, uint64, read-only.
+        probability: The probability of being dealt it.
+    """
+
+    number: int
+    row: npt.NDArray[np.uint64]
+    probability: float
+
+    @property
+    def hand(self) -> str:
+        """Player 1's hand."""
+        return str(Hand.from_word(int(self.row[HANDS])))
+
+
+@functools.cache
+def mini_deals() -> tuple[MiniDeal, ...]:
+    """All deals; their probabilities add up to one."""
+    words, deck = MINI.words(), np.uint64(counts_to_word(MINI.deck))
+    dealt = shares(MINI.deck, (MINI.hand_size, MINI.hand_size))
+    total = sum(count for _, count in dealt)
+    deals = []
+    for number, ((one, two), count) in enumerate(dealt):
+        row = np.zeros(ROW_WORDS, np.uint64)
+        row[HANDS], row[HANDS + 1] = one, two
+        row[HIDDEN] = remove_hand(np.uint64(remove_hand(deck, np.uint64(one))), np.uint64(two))
+        start_game(row, words)
+        row.setflags(write=False)
+        deals.append(MiniDeal(number, row, count / total))
+    return tuple(deals)
+
+
+def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int, History]:
+    """Play a deal with one exact agent a seat.
+
+    Returns:
+        The winning seat and the moves.
+    """
+    row, words = deal.row.copy(), MINI.words()
+    story: History = ()
+    while int(row[STAGE]) != STAGE_OVER:
+        seat = int(row[SEAT])
+        move = agents[seat].choose_in(row, story, MINI)
+        play_move(row, np.uint64(move.main), np.uint64(0), words)
+        story += ((seat, move),)
+    return int(row[WINNER]) - 1, story
+
+
+# --- Sections II.D and III.C: the deals, solved with perfect information ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class HandResult:
+    """What holds for one hand of player 1.
+
+    Attributes:
+        hand: The hand.
+        states: Deals with it: the states of player 1's information set at the first lead.
+        wins: Deals that player 1 wins with perfect play on perfect information.
+        probability: The probability of the hand.
+        win_probability: The probability of the hand and a deal that player 1 wins.
+    """
+
+    hand: str
+    states: int
+    wins: int
+    probability: float
+    win_probability: float
+
+
+class _Census(Worker[Sequence[MiniDeal], list[HandResult]]):
+    """Solves the deals of one hand at a time."""
+
+    def __init__(self, options: NoOptions) -> None:
+        self._solver = MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
+
+    def play(self, deals: Sequence[MiniDeal]) -> list[HandResult]:
+        won = [deal.probability for deal in deals if self._solver.value(deal.row) > 0]
+        return [HandResult(deals[0].hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
+
+
+def compare_mini_census(results: Sequence[HandResult]) -> list[Comparison]:
+    """The paper's figures beside ours."""
+    states, wins = [result.states for result in results], sum(result.wins for result in results)
+    rate, weighted = f"{100 * sum(result.win_probability for result in results):.2f}", "exact, weighted by probability"
+    return [
+        Comparison("deals", "8832", str(sum(states)), "exact"),
+        Comparison("states in the largest information set", "66", str(max(states)), "exact"),
+        Comparison("player 1 wins with perfect information, %", "70.7", rate, weighted),
+        Comparison("deals that player 1 wins", "", str(wins), "exact, not weighted"),
+    ]
+
+
+def plot_mini_census(saved: Saved[HandResult], path: Path) -> None:
+    """Player 1's hands by how often they win with perfect play."""
+    results = saved.results
+    figure, axes = new_axes(6.5)
+    rates = [result.win_probability / result.probability for result in results]
+    axes.hist(rates, bins=20, range=(0, 1), weights=[100 * result.probability for result in results], color=BLUE)
+    mean = sum(result.win_probability for result in results)
+    axes.axvline(mean, color="black", linestyle="--", label=f"all deals: {100 * mean:.2f} %")
+    below = "deals with the hand that player 1 wins, by perfect play on perfect information"
+    finish_figure(figure, axes, path, below, "% of hands, by probability")
+
+
+MINI_CENSUS = Experiment(
+    name="mini-census",
+    about="Count and solve the 8,832 deals of Mini: at most 66 states, 70.7 % for player 1.",
+    unit="hands of player 1",
+    options=NoOptions,
+    result=HandResult,
+    tasks=lambda options: {(hand,): deals for hand, deals in grouped(mini_deals(), "hand").items()},
+    worker=_Census,
+    settings=(),
+    tables={"mini-census": ex.compared("Mini Dou Dizhu: census", compare_mini_census)},
+    source=f"{PAPER}, sections II.D and III.C",
+    plot=plot_mini_census,
+)
+
+
+# --- Section IV.B, figure 3: every pair of exact agents ---------------------------------------------------------------
+
+CHEATING, EXPECTIMAX, DETERMINIZED = "cheating", "expectimax", "determinized"
+CORRECT, INCORRECT = "determinized+correct", "determinized+incorrect"
+EXPECTIMAX_CORRECT = "expectimax+correct"
+KINDS = (CHEATING, EXPECTIMAX, CORRECT, INCORRECT, DETERMINIZED)
+"""The five agents of figure 3."""
+
+PAIRS = tuple((one, two) for two in KINDS for one in KINDS if (one, two) != (CORRECT, CORRECT)) + tuple(
+    (EXPECTIMAX_CORRECT, two) for two in (CHEATING, EXPECTIMAX, INCORRECT, DETERMINIZED)
+)
+"""Figure 3's games, and expectimax with inference as player 1, which the paper omits from the figure.  Determinized
+minimax with the correct model of itself would be a model of a model without end; the paper leaves it out, too."""
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """What player 1 reached against player 2, in one game a deal: the agents are deterministic.
+
+    Attributes:
+        player_1: Kind of the agent that leads first.
+        player_2: Kind of the other.
+        win_rate: The probability that player 1 wins a randomly dealt game.
+        deals_won: Deals of the 8,832 that it wins.
+    """
+
+    player_1: str
+    player_2: str
+    win_rate: Annotated[float, ".6f"]
+    deals_won: int
+
+
+class _Pairs(Worker[tuple[str, str], list[PairResult]]):
+    """Plays one pair at a time on every deal; the agents share their solvers and their memories."""
+
+    def __init__(self, options: NoOptions) -> None:
+        self._deals, self._solvers = mini_deals(), exact.Solvers(TABLE_BITS)
+        self._plain: dict[str, exact.ExactAgent] = {
+            CHEATING: exact.CheatingMinimaxAgent(self._solvers),
+            EXPECTIMAX: exact.InformationSetExpectimaxAgent(solvers=self._solvers),
+            DETERMINIZED: exact.DeterminizedMinimaxAgent(solvers=self._solvers),
+        }
+
+    def play(self, pair: tuple[str, str]) -> list[PairResult]:
+        agents = self._pair(*pair)
+        won = [deal.probability for deal in self._deals if play_exact(deal, agents)[0] == 0]
+        return [PairResult(*pair, round(sum(won) / sum(deal.probability for deal in self._deals), 6), len(won))]
+
+    def _pair(self, player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
+        """The agents of a game; a correct model is the very agent on the other side."""
+        if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
+            two = self._make(player_2, player_1)
+            return self._make(player_1, two), two
+        one = self._make(player_1, player_2)
+        return one, self._make(player_2, one)
+
+    def _make(self, kind: str, opponent: str | exact.ExactAgent) -> exact.ExactAgent:
+        """An agent; where the opponent is given by kind, the agent needs only to know whether it cheats."""
+        if kind in self._plain:
+            return self._plain[kind]
+        if isinstance(opponent, str):
+            opponent = self._plain.get(opponent, self._plain[DETERMINIZED])
+        if kind == EXPECTIMAX_CORRECT:
+            return exact.InformationSetExpectimaxAgent("correct", opponent, self._solvers)
+        return exact.DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, self._solvers)
+
+
+def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
+    """Player 1's win rates in per cent, by pair."""
+    return {(result.player_1, result.player_2): 100 * result.win_rate for result in results}
+
+
+def advantage(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
+    """How many points more one kind wins as player 1 than another, against each opponent that both met."""
+    rates = _rates(results)
+    return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
+
+
+_WORDS = (
+    ("cheating over determinized", CHEATING, DETERMINIZED, "about 40 %"),
+    ("expectimax over determinized", EXPECTIMAX, DETERMINIZED, "around 30 %"),
+    ("cheating over expectimax", CHEATING, EXPECTIMAX, "around 10 %"),
+    ("inference, incorrect model, over determinized", INCORRECT, DETERMINIZED, "around 10 %"),
+    ("inference, correct model, over determinized", CORRECT, DETERMINIZED, "23 %"),
+    ("expectimax over determinized with the correct model", EXPECTIMAX, CORRECT, "above 0"),
+    ("expectimax with the correct model over expectimax", EXPECTIMAX_CORRECT, EXPECTIMAX, "less than 0.2 %"),
+)
+"""Figure 3 is a bar chart without numbers; section IV.B puts the differences into words."""
+
+
+def compare_mini_agents(results: Sequence[PairResult]) -> Iterable[Comparison]:
+    """The paper's words beside our means over the opponents, in percentage points."""
+    for what, better, worse, paper in _WORDS:
+        if gaps := advantage(results, better, worse):
+            note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
+            yield Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note)
+
+
+def pair_table(saved: Saved[PairResult]) -> Table:
+    """Player 1's win rate in every pair, a line for each kind of player 1."""
+    rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
+    lines = [(one, *(rates.get((one, two), "–") for two in KINDS)) for one in (*KINDS, EXPECTIMAX_CORRECT)]
+    played = [line for line in lines if set(line[1:]) != {"–"}]
+    return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
+
+
+_ABSENT: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "bottom", "fontsize": 7, "color": "grey"}
+"""What stands in the place of a bar that there is not."""
+
+
+def plot_mini_agents(saved: Saved[PairResult], path: Path) -> None:
+    """Figure 3 of the paper: groups by player 2, bars by player 1; a pair without a result is named in its place."""
+    figure, axes = new_axes(9.0)
+    rates = _rates(saved.results)
+    groups = [two for two in KINDS if any((one, two) in rates for one in KINDS)]
+    for index, one in enumerate(KINDS):
+        places = {two: group + 0.16 * (index - 2) for group, two in enumerate(groups)}
+        played = [two for two in groups if (one, two) in rates]
+        drawn = axes.bar([places[two] for two in played], [rates[one, two] for two in played], width=0.15, label=one)
+        axes.bar_label(drawn, fmt="%.0f", fontsize=7)
+        for two in (two for two in groups if two not in played):
+            axes.text(places[two], 1, "not defined" if one == two == CORRECT else "not played", **_ABSENT)
+    axes.set_xticks(range(len(groups)), [group.replace("+", "\n+ ") for group in groups])
+    axes.set_ylim(0, 105)
+    legend = {"title": "player 1", "loc": "center left", "bbox_to_anchor": (1, 0.5)}
+    finish_figure(figure, axes, path, "player 2", "player 1 wins, %", **legend)
+
+
+MINI_AGENTS = Experiment(
+    name="mini-agents",
+    about="Play every pair of exact agents on all deals of Mini (figure 3 of Whitehouse et al. 2011).",
+    unit="pairs of agents",
+    options=NoOptions,
+    result=PairResult,
+    tasks=lambda options: PAIRS,
+    worker=_Pairs,
+    settings=(),
+    more=lambda options: {"deals": len(mini_deals())},
+    tables={
+        "mini-pairs": pair_table,
+        "mini-agents": ex.compared("Figure 3: differences as player 1, means over the opponents", compare_mini_agents),
+    },
+    source=f"{PAPER}, section IV.B, figure 3",
+    plot=plot_mini_agents,
+)
+
+
+# --- Section IV.B.3: how often determinized minimax with the correct opponent model comes to know the true state ------
+#
+# Against expectimax it assigns the true state probability 1 by the fourth turn in 48 % of the deals, and by the end of
+# the game in 74 %.  A turn is read as one move of each player, the agent is player 1 (the other seat is measured as
+# well), and "by the end" includes what the opponent's last move tells.
+
+NEVER = -1
+FOURTH_TURN = 8
+"""Moves of both players in four turns."""
+
+
+@dataclass(frozen=True)
+class KnownResult:
+    """One game.
+
+    Attributes:
+        player: 1 or 2: the seat of determinized minimax.
+        deal: Number of the deal.
+        moves: Moves of both players, passes included.
+        known_after: After how many of them the true state was the only one left; ``NEVER`` if it never was.
+    """
+
+    player: int
+    deal: int
+    moves: int
+    known_after: int
+
+
+class _Watcher(Worker[tuple[int, int], list[KnownResult]]):
+    """Plays determinized minimax with the correct model of expectimax, and looks into its head."""
+
+    def __init__(self, options: NoOptions) -> None:
+        solvers = exact.Solvers(TABLE_BITS)
+        self._expectimax = exact.InformationSetExpectimaxAgent(solvers=solvers)
+        self._agent = exact.DeterminizedMinimaxAgent("correct", self._expectimax, solvers)
+        self._inference = Inference(MINI, self._expectimax)
+
+    def play(self, task: tuple[int, int]) -> list[KnownResult]:
+        player, number = task
+        deal = mini_deals()[number]
+        agents = (self._agent, self._expectimax) if player == 1 else (self._expectimax, self._agent)
+        _, story = play_exact(deal, agents)
+        return [KnownResult(player, number, len(story), self._known_after(deal, player - 1, story))]
+
+    def _known_after(self, deal: MiniDeal, seat: int, story: History) -> int:
+        view = np.empty(ROW_WORDS, np.uint64)
+        write_view(deal.row, seat, MINI.words(), view)
+        counts = (len(self._inference.states(view, seat, story[:moves])) for moves in range(len(story) + 1))
+        return next((moves for moves, count in enumerate(counts) if count == 1), NEVER)
+
+
+def share_known(results: Sequence[KnownResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
+    """The share of deals in which the state is known after so many moves (None: by the end)."""
+    known, total = 0.0, 0.0
+    for result in results:
+        if result.player == player:
+            weight = mini_deals()[result.deal].probability if weighted else 1.0
+            total += weight
+            if result.known_after != NEVER and (moves is None or result.known_after <= moves):
+                known += weight
+    return known / total
+
+
+def compare_mini_inference(results: Sequence[KnownResult]) -> Iterable[Comparison]:
+    """The paper's figures beside ours; the agent was most likely its player 1."""
+    for player in sorted({result.player for result in results}):
+        for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
+            ours, plain = (100 * share_known(results, player, moves, weighted=weighted) for weighted in (True, False))
+            note = f"exact; {plain:.1f} if every deal counts alike"
+            what = f"state known {label}, as player {player}, %"
+            yield Comparison(what, paper if player == 1 else "", f"{ours:.1f}", note)
+
+
+def plot_mini_inference(saved: Saved[KnownResult], path: Path) -> None:
+    """The share of deals in which the state is known, move by move."""
+    results = saved.results
+    figure, axes = new_axes(6.5)
+    moves = range(max(result.moves for result in results) + 1)
+    for player in sorted({result.player for result in results}):
+        axes.plot(moves, [100 * share_known(results, player, n) for n in moves], label=f"as player {player}")
+    axes.plot([FOURTH_TURN], [48], "k+", markersize=10, label="paper, fourth turn")
+    axes.axhline(74, color="black", linestyle=":", linewidth=1, label="paper, end of the game")
+    axes.set_ylim(0, 100)
+    below = "moves played (both players, passes included)"
+    finish_figure(figure, axes, path, below, "deals with the true state known, %")
+
+
+MINI_INFERENCE = Experiment(
+    name="mini-inference",
+    about="How often determinized minimax with the correct model knows the true state: 48 % and 74 %.",
+    unit="games",
+    options=NoOptions,
+    result=KnownResult,
+    tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
+    worker=_Watcher,
+    settings=(),
+    tables={"mini-inference": ex.compared("Inference against expectimax on Mini", compare_mini_inference)},
+    source=f"{PAPER}, section IV.B.3",
+    plot=plot_mini_inference,
+)
+
+
+# --- Section IV.C: information-set UCT and determinized UCT as player 1 against determinized UCT ----------------------
+
+PAPER_RATES = {"isuct": "67.2", "duct": "62.7"}
+_UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 × 200"}
+FILES = {
+    "mini_uct.csv": "taken at once, in simulations and by the agent",
+    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+}
+"""The files that the page compares, and what they differ in."""
+
+
+@dataclass(frozen=True)
+class UctResult:
+    """One deal.
+
+    Attributes:
+        deal: Its number.
+        isuct_wins: Games that information-set UCT won as player 1.
+        duct_wins: Games that determinized UCT won.
+    """
+
+    deal: int
+    isuct_wins: int
+    duct_wins: int
+
+
+@dataclass(frozen=True)
+class UctOptions(SeedOptions):
+    """What may differ from our default searches.
+
+    Attributes:
+        seed: Seed of all agents.
+        games: Games for each deal and agent; the paper played 10.
+        exploration: Exploration constant of all agents.
+        finish: Take finishing moves at once (the paper does not).
+    """
+
+    games: Annotated[int, Range(1)] = 10
+    exploration: Annotated[float, Range(0)] = 1.0
+    finish: bool = True
+
+
+def _unusual(options: UctOptions) -> dict[str, Any]:
+    """What differs from the searches' defaults, which files do not name."""
+    searches = {"exploration": options.exploration, "finish": options.finish}
+    return {name: value for name, value in searches.items() if value != 1}
+
+
+class _UctGames(Worker[Key, list[UctResult]]):
+    """Plays all games of one deal at a time."""
+
+    def __init__(self, options: UctOptions) -> None:
+        self._seed, self._games = options.seed, options.games
+        same: dict[str, Any] = {"exploration": options.exploration, "finish": options.finish}
+        self._contenders: list[Agent] = [IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)]
+        self._opponent: Agent = DeterminizedUctAgent(200, trees=20, **same)
+
+    def play(self, task: Key) -> list[UctResult]:
+        deal = mini_deals()[task[0]]
+        return [UctResult(deal.number, self._wins(deal, 0), self._wins(deal, 1))]
+
+    def _wins(self, deal: MiniDeal, kind: int) -> int:
+        """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
+        won, agents = 0, [self._contenders[kind], self._opponent]
+        for repetition in range(self._games):
+            number = (repetition * len(mini_deals()) + deal.number) * len(self._contenders) + kind
+            rngs = seat_generators([self._seed, number], 2, published_generator)
+            won += play_game(State(deal.row.copy(), MINI), agents, rngs).winner == 0
+        return won
+
+
+def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
+    """The probability that player 1 wins a randomly dealt game, with a 95 % interval.
+
+    All deals are played, so only the agents' own randomness spreads the estimate: the variance is the sum over deals of
+    the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
+    (at most ``1 / (4 g)`` is assumed where one game was played).
+    """
+    deals = mini_deals()
+    mass = sum(deals[result.deal].probability for result in results)
+    mean = variance = 0.0
+    for result in results:
+        share, won = deals[result.deal].probability / mass, getattr(result, f"{kind}_wins")
+        mean += share * won / games
+        variance += share**2 * (won * (games - won) / (games**2 * (games - 1)) if games > 1 else 0.25)
+    margin = Z95 * math.sqrt(variance)
+    return Interval(mean, mean - margin, mean + margin, games * len(results))
+
+
+def _uct_rates(saved: Saved[UctResult]) -> dict[str, Interval]:
+    return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
+
+
+def uct_table(saved: Saved[UctResult]) -> Table:
+    """The paper's figures beside ours."""
+    lines = [
+        Comparison(
+            f"{_UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
+        )
+        for kind, rate in _uct_rates(saved).items()
+    ]
+    return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
+
+
+def _page_table(folder: Path) -> str:
+    """Player 1's win rate on Mini as our searches are and as the paper's are."""
+    lines = []
+    for name, what in FILES.items():
+        saved = ex.read_saved(UctResult, folder / name)
+        games = saved.settings["games"] * len(saved.results)
+        lines.append((what, f"`{name}`", f"{games:,}", *(rate.both() for rate in _uct_rates(saved).values())))
+    header = ("finishing moves", "file", "games each", "information-set %", "determinized %")
+    return markdown_table(header, [*lines, ("paper", "", "", *PAPER_RATES.values())])
+
+
+def plot_mini_uct(saved: Saved[UctResult], path: Path) -> None:
+    """Both kinds of player 1 beside the paper."""
+    figure, axes = new_axes(5.5)
+    kinds = list(PAPER_RATES)
+    heights, errors = percentages(list(_uct_rates(saved).values()))
+    drawn = axes.bar(kinds, heights, width=0.5, yerr=errors, color=BLUE)
+    axes.bar_label(drawn, fmt="%.1f", padding=2)
+    axes.plot(kinds, [float(rate) for rate in PAPER_RATES.values()], "k+", markersize=12, label="paper")
+    axes.set_ylim(0, 100)
+    finish_figure(figure, axes, path, "", "player 1 wins, %")
+
+
+MINI_UCT = Experiment(
+    name="mini-uct",
+    about="Information-set UCT and determinized UCT on all deals of Mini: 67.2 % and 62.7 %.",
+    unit="deals",
+    options=UctOptions,
+    result=UctResult,
+    tasks=lambda options: [(deal.number,) for deal in mini_deals()],
+    worker=_UctGames,
+    settings=("seed", "games"),
+    more=_unusual,
+    tables={"mini-uct-rates": uct_table},
+    source=f"{PAPER}, section IV.C",
+    plot=plot_mini_uct,
+    pages={"mini-uct": _page_table},
+)

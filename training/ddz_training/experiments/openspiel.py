@@ -1,0 +1,235 @@
+"""OpenSpiel's algorithms on our game: exact best responses on ``micro``, and sampled CFR on Mini."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from ddz_env.core.options import Range
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments.experiment import Experiment, Saved, SeedOptions, Table
+from ddz_training.measure.match.ordered_map import Worker
+from ddz_training.measure.match.statistics import wilson_interval
+
+# --- Exploitability: what a perfect opponent wins against our agents --------------------------------------------------
+#
+# Each agent is asked in every information state that it can reach, so that it becomes a table; OpenSpiel then
+# calculates what the best response to that table wins, and how near its own CFR and CFR+ come to an equilibrium.
+
+MICRO = "python_ddz(rules=micro)"
+SOLVERS = ("CFR 10", "CFR 100", "CFR+ 10", "CFR+ 100", "CFR+ 1000")
+"""OpenSpiel's solvers with their numbers of iterations."""
+AGENTS = (
+    "random",
+    "rules",
+    "policy",
+    "determinized-minimax",
+    "determinized-minimax:inference=correct,opponent=determinized-minimax",
+    "expectimax",
+    "expectimax:inference=correct",
+    "isuct:iterations=100",
+    "isuct:iterations=1000",
+    "isuct:iterations=10000",
+    "neural-ismcts",
+    "duct:iterations=200",
+)
+"""Agents that play two-player presets from what their seat sees."""
+
+
+@dataclass(frozen=True)
+class ExploitResult:
+    """What an agent can be sure of.
+
+    Attributes:
+        player: The agent, or the solver with its iterations.
+        samples: How often it was asked in each information state that it reaches; 0 for a solver, whose table is exact.
+        player_1: Its return as player 1 against the best response.
+        player_2: Its return as player 2 against the best response.
+    """
+
+    player: str
+    samples: int
+    player_1: Annotated[float, ".6f"]
+    player_2: Annotated[float, ".6f"]
+
+    @property
+    def nash_conv(self) -> float:
+        """What the best responses to both seats win together: 0 in an equilibrium."""
+        return -self.player_1 - self.player_2  # the game is zero-sum
+
+
+@dataclass(frozen=True)
+class ExploitOptions(SeedOptions):
+    """How the agents are asked.
+
+    Attributes:
+        samples: Questions to each agent in each information state that it reaches.
+    """
+
+    samples: Annotated[int, Range(1, 2**20)] = 25
+
+
+class _Exploiter(Worker[tuple[str], list[ExploitResult]]):
+    """Calculates the best response to one player at a time."""
+
+    def __init__(self, options: ExploitOptions) -> None:
+        import pyspiel
+
+        from ddz_env.peers.openspiel import policies
+
+        self._options, self._pyspiel, self._policies = options, pyspiel, policies
+        self._game = pyspiel.load_game(MICRO)
+        self._tree = pyspiel.convert_to_cached_tree(self._game)
+        self._situations = functools.cache(lambda: policies.information_states(self._game))
+
+    def play(self, task: tuple[str]) -> list[ExploitResult]:
+        (player,), options = task, self._options
+        if player in SOLVERS:
+            policy, samples = self._solution(player), 0
+        else:
+            samples = options.samples
+            policy = self._policies.tabular_policy(self._situations(), make_agent(player), samples, options.seed)
+        surest = [-self._best_response(policy, against=seat) for seat in (0, 1)]
+        return [ExploitResult(player, samples, *surest)]
+
+    def _solution(self, solver: str) -> Any:
+        kind, _, iterations = solver.partition(" ")
+        search = {"CFR": self._pyspiel.CFRSolver, "CFR+": self._pyspiel.CFRPlusSolver}[kind](self._tree)
+        for _ in range(int(iterations)):
+            search.evaluate_and_update_policy()
+        return search.tabular_average_policy()
+
+    def _best_response(self, policy: Any, against: int) -> float:
+        responder = self._pyspiel.TabularBestResponse(self._tree, 1 - against, policy)
+        return float(responder.value_from_state(self._tree.new_initial_state()))
+
+
+def exploitability_table(saved: Saved[ExploitResult]) -> Table:
+    """Every player, the least exploitable first."""
+    lines = [
+        (
+            f"`{result.player}`" if result.samples else f"{result.player} iterations",
+            *(f"{worst:+.4f}" for worst in (result.player_1, result.player_2)),
+            f"{result.nash_conv:.6f}" if result.nash_conv < 0.01 else f"{result.nash_conv:.3f}",
+        )
+        for result in sorted(saved.results, key=lambda result: result.nash_conv)
+    ]
+    header = ("player", "worst return as player 1", "as player 2", "NashConv")
+    asked = f"{saved.settings['samples']} questions in each information state that the agent reaches"
+    return Table("Exploitability on micro", header, lines, f"{asked}; computed from {saved.name}.")
+
+
+EXPLOITABILITY = Experiment(
+    name="exploitability",
+    about="What the best response wins against our agents on micro, and how near CFR comes to an equilibrium.",
+    unit="players",
+    options=ExploitOptions,
+    result=ExploitResult,
+    tasks=lambda options: [(player,) for player in (*SOLVERS, *AGENTS)],
+    worker=_Exploiter,
+    settings=("seed", "samples"),
+    agents=lambda tasks: [player for (player,) in tasks if player not in SOLVERS],
+    tables={"exploitability": exploitability_table},
+)
+
+
+# --- Outcome-sampling Monte Carlo CFR ---------------------------------------------------------------------------------
+#
+# Mini is too large for exact CFR.  The sampled kind learns from one game an iteration; its average policy then meets
+# random play on both seats.
+
+MINI = "python_ddz(rules=mini)"
+ITERATIONS = (0, 1_000, 10_000, 100_000)
+"""After how many iterations the average policy is tried; after none it is uniform."""
+
+
+@dataclass(frozen=True)
+class MccfrResult:
+    """How an average policy fares against random play.
+
+    Attributes:
+        iterations: Iterations of the solver.
+        games: Games on each seat.
+        wins_1: Those that it wins as player 1.
+        wins_2: Those that it wins as player 2.
+    """
+
+    iterations: int
+    games: int
+    wins_1: int
+    wins_2: int
+
+
+@dataclass(frozen=True)
+class MccfrOptions(SeedOptions):
+    """How a policy is tried.
+
+    Attributes:
+        games: Games on each seat.
+    """
+
+    games: Annotated[int, Range(1, 2**20)] = 1_000
+
+
+class _Sampler(Worker[tuple[int], list[MccfrResult]]):
+    """Trains on, from one number of iterations to the next."""
+
+    def __init__(self, options: MccfrOptions) -> None:
+        import pyspiel
+
+        import ddz_env.peers.openspiel  # noqa: F401  # registers the game
+
+        self._options, self._done = options, 0
+        self._game = pyspiel.load_game(MINI)
+        self._solver = pyspiel.OutcomeSamplingMCCFRSolver(self._game, seed=options.seed % 2**31)
+
+    def play(self, task: tuple[int]) -> list[MccfrResult]:
+        (iterations,) = task
+        for _ in range(self._done, iterations):
+            self._solver.run_iteration()
+        self._done = max(self._done, iterations)
+        policy, games = self._solver.average_policy(), range(self._options.games)
+        wins = [sum(self._wins(policy, seat, game) for game in games) for seat in (0, 1)]
+        return [MccfrResult(iterations, self._options.games, *wins)]
+
+    def _wins(self, policy: Any, seat: int, game: int) -> bool:
+        rng = np.random.default_rng([self._options.seed, game])
+        state = self._game.new_initial_state()
+        while not state.is_terminal():
+            if state.is_chance_node():
+                actions, probabilities = zip(*state.chance_outcomes(), strict=True)
+            elif state.current_player() == seat:
+                chosen = policy.action_probabilities(state)
+                actions, probabilities = tuple(chosen), tuple(chosen.values())
+            else:
+                actions, probabilities = tuple(state.legal_actions()), None
+            state.apply_action(int(rng.choice(actions, p=probabilities)))
+        return bool(state.returns()[seat] > 0)
+
+
+def mini_mccfr_table(saved: Saved[MccfrResult]) -> Table:
+    """The rates of wins against random play."""
+    lines = []
+    for result in saved.results:
+        rates = [wilson_interval(wins, result.games) for wins in (result.wins_1, result.wins_2)]
+        lines.append((f"{result.iterations:,}", *(rate.both(to="–") for rate in rates)))
+    header, games = ("iterations", "wins as player 1, %", "as player 2, %"), saved.settings["games"]
+    note = f"{games:,} games a seat against random play, 95 % intervals (Wilson); computed from {saved.name}."
+    return Table("Outcome-sampling MCCFR on Mini", header, lines, note)
+
+
+MINI_MCCFR = Experiment(
+    name="mini-mccfr",
+    about="Outcome-sampling MCCFR on Mini: its average policy against random play.",
+    unit="policies",
+    options=MccfrOptions,
+    result=MccfrResult,
+    tasks=lambda options: [(iterations,) for iterations in ITERATIONS],
+    worker=_Sampler,
+    settings=("seed", "games"),
+    tables={"mini-mccfr": mini_mccfr_table},
+    source="Lanctot, Waugh, Zinkevich and Bowling 2009; OpenSpiel's solver",
+)

@@ -23,10 +23,10 @@ from ddz_agents.neural.network import (  # noqa: E402
 )
 from ddz_env.envs.batch import SelfPlayBatch  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
+from ddz_training.learn.ppo.games import Decisions, evaluate, unpack_masks  # noqa: E402
 from ddz_training.learn.ppo.guessing import Guess  # noqa: E402
-from ddz_training.learn.ppo.learner import Decisions, Learner, evaluate  # noqa: E402
-from ddz_training.learn.ppo.rollout import unpack_masks  # noqa: E402
-from ddz_training.learn.ppo.sampling import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.ppo.kernels import NONE, Candidates, drawn, pick_candidates, policy_counts  # noqa: E402
+from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
 from ddz_training.learn.threads import Threads  # noqa: E402
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses  # noqa: E402
 
@@ -104,9 +104,7 @@ def gradients(decisions: Decisions, threads: int = 1, **settings: Any) -> tuple[
     learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), workers)
     found = learner.update(decisions, np.random.default_rng(0), 0)
     workers.close()
-    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(
-        list(vars(found).values())
-    )
+    return [weight.grad for weight in (*policy.parameters(), *critic.parameters())], np.array(list(found.values()))
 
 
 def test_guessing_adds_the_gradient_of_the_mean_cross_entropy(decisions: Decisions) -> None:

@@ -135,7 +135,7 @@ class _Trainer(Worker[tuple[str, int], list[RecipeResult]]):
         self._runs = runs or Path(tempfile.mkdtemp())
 
     def play(self, job: tuple[str, int]) -> list[RecipeResult]:
-        from ddz_training.learn.ppo.run import CHECKPOINT, POLICY, Budget, train
+        from ddz_training.learn.run import CHECKPOINT, POLICY, Budget, train
 
         recipe, seed = job
         folder = self._runs / f"{recipe.replace(' ', '-')}-{seed}"
@@ -156,12 +156,11 @@ class _Trainer(Worker[tuple[str, int], list[RecipeResult]]):
     def _begin(self, recipe: str, seed: int, checkpoint: Path) -> Any:
         from ddz_agents.neural.shipped import shipped_policy_path
         from ddz_agents.neural.weights import load_weights
-        from ddz_training.learn.ppo.checkpoint import load_checkpoint
         from ddz_training.learn.ppo.config import SelfPlayConfig
         from ddz_training.learn.ppo.selfplay import SelfPlay
 
         if checkpoint.exists():
-            return load_checkpoint(checkpoint, self._options.threads)
+            return SelfPlay.resume(checkpoint, self._options.threads)
         changes = {**MIXED, **RECIPES[recipe], **self._settings, "seed": seed}
         return SelfPlay(SelfPlayConfig().changed(changes), self._options.threads, load_weights(shipped_policy_path()))
 

@@ -79,7 +79,7 @@ class _Run(Worker[int, list[SeedResult]]):
         self._runs = runs or Path(tempfile.mkdtemp())
 
     def play(self, seed: int) -> list[SeedResult]:
-        from ddz_training.learn.ppo.run import Budget, train
+        from ddz_training.learn.run import Budget, train
 
         folder = self._runs / str(seed)
         run = self._begin(seed, folder)
@@ -102,14 +102,13 @@ class _Run(Worker[int, list[SeedResult]]):
         from ddz_agents.neural.network import PolicyNetwork
         from ddz_agents.neural.weights import Weights
         from ddz_training.learn.imitation import Imitation, ImitationConfig, random_policy, rules_teacher
-        from ddz_training.learn.ppo.checkpoint import load_checkpoint
         from ddz_training.learn.ppo.config import SelfPlayConfig
-        from ddz_training.learn.ppo.run import CHECKPOINT
         from ddz_training.learn.ppo.selfplay import SelfPlay
+        from ddz_training.learn.run import CHECKPOINT
 
         options = self._options
         if (folder / CHECKPOINT).exists():
-            return load_checkpoint(folder / CHECKPOINT, options.threads)
+            return SelfPlay.resume(folder / CHECKPOINT, options.threads)
         measured = {"evaluate_every": options.every, "evaluate_deals": options.deals, "opponents": OPPONENTS}
         config = SelfPlayConfig().changed({**MIXED, **measured, **self._settings, "seed": seed})
         warm = ImitationConfig(decisions=options.imitated, seed=seed, architecture=config.architecture)

@@ -6,9 +6,9 @@ that for one action and with the luck of all that followed.  The critic sees eve
 what the policy cannot know, exactly as often as it happens.  (The sum over all actions is the expected policy gradient
 of K. Ciosek and S. Whiteson, "Expected policy gradients", AAAI 2018; a critic that sees more than the policy is the
 perfect-information distillation of G. Yang et al., "PerfectDou", NeurIPS 2022.)  The answers are as biased as the
-critic is, so they are mixed with the rewards (:mod:`ddz_training.learn.ppo.surrogate`).
+critic is, so they are mixed with the rewards (:mod:`ddz_training.learn.ppo.kernels`).
 
-An action need not be tried to be valued: a probe (:mod:`ddz_training.learn.ppo.sampling`) is looked at beside those
+An action need not be tried to be valued: a probe (:mod:`ddz_training.learn.ppo.kernels`) is looked at beside those
 considered.
 
 Where the rule agent plays the other side, its replies are known: they are played, and the critic is asked at the next
@@ -23,9 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from array_api_compat import array_namespace
 
+from ddz_agents.neural.descriptions import alike, as_tensor
 from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.network import Critic
 from ddz_agents.rules.mind import Mind, new_mind
 from ddz_agents.rules.stages import taught_action
 from ddz_agents.rules.weights import WEIGHTS
@@ -50,7 +53,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, spread
 from ddz_env.core.observation import CONCEALED_WORDS, OBSERVATION, OBSERVATION_WORDS, write_concealed, write_observation
 from ddz_env.core.rules import R_PLAYERS, Rules
-from ddz_training.learn.ppo.sampling import NONE, Candidates
+from ddz_training.learn.ppo.kernels import NONE, Candidates
 from ddz_training.learn.threads import Threads, shards
 
 _NO_SEAT = np.uint64(NO_SEAT)
@@ -271,17 +274,10 @@ def led(
     return found.signs, found.returns, seen, concealed
 
 
-def told(against_rules: Flags, watched: Flags) -> Flags:
-    """What the critic is told of who plays: one flag, so that a position has one value for each who may act in it.
-
-    Args:
-        against_rules: Where the rule agent plays the other side.
-        watched: Where an agent acts that does not learn.
-
-    Returns:
-        Flags of the same shape.
-    """
-    return against_rules | watched
+def value_games(critic: Critic, games: Any) -> Any:
+    """A critic's values of games (``[n, GAME_COLUMNS]``, float32) for the seats to act, shape ``[n]``, float32."""
+    with torch.inference_mode():
+        return alike(critic(as_tensor(games)), games)
 
 
 def successor_values(
@@ -302,7 +298,7 @@ def successor_values(
         objective: ``win`` or ``stake``.
         value: The critic.
         frozen: Where an agent that is not the rule agent plays the other side, shape ``[n]``, bool; nowhere if None.
-            The critic is told so at that agent's decisions (:func:`told`).
+            The critic is told so at that agent's decisions, by the same flag.
         lead: Plays the candidates on, where the games are.
 
     Returns:
@@ -315,7 +311,7 @@ def successor_values(
         asked = signs != 0
         theirs = signs < 0 if frozen is None else (signs < 0) & frozen[:, None]
         flags = array_namespace(signs).broadcast_to(games.against_rules[:, None], actions.shape)
-        flags = (flags if frozen is None else told(flags, theirs))[asked]
+        flags = (flags if frozen is None else flags | theirs)[asked]
         returns[asked] = signs[asked] * value(seen, concealed, flags)
     return returns
 

@@ -15,8 +15,8 @@ from ddz_agents.neural.sb3_policy import SB3Policy
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import BatchPlayer
-from ddz_training.learn.ppo.past_selves import PastSelves
-from ddz_training.learn.ppo.sampling import drawn
+from ddz_training.learn.ppo.kernels import drawn
+from ddz_training.learn.ppo.opponents import PastSelves
 
 if TYPE_CHECKING:
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from ddz_training.learn.ppo.run import EVALUATIONS
+from ddz_training.learn.run import EVALUATIONS
 from ddz_training.measure.match.duplicate import SIDES
 from ddz_training.measure.plotting import BLUE, ORANGE, PAPER, finish_figure, new_axes
 from ddz_training.measure.response.gains import BOTH, sides_of

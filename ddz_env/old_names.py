@@ -24,7 +24,7 @@ _ROOMS = {
     "ddz_training.measure": "benchmark complexity equivalent league markdown strengths",
     "ddz_training.apps": "botzone cli demo documentation integrations web",
 }
-_LEARNING = "board curves distillation errors imitation recorded saving settings strength threads widening"
+_LEARNING = "board curves distillation errors imitation recorded run settings strength threads widening"
 
 
 def _top(room: str) -> str:

@@ -25,7 +25,7 @@ from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
 from ddz_training.learn.ppo import graphs  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
 from ddz_training.learn.ppo.device import Device, DeviceDraws, to_host  # noqa: E402
-from ddz_training.learn.ppo.games import Decisions, evaluate  # noqa: E402
+from ddz_training.learn.ppo.games import Rollout, evaluate  # noqa: E402
 from ddz_training.learn.ppo.graphs import replayed  # noqa: E402
 from ddz_training.learn.ppo.ppo import Learner  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
@@ -112,7 +112,7 @@ def test_a_simulated_run_is_the_cpus_under_other_rules(rules: str, tmp_path: Pat
     assert found["played.done"].any()
 
 
-def updated(decisions: Decisions, config: SelfPlayConfig, monkeypatch: pytest.MonkeyPatch, padded: bool) -> list[Any]:
+def updated(decisions: Rollout, config: SelfPlayConfig, monkeypatch: pytest.MonkeyPatch, padded: bool) -> list[Any]:
     """The weights after an update, with all passes padded or with none."""
     policy, critic = networks(1)
     monkeypatch.setattr(Device, "captures", lambda *_: padded)

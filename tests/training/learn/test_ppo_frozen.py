@@ -18,9 +18,14 @@ from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError  # noqa:
 from ddz_env.playing.registry import make_agent  # noqa: E402
 from ddz_training.learn.errors import InvalidTrainingError  # noqa: E402
 from ddz_training.learn.ppo import ppo  # noqa: E402
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Rollout, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.games import (  # noqa: E402
+    LANDLORD_SIDE,
+    PEASANT_SIDE,
+    Rollout,
+    unpack_masks,
+    value_games,
+)
 from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
-from ddz_training.learn.ppo.lookahead import value_games  # noqa: E402
 from ddz_training.learn.ppo.ppo import collect  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay  # noqa: E402
 from tests.training.learn.test_ppo_rollout import collector_of, uniform  # noqa: E402

@@ -29,9 +29,13 @@ from ddz_training.learn.curves import CurveFile, CurveLine  # noqa: E402
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError  # noqa: E402
 from ddz_training.learn.ppo import ppo  # noqa: E402
 from ddz_training.learn.ppo.config import SelfPlayConfig  # noqa: E402
-from ddz_training.learn.ppo.games import Rollout, evaluate, unpack_masks  # noqa: E402
+from ddz_training.learn.ppo.games import (  # noqa: E402
+    Rollout,
+    evaluate,
+    unpack_masks,
+    value_games,
+)
 from ddz_training.learn.ppo.kernels import NONE  # noqa: E402
-from ddz_training.learn.ppo.lookahead import value_games  # noqa: E402
 from ddz_training.learn.ppo.ppo import collect  # noqa: E402
 from ddz_training.learn.ppo.selfplay import SelfPlay, new_collector  # noqa: E402
 from ddz_training.learn.run import (  # noqa: E402

@@ -24,8 +24,7 @@ from ddz_training.apps.cli import app
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.run import refuse_to_overwrite
 from ddz_training.learn.sb3.config import Sb3Config
-from ddz_training.learn.sb3.past_self import PastSelf
-from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, Sb3Progress, Sb3Run, TimeSplit, load_run
+from ddz_training.learn.sb3.run import ABOUT, MODEL, POOL, PastSelf, Sb3Progress, Sb3Run, TimeSplit, load_run
 from ddz_training.learn.sb3.train import Stopwatch, train
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.measure.match.errors import OtherCodeError

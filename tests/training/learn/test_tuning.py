@@ -14,10 +14,17 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
 from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, plot_tuning, run_tuning, tuning_table
-from ddz_training.learn.tuning import methods
-from ddz_training.learn.tuning.games import deals, play_rules
-from ddz_training.learn.tuning.methods import METHODS, Point
-from ddz_training.learn.tuning.subjects import PEASANTS_ALONE, STEPS, RulesSide, Subject
+from ddz_training.learn.tuning import (
+    METHODS,
+    PEASANTS_ALONE,
+    STEPS,
+    Point,
+    RulesSide,
+    Subject,
+    deals,
+    methods,
+    play_rules,
+)
 from ddz_training.measure.match.errors import InvalidExperimentError
 
 Floats = npt.NDArray[np.float64]

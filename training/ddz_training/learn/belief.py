@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from ddz_agents.belief.conduct import TALLIES, note_actions
 from ddz_agents.belief.layers import Lesson, can_learn, describe_lesson
 from ddz_agents.belief.network import BeliefNetwork
 from ddz_agents.belief.stored import BeliefArchitecture, StoredBelief, write_belief
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import load_module, module_arrays
+from ddz_agents.neural.weights import module_arrays
 from ddz_env.core.engine.layout import STAGE, STAGE_PLAY
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn import run
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.opponents import FrozenAgent
+from ddz_training.learn.ppo.opponents import FrozenAgent, agents_state, restore_agents
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
 from ddz_training.measure.match.provenance import Provenance
 
@@ -75,90 +76,6 @@ class BeliefConfig(TrainingSettings):
             )
 
 
-class MixedGames:
-    """Games of mixed players, played side by side.
-
-    Args:
-        config: The settings.
-        threads: Threads that step the games; results do not depend on it.
-    """
-
-    def __init__(self, config: BeliefConfig, threads: int | None = 1) -> None:
-        self._config, games, seed = config, config.num_games, config.seed
-        self._batch = SelfPlayBatch(games, config.rules, seed, threads, concealed=True)
-        rngs = [np.random.default_rng([seed, 2, place]) for place in range(len(config.players))]
-        self._rngs = [np.random.default_rng([seed, 1]), *rngs]
-        self._agents = [FrozenAgent(name, self._batch, rng) for name, rng in zip(config.players, rngs, strict=True)]
-        # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
-        # the trick that it is in.
-        self._kinds = np.zeros((games, _SEATS), np.int64)
-        self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
-        self._tricks = np.zeros((games, 3), np.int32)
-        self._begin(np.arange(games))
-
-    def lesson(self) -> Lesson:
-        """The positions in which a seat chooses a move, has a choice, and cannot place some cards."""
-        batch = self._batch
-        hidden = np.empty(batch.num_games, np.bool_)
-        can_learn(batch.observation, hidden)
-        choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
-        rows = np.flatnonzero(hidden & choosing)
-        return describe_lesson(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
-
-    def step(self) -> None:
-        """Play an action in every game."""
-        batch = self._batch
-        acting = self._kinds[np.arange(batch.num_games), batch.seat]
-        actions = np.zeros(batch.num_games, np.int64)
-        for place, agent in enumerate(self._agents):
-            games = np.flatnonzero(acting == place)
-            if len(games):
-                actions[games] = agent.actions(games)
-        note_actions(batch.rows, actions, self._tallies, self._tricks)
-        batch.step(actions)
-        self._begin(np.flatnonzero(batch.done))
-
-    def _begin(self, games: npt.NDArray[np.intp]) -> None:
-        """Draw the players of games that begin."""
-        config, rng = self._config, self._rngs[0]
-        shares = np.array(config.shares or [1.0] * len(config.players))
-        kinds = rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
-        alike = rng.random(len(games)) < config.alike
-        kinds[alike, 2] = kinds[alike, 1]
-        self._kinds[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
-
-    def close(self) -> None:
-        """Release what the players hold."""
-        for agent in self._agents:
-            agent.close()
-
-    def state_dict(self) -> tuple[Arrays, dict[str, Any]]:
-        """Arrays and plain values from which :meth:`load_state_dict` continues to the bit."""
-        arrays, plain = run.parted("games.batch.", self._batch.state_dict())
-        arrays |= {f"games.memory.{name}": part.copy() for name, part in self._memory().items()}
-        for place, agent in enumerate(self._agents):
-            arrays |= {f"games.agent.{place}.{name}": part for name, part in agent.state_dict().items()}
-        return arrays, {"batch": plain, "generators": [rng.bit_generator.state for rng in self._rngs]}
-
-    def load_state_dict(self, arrays: Arrays, plain: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
-
-        Raises:
-            InvalidOptionError: If the saved games do not fit.
-            KeyError: Or ValueError: if something is missing or does not fit.
-        """
-        self._batch.load_state_dict(run.behind("games.batch.", arrays) | plain["batch"])
-        for name, part in self._memory().items():
-            part[:] = arrays[f"games.memory.{name}"]
-        for place, agent in enumerate(self._agents):
-            agent.load_state_dict(run.behind(f"games.agent.{place}.", arrays))
-        for rng, state in zip(self._rngs, plain["generators"], strict=True):
-            rng.bit_generator.state = state
-
-    def _memory(self) -> Arrays:
-        return {"kinds": self._kinds, "tallies": self._tallies, "tricks": self._tricks}
-
-
 @dataclass
 class BeliefProgress:
     """How far a belief network is.
@@ -175,7 +92,7 @@ class BeliefProgress:
 
 
 class BeliefTraining(run.Job):
-    """A belief network that learns from games of mixed players, by maximum likelihood.
+    """A belief network that learns by maximum likelihood, from games of mixed players side by side.
 
     Args:
         config: The settings.
@@ -197,28 +114,70 @@ class BeliefTraining(run.Job):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network = BeliefNetwork(config.architecture)
-        self._optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
-        self._games = MixedGames(config, threads)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
+        games, seed = config.num_games, config.seed
+        self._batch = SelfPlayBatch(games, config.rules, seed, threads, concealed=True)
+        rngs = [np.random.default_rng([seed, 2, place]) for place in range(len(config.players))]
+        self._rngs = [np.random.default_rng([seed, 1]), *rngs]
+        self._agents = [FrozenAgent(name, self._batch, rng) for name, rng in zip(config.players, rngs, strict=True)]
+        # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
+        # the trick that it is in.
+        self._kinds = np.zeros((games, _SEATS), np.int64)
+        self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
+        self._tricks = np.zeros((games, 3), np.int32)
+        self._memory = {"kinds": self._kinds, "tallies": self._tallies, "tricks": self._tricks}
+        self._begin(np.arange(games))
         self.positions = 0
         self.provenance = Provenance.of(config.players, *run.SOURCE)
 
     def step(self) -> BeliefProgress:
         """Learn from one position of every game that has one, and play on."""
-        lesson = self._games.lesson()
+        lesson = self._lesson()
         bits = plain = 0.0
         if count := len(lesson.hands):
             chances = self.network(*map(torch.from_numpy, lesson))
-            self._optimizer.zero_grad()
+            self.optimizer.zero_grad()
             (-chances.mean()).backward()
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.max_gradient)
-            run.step_size(self._optimizer, self.config.learning_rate * max(_LAST_RATE, 1.0 - self.share()))
-            self._optimizer.step()
+            run.step_size(self.optimizer, self.config.learning_rate * max(_LAST_RATE, 1.0 - self.share()))
+            self.optimizer.step()
             bits = -_BITS * float(chances.detach().mean())
             dealt = np.take_along_axis(lesson.logs, lesson.hands[:, :, None], axis=2)
             plain = -_BITS * float(dealt.sum()) / count
             self.positions += count
-        self._games.step()
+        self._play()
         return BeliefProgress(self.positions, bits, plain)
+
+    def _lesson(self) -> Lesson:
+        """The positions in which a seat chooses a move, has a choice, and cannot place some cards."""
+        batch = self._batch
+        hidden = np.empty(batch.num_games, np.bool_)
+        can_learn(batch.observation, hidden)
+        choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
+        rows = np.flatnonzero(hidden & choosing)
+        return describe_lesson(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
+
+    def _play(self) -> None:
+        """Play an action in every game."""
+        batch = self._batch
+        acting = self._kinds[np.arange(batch.num_games), batch.seat]
+        actions = np.zeros(batch.num_games, np.int64)
+        for place, agent in enumerate(self._agents):
+            games = np.flatnonzero(acting == place)
+            if len(games):
+                actions[games] = agent.actions(games)
+        note_actions(batch.rows, actions, self._tallies, self._tricks)
+        batch.step(actions)
+        self._begin(np.flatnonzero(batch.done))
+
+    def _begin(self, games: npt.NDArray[np.intp]) -> None:
+        """Draw the players of games that begin."""
+        config, rng = self.config, self._rngs[0]
+        shares = np.array(config.shares or [1.0] * len(config.players))
+        kinds = rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
+        alike = rng.random(len(games)) < config.alike
+        kinds[alike, 2] = kinds[alike, 1]
+        self._kinds[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
 
     def share(self) -> float:
         """Of the positions of the settings."""
@@ -234,18 +193,27 @@ class BeliefTraining(run.Job):
 
     def close(self) -> None:
         """Release what the players hold."""
-        self._games.close()
+        for agent in self._agents:
+            agent.close()
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.state`."""
-        arrays, plain = self._games.state_dict()
-        arrays |= module_arrays(self.network, "network.") | run.optimizer_arrays(self._optimizer)
-        about = {"config": self.config.as_dict(), "positions": self.positions, "games": plain}
-        return arrays, {**about, **self.provenance.settings()}
+    def networks(self) -> dict[str, nn.Module]:
+        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        return {"network.": self.network}
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore`."""
-        load_module(self.network, arrays, "network.", where)
-        run.restore_optimizer(self._optimizer, arrays)
-        self._games.load_state_dict(arrays, about["games"])
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """See :meth:`~ddz_training.learn.run.Job.others`."""
+        arrays, plain = run.parted("batch.", self._batch.state_dict())
+        arrays |= agents_state(self._agents) | {f"memory.{name}": part for name, part in self._memory.items()}
+        games = {"batch": plain, "generators": [rng.bit_generator.state for rng in self._rngs]}
+        return {f"games.{name}": part for name, part in arrays.items()}, {"positions": self.positions, "games": games}
+
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
+        games, plain = run.behind("games.", arrays), about["games"]
+        self._batch.load_state_dict(run.behind("batch.", games) | plain["batch"])
+        for name, part in self._memory.items():
+            part[:] = games[f"memory.{name}"]
+        restore_agents(self._agents, games)
+        for rng, state in zip(self._rngs, plain["generators"], strict=True):
+            rng.bit_generator.state = state
         self.positions = int(about["positions"])

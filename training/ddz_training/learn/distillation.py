@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import nn
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_agents.neural.loading import load_policy
@@ -18,7 +19,6 @@ from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.standalone import KIND, VERSION, StandalonePolicy, load_standalone
 from ddz_agents.neural.stored_policy import POLICY
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import load_module, module_arrays
 from ddz_training.learn import run
 from ddz_training.learn.imitation import Imitation, ImitationConfig, policy_teacher, random_policy
 from ddz_training.measure.match.provenance import Provenance
@@ -52,21 +52,18 @@ class Distillation(Imitation[StandalonePolicy]):
         super().__init__(config, student, policy_teacher(teacher, self._draws), threads)
         self.provenance = Provenance.of((), *run.SOURCE).reading("policy", policy or shipped_policy_path())
 
-    @property
-    def decisions(self) -> int:
-        """Decisions learned from so far."""
-        return self.student.decisions
-
     def save(self, place: Path) -> None:
         """Write everything that the run is into one file."""
         run.save_checkpoint(place, self)
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.state`; the file is a standalone policy's, too."""
+    def networks(self) -> dict[str, nn.Module]:
+        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        return {POLICY: self.policy}
+
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """See :meth:`~ddz_training.learn.run.Job.others`; the file is a standalone policy's, too."""
         arrays, games = run.parted("games.", self.batch.state_dict())
-        arrays |= module_arrays(self.student.policy, POLICY) | run.optimizer_arrays(self.student.optimizer)
         about = {
-            "config": self.config.as_dict(),
             "architecture": self.config.architecture.as_dict(),
             "rules": self.config.rules,
             "objective": self._objective,
@@ -76,14 +73,12 @@ class Distillation(Imitation[StandalonePolicy]):
         }
         return arrays, about
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore`."""
-        load_module(self.student.policy, arrays, POLICY, where)
-        run.restore_optimizer(self.student.optimizer, arrays)
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
         self.batch.load_state_dict(run.behind("games.", arrays) | about["games"])
         for rng, state in zip((self.rng, self._draws), about["generators"], strict=True):
             rng.bit_generator.state = state
-        self.student.decisions = int(about["notes"]["decisions"])
+        self.decisions = int(about["notes"]["decisions"])
 
     @classmethod
     def resume(  # type: ignore[override]

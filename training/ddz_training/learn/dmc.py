@@ -26,7 +26,7 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import PolicyNetwork
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
-from ddz_training.learn.ppo.games import Decisions, Evaluate, Rollout
+from ddz_training.learn.ppo.games import Evaluate, Rollout
 from ddz_training.learn.ppo.kernels import SURROGATE_SUMS
 from ddz_training.learn.ppo.ppo import Advantages, Estimates, Gradient, Learner
 from ddz_training.learn.ppo.selfplay import SelfPlay
@@ -126,10 +126,10 @@ class QLearner(Learner):
         games = np.zeros((int(rollout.judged.sum()), GAME_COLUMNS), np.float32)
         return Estimates(nothing, games, Advantages(nothing, targets, rollout.decides & (weights > 0)))
 
-    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, Tensor]:
+    def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
         return tuple(map(torch.zeros_like, self._critic_weights)), torch.zeros((), dtype=torch.float64)
 
-    def _policy_gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+    def _policy_gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
         logits, _ = self.policy(*self._described(shard)[0])
         chosen = logits[torch.arange(len(shard)), torch.from_numpy(shard.actions)]
         errors, counts = chosen.detach() - torch.from_numpy(shard.targets), torch.from_numpy(shard.counts)

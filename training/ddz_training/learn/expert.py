@@ -151,7 +151,7 @@ class ExpertLessons(RecordedLessons):
         decisions = config.passes * len(self._learned)
         settings = ImitationConfig(decisions=decisions, num_games=config.minibatch, **same)
         super().__init__(settings, recorded, copy.deepcopy(start), threads)
-        self.best = copy.deepcopy(self.student.policy)
+        self.best = copy.deepcopy(self.policy)
         self.divergences = [self._divergence()]
 
     def step(self) -> ImitationProgress:
@@ -160,7 +160,7 @@ class ExpertLessons(RecordedLessons):
         if not self.pieces:
             self.divergences.append(self._divergence())
             if not self._is_worse():
-                self.best = copy.deepcopy(self.student.policy)
+                self.best = copy.deepcopy(self.policy)
         return progress
 
     def share(self) -> float:
@@ -176,21 +176,17 @@ class ExpertLessons(RecordedLessons):
 
     def taught(self, rows: Rows) -> Floats:
         """See :func:`targets`."""
-        priors = self._old.evaluate(self.recorded.observations[rows], self.recorded.masks(rows))[0]
-        return targets(self.recorded, rows, priors, self._expert.tau)
+        return targets(self.recorded, rows, self._old.evaluate(*self.recorded.seen(rows))[0], self._expert.tau)
 
     def _divergence(self) -> float:
         """Of the policy from what it is taught of the decisions held out, in nats a decision."""
-        model, total = NetworkPolicy(self.student.policy), 0.0
+        model, total = NetworkPolicy(self.policy), 0.0
         for piece in shards(len(self._judged), self._expert.minibatch):
             part = self._judged[piece]
-            shares, (logs, _) = (
-                self.taught(part),
-                model.evaluate(self.recorded.observations[part], self.recorded.masks(part)),
-            )
+            shares, logs = self.taught(part), model.evaluate(*self.recorded.seen(part))[0]
             found = np.where(shares > 0, np.log(np.where(shares > 0, shares, 1.0)) - logs, 0.0)
             total += float((shares * found).sum())
-        self.student.policy.train()
+        self.policy.train()
         return total / len(self._judged)
 
 

@@ -102,8 +102,8 @@ def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConf
         return kind(config.architecture)
 
 
-class Student(Generic[_Policy]):
-    """A policy that learns from distributions over actions.
+class Student(Job, Generic[_Policy]):
+    """A policy that learns from distributions over actions until it has learned the decisions of its settings.
 
     Args:
         config: The settings.
@@ -117,7 +117,7 @@ class Student(Generic[_Policy]):
     """
 
     def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
-        self._config = config
+        self.config = config
         self._threads = Threads(threads)
         self.policy: _Policy = policy
         self._weights: list[torch.nn.Parameter] = list(policy.train().parameters())
@@ -148,14 +148,23 @@ class Student(Generic[_Policy]):
         results = self._threads.map(gradient, shards(len(observations), _SHARD))
         for weight, parts in zip(self._weights, zip(*(result[0] for result in results), strict=True), strict=True):
             weight.grad = torch.stack(parts).sum(0)
-        torch.nn.utils.clip_grad_norm_(self._weights, self._config.max_gradient)
-        left = max(_LAST_RATE, 1.0 - self.decisions / self._config.decisions)
-        step_size(self.optimizer, self._config.learning_rate * left)
+        torch.nn.utils.clip_grad_norm_(self._weights, self.config.max_gradient)
+        left = max(_LAST_RATE, 1.0 - self.decisions / self.config.decisions)
+        step_size(self.optimizer, self.config.learning_rate * left)
         self.optimizer.step()
         self.decisions += int(taught.sum())
         log_probabilities = np.concatenate([result[1] for result in results])
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, sum(result[2] for result in results) / count, float(agrees.sum()) / count
+
+    def share(self) -> float:
+        """Of the decisions of the settings."""
+        return self.decisions / self.config.decisions
+
+    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> _Policy:  # type: ignore[override]
+        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
+        super().run(None, on_step, stop)
+        return self.policy
 
     def close(self) -> None:
         """End the threads."""
@@ -187,33 +196,7 @@ def policy_teacher(model: PolicyModel, rng: np.random.Generator) -> Teacher:
     return teach
 
 
-class Lessons(Job, Generic[_Policy]):
-    """A training of a student that nobody measures and that is over after the decisions of its settings.
-
-    Attributes:
-        student: Who learns.
-        rng: The job's own generator.
-    """
-
-    config: ImitationConfig
-    student: Student[_Policy]
-    rng: np.random.Generator
-
-    def share(self) -> float:
-        """Of the decisions of the settings."""
-        return self.student.decisions / self.config.decisions
-
-    def close(self) -> None:
-        """End the threads."""
-        self.student.close()
-
-    def run(self, on_step: OnLine | None = None, stop: Stop = lambda: False) -> _Policy:  # type: ignore[override]
-        """Learn until the decisions of the settings are reached, or until ``stop`` says so; the policy."""
-        super().run(None, on_step, stop)
-        return self.student.policy
-
-
-class Imitation(Lessons[_Policy]):
+class Imitation(Student[_Policy]):
     """Learns from a teacher, position by position.
 
     Args:
@@ -224,11 +207,12 @@ class Imitation(Lessons[_Policy]):
 
     Attributes:
         batch: The games.
+        rng: Draws the student's actions.
     """
 
     def __init__(self, config: ImitationConfig, policy: _Policy, teacher: Teacher, threads: int | None = None) -> None:
-        self.config, self._teacher = config, teacher
-        self.student = Student(config, policy, threads)
+        super().__init__(config, policy, threads)
+        self._teacher = teacher
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
         self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
@@ -241,14 +225,14 @@ class Imitation(Lessons[_Policy]):
         loss = agreement = 0.0
         if len(rows):
             shares, taught = self._teacher(batch, rows)
-            found, loss, agreement = self.student.learn(batch.observation[rows], batch.mask[rows], shares)
+            found, loss, agreement = self.learn(batch.observation[rows], batch.mask[rows], shares)
             own, _ = drawn(found, self.rng.random(len(rows)))
             actions[rows] = np.where(self._student_plays[rows], own, taught)
         batch.step(actions)
-        return ImitationProgress(self.student.decisions, loss, agreement)
+        return ImitationProgress(self.decisions, loss, agreement)
 
 
-class RecordedLessons(Lessons[PolicyNetwork]):
+class RecordedLessons(Student[PolicyNetwork]):
     """Learns from recorded decisions, in random order, as often as the settings' decisions take.
 
     Args:
@@ -266,8 +250,8 @@ class RecordedLessons(Lessons[PolicyNetwork]):
     ) -> None:
         if not len(recorded):
             raise InvalidTrainingError("the data set holds no decision with a choice")
-        self.config, self.recorded = config, recorded
-        self.student = Student(config, policy or random_policy(PolicyNetwork, config), threads)
+        super().__init__(config, policy or random_policy(PolicyNetwork, config), threads)
+        self.recorded = recorded
         self.rng = np.random.default_rng([config.seed, 3])
         self.pieces: list[npt.NDArray[np.int64]] = []
 
@@ -277,9 +261,8 @@ class RecordedLessons(Lessons[PolicyNetwork]):
             order = self.rng.permutation(self.chosen())
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
         rows = self.pieces.pop(0)
-        seen = self.recorded.observations[rows], self.recorded.masks(rows)
-        _, loss, agreement = self.student.learn(*seen, self.taught(rows))
-        return ImitationProgress(self.student.decisions, loss, agreement)
+        _, loss, agreement = self.learn(*self.recorded.seen(rows), self.taught(rows))
+        return ImitationProgress(self.decisions, loss, agreement)
 
     def chosen(self) -> Any:
         """The decisions that are learned from, or their number for all of them."""

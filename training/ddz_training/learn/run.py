@@ -7,20 +7,23 @@ is, so that it continues to the bit.  :func:`train` takes the steps and writes d
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
+from ddz_agents.neural.weights import load_module, module_arrays
 from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.options import Options, Range
 from ddz_training.learn.curves import CurveFile, columns_of
@@ -50,11 +53,16 @@ OnEvaluation = Callable[[Sequence[Evaluation]], None]
 Stop = Callable[[], bool]
 
 
+def _never() -> bool:
+    return False
+
+
 class Job:
     """A training: settings, something that learns step by step, and a file from which it continues to the bit.
 
     Attributes:
         config: The settings.
+        optimizer: Adam.
         provenance: The code of the run, and the files that it reads.
         update: Updates so far, of jobs that are evaluated.
         kind: Of the file, with its version.
@@ -69,6 +77,7 @@ class Job:
     grows: ClassVar[str] = ""
     line: ClassVar[type[Any] | None] = None
     config: Any
+    optimizer: torch.optim.Optimizer
     provenance: Provenance = Provenance()
     update: int
     rivals: tuple[str, ...] = ()
@@ -77,12 +86,28 @@ class Job:
         """Learn a little, and say what it brought."""
         raise NotImplementedError
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+    def networks(self) -> dict[str, nn.Module]:
+        """The networks that a file holds, each behind a prefix."""
         raise NotImplementedError
 
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """What a file holds besides settings, networks, optimizer and provenance: arrays, and plain values."""
+        raise NotImplementedError
+
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """Continue from :meth:`others`; otherwise as :meth:`restore`."""
+        raise NotImplementedError
+
+    def state(self) -> tuple[Arrays, dict[str, Any]]:
+        """Everything that :meth:`restore` needs to continue to the bit: arrays, and plain values."""
+        arrays, about = self.others()
+        for prefix, network in self.networks().items():
+            arrays |= module_arrays(network, prefix)
+        about = {"config": self.config.as_dict(), **about, **self.provenance.settings()}
+        return arrays | optimizer_arrays(self.optimizer), about
+
     def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state`.
+        """Continue from :meth:`state`; the job must have the settings of the saved one.
 
         Args:
             arrays: The arrays.
@@ -92,7 +117,10 @@ class Job:
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
         """
-        raise NotImplementedError
+        for prefix, network in self.networks().items():
+            load_module(network, arrays, prefix, where)
+        restore_optimizer(self.optimizer, arrays)
+        self.restore_others(arrays, about, where)
 
     def save(self, place: Path) -> None:
         """Write everything that is to be kept."""
@@ -112,7 +140,7 @@ class Job:
     def close(self) -> None:
         """Release threads and agents."""
 
-    def run(self, place: Path | None = None, on_step: OnLine | None = None, stop: Stop = lambda: False) -> None:
+    def run(self, place: Path | None = None, on_step: OnLine | None = None, stop: Stop = _never) -> None:
         """Learn what the settings ask for, or until ``stop`` says so, and save as it goes; see :func:`train`."""
         train(self, place, on_update=on_step, stop=stop)
         self.close()
@@ -278,7 +306,7 @@ class Budget(Options):
         return min(1.0, max(updates, minutes))
 
 
-def measure(run: Any, stop: Stop = lambda: False) -> list[Evaluation]:
+def measure(run: Any, stop: Stop = _never) -> list[Evaluation]:
     """The strength of a run's policy against the opponents of its settings.
 
     Args:
@@ -308,10 +336,11 @@ class Yardstick(NamedTuple):
 # --- The loop ---------------------------------------------------------------------------------------------------------
 
 
+@dataclass
 class Diary:
     """Does what is to be done between two steps of a job: curves, evaluations and checkpoints.
 
-    Args:
+    Attributes:
         job: The job.
         place: Its folder or file; None writes nothing.
         on_update: Called after every step.
@@ -320,24 +349,20 @@ class Diary:
         yardstick: How the job is measured.
     """
 
-    def __init__(
-        self,
-        job: Any,
-        place: Path | None,
-        on_update: OnLine | None = None,
-        on_evaluation: OnEvaluation | None = None,
-        stop: Stop = lambda: False,
-        yardstick: Yardstick | None = None,
-    ) -> None:
-        self._job, self._place, self._stop = job, place, stop
-        self._on_update, self._on_evaluation = on_update, on_evaluation
-        self._yardstick = yardstick or Yardstick()
-        self._saved = -math.inf
-        if place is not None and job.line is not None:
-            keep = job.update or -1
-            self._curves = CurveFile(place / CURVES, columns_of(job.line), keep)
-            self._evaluations = CurveFile(place / EVALUATIONS, columns_of(self._yardstick.line), keep)
-            if self._yardstick.at_start and job.config.evaluate_every and not job.update:
+    job: Job
+    place: Path | None
+    on_update: OnLine | None = None
+    on_evaluation: OnEvaluation | None = None
+    stop: Stop = _never
+    yardstick: Yardstick | None = None
+
+    def __post_init__(self) -> None:
+        self._saved, self._ruler = -math.inf, self.yardstick or Yardstick()
+        if self.place is not None and self.job.line is not None:
+            keep = self.job.update or -1
+            self._curves = CurveFile(self.place / CURVES, columns_of(self.job.line), keep)
+            self._evaluations = CurveFile(self.place / EVALUATIONS, columns_of(self._ruler.line), keep)
+            if self._ruler.at_start and self.job.config.evaluate_every and not self.job.update:
                 self._evaluate()
 
     def settle(self, line: Any, *, last: bool) -> bool:
@@ -353,31 +378,27 @@ class Diary:
         Returns:
             Whether to stop early.
         """
-        job, (evaluates, saves) = self._job, self._job.is_due(line)
+        job, (evaluates, saves) = self.job, self.job.is_due(line)
         if job.line is not None:
             self._curves.append(vars(line))
-        elif time.monotonic() - self._saved >= SECONDS:
+        elif self.place is not None and time.monotonic() - self._saved >= SECONDS:
             self._saved = time.monotonic()
-            self._save()
-        if self._on_update:
-            self._on_update(line)
+            job.save(self.place)
+        if self.on_update:
+            self.on_update(line)
         if job.line is not None and job.config.evaluate_every and (evaluates or last):
             self._evaluate()
-        stopped = self._stop()
-        if stopped or last or saves:
-            self._save()
+        stopped = self.stop()
+        if self.place is not None and (stopped or last or saves):
+            job.save(self.place)
         return stopped
 
-    def _save(self) -> None:
-        if self._place is not None:
-            self._job.save(self._place)
-
     def _evaluate(self) -> None:
-        found = self._yardstick.measure(self._job, self._stop)
+        found = self._ruler.measure(self.job, self.stop)
         for evaluation in found:
             self._evaluations.append(dataclasses.asdict(evaluation))
-        if self._on_evaluation:
-            self._on_evaluation(found)
+        if self.on_evaluation:
+            self.on_evaluation(found)
 
 
 def train(
@@ -387,7 +408,7 @@ def train(
     *,
     on_update: OnLine | None = None,
     on_evaluation: OnEvaluation | None = None,
-    stop: Stop = lambda: False,
+    stop: Stop = _never,
     yardstick: Yardstick | None = None,
 ) -> None:
     """Train until the budget is spent.
@@ -411,16 +432,9 @@ def train(
         TensorFileError: If the weights cannot be written.
     """
     place = None if place is None else Path(place)
-    alone: AbstractContextManager[Any] = nullcontext()
-    if place is not None and run.line is not None:
-        alone = writing(place, folder=True)
-    with alone:
-        diary = Diary(run, place, on_update, on_evaluation, stop, yardstick)
-        stopped = False
-        while not stopped and _spent(run, budget) < 1.0:
+    spent = run.share if budget is None else functools.partial(budget.share, run)
+    with writing(place, folder=True) if place is not None and run.line is not None else nullcontext():
+        diary, stopped = Diary(run, place, on_update, on_evaluation, stop, yardstick), False
+        while not stopped and spent() < 1.0:
             line = run.step()
-            stopped = diary.settle(line, last=_spent(run, budget) >= 1.0)
-
-
-def _spent(run: Job, budget: Budget | None) -> float:
-    return run.share() if budget is None else budget.share(run)
+            stopped = diary.settle(line, last=spent() >= 1.0)

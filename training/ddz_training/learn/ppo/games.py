@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from array_api_compat import array_namespace, device
-from torch import Tensor
 
 from ddz_agents.neural.descriptions import alike, as_tensor, policy_input
 from ddz_agents.neural.leavings import Appraisals
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.network import PolicyNetwork, masked_log_probabilities
+from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.errors import InvalidOptionError
@@ -26,8 +26,7 @@ from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.device import HOST, Device, Draws, to_host
 from ddz_training.learn.ppo.graphs import Forward
 from ddz_training.learn.ppo.kernels import NONE, Candidates
-from ddz_training.learn.ppo.opponents import FrozenAgent
-from ddz_training.learn.run import behind
+from ddz_training.learn.ppo.opponents import FrozenAgent, agents_state, restore_agents
 
 Evaluate = Callable[[Bytes, Bytes], tuple[Floats, Appraisals]]
 """Logarithms of the probabilities, shape ``[n, 400]``, and the appraisals of what the actions leave, from observations
@@ -49,6 +48,12 @@ def evaluate(network: PolicyNetwork, observations: Any, masks: Any, forward: For
         return alike(masked_log_probabilities(logits, as_tensor(masks)), observations), appraisals
 
 
+def value_games(critic: Critic, games: Any) -> Any:
+    """A critic's values of games (``[n, GAME_COLUMNS]``, float32) for the seats to act, shape ``[n]``, float32."""
+    with torch.inference_mode():
+        return alike(critic(as_tensor(games)), games)
+
+
 Flags = npt.NDArray[np.bool_]
 
 NOBODY, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
@@ -60,6 +65,15 @@ _LEARNER_SIDES = {"landlord": PEASANT_SIDE, "peasants": LANDLORD_SIDE}
 _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
+Taught = namedtuple(
+    "Taught", "masks counts actions log_probabilities advantages candidates chances foreseen targets games"
+)
+"""Tensors of what the policy's loss reads of decisions, beside what the policy sees; as in :class:`Rollout`."""
+
+Judged = namedtuple("Judged", "games targets counts")
+"""Tensors of what the critic learns from: games, what it should say of them, and how much each counts."""
+
+
 def _each(kind: Any, *shape: int) -> dict[str, Any]:
     """What an array of a rollout holds for each step of each game."""
     return {"kind": kind, "shape": shape}
@@ -67,7 +81,7 @@ def _each(kind: Any, *shape: int) -> dict[str, Any]:
 
 @dataclass
 class Rollout:
-    """Some steps of some games: every array begins with ``[steps, games]``.
+    """Some steps of some games, or decisions out of them: every array begins with ``[steps, games]``, or with ``[n]``.
 
     Attributes:
         candidates: The actions that the learner considered at its decisions, and a place for a probe.
@@ -91,6 +105,10 @@ class Rollout:
         appraisals: What each decision's legal actions leave (:class:`ddz_agents.neural.leavings.Leavings`), an array a
             decision: found when it is made, and needed again when it is learned from.  On a device they are found
             again instead, and this is empty.
+        games: Descriptions of the games for the critic (:func:`ddz_agents.neural.columns.describe_games`), shape
+            ``[n, GAME_COLUMNS]``, float32; of decisions to learn from only, as the next two.
+        advantages: Normalized.
+        targets: What the critic should say.
     """
 
     candidates: Candidates
@@ -111,6 +129,9 @@ class Rollout:
     rows: npt.NDArray[np.uint64] = field(metadata=_each(np.uint64, ROW_WORDS))
     counts: npt.NDArray[np.float32] = field(metadata=_each(np.float32))
     appraisals: npt.NDArray[np.object_] = field(metadata=_each(np.object_))
+    games: Floats = field(metadata=_each(np.float32, 0))
+    advantages: Floats = field(metadata=_each(np.float32))
+    targets: Floats = field(metadata=_each(np.float32))
 
     @property
     def judged(self) -> Flags:
@@ -134,9 +155,18 @@ class Rollout:
         }
         return cls(Candidates.allocate(steps, games, candidates + 1, zeros=device.zeros), **arrays)
 
-    def part(self, games: slice) -> Rollout:
-        """Some of the games, sharing memory."""
-        return Rollout(**{name: value[:, games] for name, value in vars(self).items()})
+    def __getitem__(self, rows: Any) -> Rollout:
+        """Some of the steps, by any index that arrays take."""
+        return Rollout(**{name: part[rows] for name, part in vars(self).items()})
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def taught(self, masks: Any) -> Taught:
+        """What the policy's loss reads of decisions, their masks as bytes."""
+        chosen = self.counts, self.actions, self.log_probabilities, self.advantages
+        considered = self.candidates.actions, self.candidates.probabilities, self.candidates.advantages
+        return Taught(*map(as_tensor, (masks, *chosen, *considered, self.targets, self.games)))
 
 
 def unpack_masks(words: Any) -> Any:
@@ -154,79 +184,6 @@ def unpack_masks(words: Any) -> Any:
         return found.flatten(1)[:, :NUM_ACTIONS].view(torch.int8)
     bits = np.unpackbits(words.view(np.uint8), axis=1, count=NUM_ACTIONS, bitorder="little")
     return bits.view(np.int8)
-
-
-class Taught(NamedTuple):
-    """What the policy's loss reads of decisions, beside what the policy sees; as in :class:`.games.Decisions`."""
-
-    masks: Tensor
-    counts: Tensor
-    actions: Tensor
-    log_probabilities: Tensor
-    advantages: Tensor
-    candidates: Tensor
-    chances: Tensor
-    foreseen: Tensor
-    targets: Tensor
-    games: Tensor
-
-
-class Judged(NamedTuple):
-    """What the critic learns from: games, what it should say of them, and how much each counts."""
-
-    games: Tensor
-    targets: Tensor
-    counts: Tensor
-
-
-@dataclass
-class Decisions:
-    """Decisions to learn from, in no particular order.
-
-    Attributes:
-        observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        masks: As bits, shape ``[n, 7]``, uint64.
-        counts: How much each counts for the policy, shape ``[n]``, float32.
-        actions: Shape ``[n]``, int64.
-        log_probabilities: Under the policy that chose, shape ``[n]``, float32.
-        advantages: Normalized, shape ``[n]``, float32.
-        targets: What the critic should say, shape ``[n]``, float32.
-        candidates: The actions that the policy considered.
-        appraisals: What the legal actions of each leave, shape ``[n]``, an array each.
-        games: Descriptions of the games for the critic (:func:`ddz_agents.neural.columns.describe_games`), shape
-            ``[n, GAME_COLUMNS]``, float32.
-    """
-
-    observations: Bytes
-    masks: npt.NDArray[np.uint64]
-    counts: Floats
-    actions: npt.NDArray[np.int64]
-    log_probabilities: Floats
-    advantages: Floats
-    targets: Floats
-    candidates: Candidates
-    appraisals: npt.NDArray[np.object_]
-    games: Floats
-
-    @classmethod
-    def of(cls, rollout: Rollout, known: Flags, **found: Any) -> Decisions:
-        """Some decisions of a rollout, with what is not among its arrays as they are."""
-        return cls(
-            **{each.name: getattr(rollout, each.name)[known] for each in fields(cls) if each.name not in found} | found
-        )
-
-    def __getitem__(self, rows: Any) -> Decisions:
-        """Some of them, by numbers or flags."""
-        return Decisions(**{name: part[rows] for name, part in vars(self).items()})
-
-    def taught(self, masks: Any) -> Taught:
-        """What the policy's loss reads of them, their masks as bytes."""
-        chosen = self.counts, self.actions, self.log_probabilities, self.advantages
-        considered = self.candidates.actions, self.candidates.probabilities, self.candidates.advantages
-        return Taught(*map(as_tensor, (masks, *chosen, *considered, self.targets, self.games)))
-
-    def __len__(self) -> int:
-        return len(self.actions)
 
 
 class Collector:
@@ -265,29 +222,26 @@ class Collector:
         self._draw_sides(self.sides == NOBODY)
 
     @property
-    def by_rules(self) -> Flags:
+    def by_rules(self) -> Any:
         """Whether the opponent is the rule agent, shape ``[games]``, bool."""
-        found: Flags = self._rules[self.device.xp.astype(self.named, self.device.xp.int64)]
-        return found
+        return self._rules[self.device.xp.astype(self.named, self.device.xp.int64)]
 
     @property
-    def _choice(self) -> Flags:
+    def _choice(self) -> Any:
         """Where more than one action is legal, shape ``[games]``, bool."""
-        found: Flags = self.device.xp.count_nonzero(self.batch.mask, axis=1) > 1
-        return found
+        return self.device.xp.count_nonzero(self.batch.mask, axis=1) > 1
 
     def close(self) -> None:
         """Release what the agents hold."""
         for agent in self.agents:
             agent.close()
 
-    def opponent_acts(self, *, has_past: bool) -> Flags:
+    def opponent_acts(self, *, has_past: bool) -> Any:
         """Where an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
-        acts: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
-        return acts
+        return (landlord | peasant) & ((self.named > 0) | has_past)
 
     def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Flags:
         """Write down what is seen before a step.
@@ -350,11 +304,9 @@ class Collector:
     def state_dict(self) -> dict[str, Any]:
         """What :meth:`load_state_dict` needs: the batch, who plays which side, and the generators."""
         own: dict[str, Any] = {"sides": to_host(self.sides), "named": to_host(self.named)}
-        for number, agent in enumerate(self.agents):
-            own |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         own |= {name: generator.bit_generator.state for name, generator in generators.items()}
-        return {**self.batch.state_dict(), **own}
+        return {**self.batch.state_dict(), **agents_state(self.agents), **own}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -366,14 +318,13 @@ class Collector:
         if missing:
             raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
         self.batch.load_state_dict(saved)
-        for number, agent in enumerate(self.agents):
-            agent.load_state_dict(behind(f"agent.{number}.", saved))
+        restore_agents(self.agents, saved)
         self.rng.bit_generator.state = saved["generator"]
         self._agents_rng.bit_generator.state = saved["agents_generator"]
         self.sides[:], self.named[:] = (self.device.array(saved[name]) for name in ("sides", "named"))
 
 
-def shared_rewards(rewards: Any, landlords: Any, players: int, objective: str) -> npt.NDArray[np.float32]:
+def shared_rewards(rewards: Any, landlords: Any, players: int, objective: str) -> Any:
     """One reward for each side: the landlord's, and its opposite for every peasant.
 
     Args:
@@ -402,5 +353,4 @@ def shared_rewards(rewards: Any, landlords: Any, players: int, objective: str) -
     shared = xp.stack([-own] * 3, axis=1)
     shared[every[there], landlords[there]] = own[there]
     shared[:, players:] = 0.0
-    found: npt.NDArray[np.float32] = xp.astype(shared, xp.float32)
-    return found
+    return xp.astype(shared, xp.float32)

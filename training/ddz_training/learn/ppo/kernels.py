@@ -210,7 +210,7 @@ def add_probes(
             add_probe(row, log_probabilities, draws, actions, probabilities, others)
 
 
-def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: Any) -> Floats:
+def policy_counts(contested: Any, settled_share: float, rng: Any) -> Any:
     """How much each decision counts for the policy.
 
     Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.  Such
@@ -232,8 +232,7 @@ def policy_counts(contested: npt.NDArray[np.bool_], settled_share: float, rng: A
     """
     xp = array_namespace(contested)
     stands = xp.astype(rng.random(len(contested)) < settled_share, xp.float64)
-    counts: Floats = xp.astype(xp.where(contested, 1.0, stands / settled_share), xp.float32)
-    return counts
+    return xp.astype(xp.where(contested, 1.0, stands / settled_share), xp.float32)
 
 
 # --- The loss ---------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ any other is asked game by game.  Agents of many games get no ``reset`` and no `
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ddz_env.envs.opponents import ASKED, UNIFORM, Opponent, make_opponent, rand
 from ddz_env.envs.stepping import LOG_MOVES, restore_state
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
+from ddz_training.learn.run import behind
 
 _MOST = 2**64 - 1
 
@@ -221,3 +223,19 @@ class _MoveByMove:
         for number in range(max(0, moves - HISTORY_MOVES), moves):
             log[number] = state.ring[number % HISTORY_MOVES]
         return restore_state(state.row, state.ring, log, self._batch.rules)
+
+
+def agents_state(agents: Sequence[FrozenAgent]) -> Arrays:
+    """What :func:`restore_agents` needs to let some agents of a batch go on."""
+    states = enumerate(agent.state_dict() for agent in agents)
+    return {f"agent.{number}.{name}": array for number, state in states for name, array in state.items()}
+
+
+def restore_agents(agents: Sequence[FrozenAgent], saved: Mapping[str, Any]) -> None:
+    """Continue from :func:`agents_state`.
+
+    Raises:
+        InvalidOptionError: If an array is missing or of another shape.
+    """
+    for number, agent in enumerate(agents):
+        agent.load_state_dict(behind(f"agent.{number}.", saved))

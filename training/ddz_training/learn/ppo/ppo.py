@@ -32,11 +32,11 @@ from ddz_env.core.rules import Rules
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import Annealed, SelfPlayConfig
 from ddz_training.learn.ppo.device import HOST, Device, Draws
-from ddz_training.learn.ppo.games import Collector, Decisions, Evaluate, Flags, Judged, Rollout, Taught, unpack_masks
+from ddz_training.learn.ppo.games import Collector, Evaluate, Flags, Judged, Rollout, Taught, unpack_masks, value_games
 from ddz_training.learn.ppo.graphs import Pass
 from ddz_training.learn.ppo.guessing import Guess, guess_slopes
 from ddz_training.learn.ppo.kernels import NONE, SURROGATE_SUMS, Candidates, LossWeights, policy_counts
-from ddz_training.learn.ppo.lookahead import Positions, look_ahead, value_games
+from ddz_training.learn.ppo.lookahead import Positions, look_ahead
 from ddz_training.learn.run import step_size
 from ddz_training.learn.threads import Threads, shards
 
@@ -104,15 +104,7 @@ class Advantages(NamedTuple):
 
 
 def seat_advantages(
-    values: Any,
-    rewards: Any,
-    seats: Any,
-    decides: Any,
-    begins: Any,
-    done: Any,
-    *,
-    gamma: float = 1.0,
-    lam: float = 0.95,
+    values: Any, rewards: Any, seats: Any, decides: Any, begins: Any, done: Any, gamma: float = 1.0, lam: float = 0.95
 ) -> Advantages:
     """Generalized advantage estimation for games of several seats, once a move.
 
@@ -182,13 +174,7 @@ def seat_advantages(
 
 
 class Estimates(NamedTuple):
-    """What the critic says of a rollout.
-
-    Attributes:
-        values: Of the decisions, and of those that are watched, shape ``[steps, games]``, float32; 0 elsewhere.
-        games: The decisions' games as it reads them, in the order of the rollout, shape ``[n, GAME_COLUMNS]``, float32.
-        advantages: What follows from the values and the rewards.
-    """
+    """What the critic says of a rollout: values ``[steps, games]``, the games as it read them, and what follows."""
 
     values: Floats
     games: Floats
@@ -253,9 +239,9 @@ class Learner:
         values = zeros(tuple(judged.shape), np.float32)
         values[judged] = found
         played = rollout.rewards, rollout.seats, judged, rollout.begins, rollout.done
-        return Estimates(values, games, seat_advantages(values, *played, gamma=config.gamma, lam=config.lam))
+        return Estimates(values, games, seat_advantages(values, *played, config.gamma, config.lam))
 
-    def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Decisions, float]:
+    def decisions(self, rollout: Rollout, found: Estimates) -> tuple[Rollout, float]:
         """The decisions of which enough is known, and the share of the targets' variance that the critic foresaw.
 
         Those that are watched are among them: they count 0 for the policy.
@@ -268,15 +254,16 @@ class Learner:
         if len(own):
             least = xp.sort(own)[math.ceil((1.0 - config.upper) * (len(own) - 1))]
             advantages = xp.where(advantages < least, 0.0, (advantages - xp.mean(own)) / (xp.std(own) + 1e-8))
-        candidates = rollout.candidates[known]
+        decisions = rollout[known]
         if config.lookahead:
-            positions = Positions(rollout.rows[known], rollout.observations[known], rollout.by_rules[known])
+            positions = Positions(decisions.rows, decisions.observations, decisions.by_rules)
             about = Rules.preset(config.rules), config.objective, lambda *games: self._value(*games)[1], self._threads
-            look_ahead(positions, candidates, *about, rollout.frozen[known], self._device.led, config.shard)
-        learned = {"advantages": advantages, "targets": targets, "candidates": candidates}
-        return Decisions.of(rollout, known, games=found.games[known[rollout.judged]], **learned), explained
+            look_ahead(positions, decisions.candidates, *about, decisions.frozen, self._device.led, config.shard)
+        decisions.games = found.games[known[rollout.judged]]
+        decisions.advantages, decisions.targets = advantages, targets
+        return decisions, explained
 
-    def update(self, decisions: Decisions, order: Draws, update: int) -> dict[str, float]:
+    def update(self, decisions: Rollout, order: Draws, update: int) -> dict[str, float]:
         """Go through the decisions of a rollout, shuffled by ``order``; the :data:`STATISTICS` of this update."""
         config, annealed, count = self._config, self._config.annealed(update), 0
         step_size(self.optimizer, annealed.learning_rate)
@@ -288,7 +275,7 @@ class Learner:
                 count += rows.stop - rows.start
         return dict(zip(STATISTICS, (total / max(count, 1)).tolist(), strict=True))
 
-    def _step(self, decisions: Decisions, rows: Any, annealed: Annealed, learns_policy: bool) -> Tensor:
+    def _step(self, decisions: Rollout, rows: Any, annealed: Annealed, learns_policy: bool) -> Tensor:
         """One gradient step on a minibatch; the sums of its statistics."""
         pieces = [rows[shard] for shard in shards(len(rows), self._config.shard)]
         results = self._threads.map(lambda piece: self._gradient(decisions[piece], annealed, len(rows)), pieces)
@@ -306,19 +293,18 @@ class Learner:
         self.optimizer.step()
         return functools.reduce(torch.add, (statistics for _, statistics in results))
 
-    def _gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+    def _gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
         """The gradient of a shard's share of the loss, and the sums of its statistics."""
         policy, sums = self._policy_gradient(shard[shard.counts > 0], annealed, total)
         critic, loss = self._critic_gradient(shard, total)
         policy_loss, entropy, divergence, clipped, value_loss = sums.unbind()
         return (*policy, *critic), torch.stack([policy_loss, value_loss, loss, entropy, divergence, clipped])
 
-    def _critic_gradient(self, shard: Decisions, total: int) -> tuple[Gradient, Tensor]:
+    def _critic_gradient(self, shard: Rollout, total: int) -> tuple[Gradient, Tensor]:
         """The gradient of half the critic's squared errors, over ``total``; and their sum, float64."""
-        targets = as_tensor(shard.targets)
-        *gradient, loss = self._critic_pass(
-            (), Judged(as_tensor(shard.games), targets, torch.ones_like(targets)), total
-        )
+        games, targets = as_tensor(shard.games), as_tensor(shard.targets)
+        judged = Judged(games, targets, torch.ones_like(targets))
+        *gradient, loss = self._critic_pass((), judged, total)
         return tuple(gradient), loss
 
     def _pass_critic(self, seen: tuple[()], judged: Judged, total: Any) -> tuple[Tensor, ...]:
@@ -327,7 +313,7 @@ class Learner:
         gradient = torch.autograd.grad(values, self._critic_weights, errors / total)
         return *gradient, 0.5 * errors.square().sum().double()
 
-    def _policy_gradient(self, shard: Decisions, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
+    def _policy_gradient(self, shard: Rollout, annealed: Annealed, total: int) -> tuple[Gradient, Tensor]:
         """The gradient of the policy's loss and of its own value's, over ``total``; and the sums of its statistics."""
         if not len(shard):
             nothing = torch.zeros(SURROGATE_SUMS + 1, dtype=torch.float64, device=self._device.place)
@@ -339,7 +325,7 @@ class Learner:
         *gradient, sums = self._policy_pass(seen, taught, total, numbers)
         return tuple(gradient), sums
 
-    def _described(self, shard: Decisions) -> tuple[PolicyInput, Any]:
+    def _described(self, shard: Rollout) -> tuple[PolicyInput, Any]:
         """What the policy reads of decisions, and their masks."""
         masks = unpack_masks(shard.masks)
         appraisals = np.concatenate(shard.appraisals.tolist()) if self._device.on_host else None
@@ -350,8 +336,10 @@ class Learner:
         config, counts = self._config, taught.counts
         state = self.policy.describe(seen.columns)
         logits, values = self.policy.judge(state, seen.rows, seen.actions, seen.rests)
-        inputs = logits.detach(), *taught[:-2], self._magnet(seen)
-        slopes, sums = self._device.kernels.surrogates(inputs, terms)
+        with torch.no_grad():  # no columns where nothing draws the policy
+            nowhere = torch.empty((0, 0), device=self._device.place)
+            magnet = self._averages[0](*seen)[0] if config.magnet else nowhere
+        slopes, sums = self._device.kernels.surrogates((logits.detach(), *taught[:-2], magnet), terms)
         errors = values.detach() - taught.targets
         outputs, pulls = [logits, values], [slopes / total, errors * counts * (config.value_weight / total)]
         if self.guess is not None:
@@ -360,11 +348,3 @@ class Learner:
         gradient = torch.autograd.grad(outputs, self._policy_weights, pulls)
         value_loss = 0.5 * (errors.square() * counts).sum().double()
         return *gradient, torch.cat([sums, value_loss[None]])
-
-    def _magnet(self, seen: PolicyInput) -> Tensor:
-        """The logits of the policy that draws this one, shape ``[n, 400]``; no columns where it does not draw."""
-        if not self._config.magnet:
-            return torch.empty((0, 0), device=self._device.place)
-        with torch.no_grad():
-            logits: Tensor = self._averages[0](*seen)[0]
-        return logits

@@ -20,7 +20,8 @@ from torch import nn
 from ddz_agents.neural.network import Critic, NetworkPolicy, PolicyNetwork
 from ddz_agents.neural.stored_policy import check_architecture
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.neural.weights import Weights, load_module, module_arrays, save_weights
+from ddz_agents.neural.weights import Weights, save_weights
+from ddz_training.learn import run
 from ddz_training.learn.curves import CurveLine
 from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -29,17 +30,6 @@ from ddz_training.learn.ppo.games import Collector, Evaluate, Rollout, evaluate
 from ddz_training.learn.ppo.graphs import replayed
 from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Learner, collect
-from ddz_training.learn.run import (
-    CHECKPOINT,
-    POLICY,
-    SOURCE,
-    Job,
-    behind,
-    optimizer_arrays,
-    parted,
-    restore_optimizer,
-    save_checkpoint,
-)
 from ddz_training.learn.threads import Threads, shards
 from ddz_training.learn.widening import grow
 from ddz_training.measure.match.provenance import Provenance
@@ -58,7 +48,7 @@ class Counters:
     seconds: float = 0.0
 
 
-class SelfPlay(Job):
+class SelfPlay(run.Job):
     """A training run.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
@@ -95,7 +85,7 @@ class SelfPlay(Job):
 
     def __init__(self, config: SelfPlayConfig, threads: int | None = None, start: Weights | None = None) -> None:
         self.config, self.rivals = config, config.opponents
-        self.provenance = Provenance.of((*config.opponents, *config.frozen), *SOURCE)
+        self.provenance = Provenance.of((*config.opponents, *config.frozen), *run.SOURCE)
         self.counters = Counters()
         self.rng = np.random.default_rng([config.seed, 1])
         self.device = Device(config.device)
@@ -104,6 +94,7 @@ class SelfPlay(Job):
         policy, critic = (network.to(self.device.place) for network in new_networks(config, start))
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         self.learner = self.learner_type(policy, critic, config, self._threads, self.averages, self.device)
+        self.optimizer = self.learner.optimizer
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
         self.groups = [new_collector(config, group, self.device) for group in range(config.groups)]
@@ -137,7 +128,7 @@ class SelfPlay(Job):
         learner = self._chooser()
         past = functools.partial(evaluate, self._past, forward=self._forwards[1]) if has_past else None
         size = self.config.num_games // self.config.groups
-        parts = [self._rollout.part(games) for games in shards(self.config.num_games, size)]
+        parts = [self._rollout[:, games] for games in shards(self.config.num_games, size)]
         self._threads.map(lambda group: collect(self.groups[group], parts[group], learner, past), range(len(parts)))
 
     def _chooser(self) -> Evaluate:
@@ -195,8 +186,8 @@ class SelfPlay(Job):
 
     def save(self, place: Path) -> None:
         """Write the weights and the checkpoint into the run's folder."""
-        save_weights(place / POLICY, self.weights())
-        save_checkpoint(place / CHECKPOINT, self)
+        save_weights(place / run.POLICY, self.weights())
+        run.save_checkpoint(place / run.CHECKPOINT, self)
 
     def close(self) -> None:
         """End the threads, and release what the agents hold."""
@@ -204,45 +195,38 @@ class SelfPlay(Job):
         for group in self.groups:
             group.close()
 
-    def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """See :meth:`~ddz_training.learn.run.Job.state`."""
-        arrays = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer)
-        for prefix, network in self._networks().items():
-            arrays |= module_arrays(network, prefix)
-        games = []
+    def networks(self) -> dict[str, nn.Module]:
+        """See :meth:`~ddz_training.learn.run.Job.networks`."""
+        names, learner = ("policy.", "critic.", "average.", "average_critic."), self.learner
+        found: dict[str, nn.Module] = dict(zip(names, (learner.policy, learner.critic, *self.averages), strict=True))
+        return found if learner.guess is None else {**found, "guess.": learner.guess}
+
+    def others(self) -> tuple[Arrays, dict[str, Any]]:
+        """See :meth:`~ddz_training.learn.run.Job.others`."""
+        arrays, games = self.past_selves.arrays(), []
         for number, group in enumerate(self.groups):
-            found, plain = parted(f"games.{number}.", group.state_dict())
+            found, plain = run.parted(f"games.{number}.", group.state_dict())
             arrays |= found
             games.append(plain)
         about = {
-            "config": self.config.as_dict(),
             "counters": vars(self.counters).copy(),
             "generator": self.rng.bit_generator.state,
             "games": games,
             "pool": {"members": len(self.past_selves.members), "offered": self.past_selves.offered},
-            **self.provenance.settings(),
         }
         return arrays, about if self.device.on_host else about | {"order": self.order.bit_generator.state}
 
-    def restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """See :meth:`~ddz_training.learn.run.Job.restore`; the run must have the settings of the saved one."""
+    def restore_others(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
+        """See :meth:`~ddz_training.learn.run.Job.restore_others`."""
         if about["config"] != self.config.as_dict():
             raise CheckpointMismatchError(f"{where} was written under other settings")
-        self.past_selves.restore(arrays, about["pool"], self.learner.policy, where)
-        for prefix, network in self._networks().items():
-            load_module(network, arrays, prefix, where)
-        restore_optimizer(self.learner.optimizer, arrays)
+        self.past_selves.restore(arrays, about["pool"], self._past, where)
         for number, (group, rest) in enumerate(zip(self.groups, about["games"], strict=True)):
-            group.load_state_dict(behind(f"games.{number}.", arrays) | rest)
+            group.load_state_dict(run.behind(f"games.{number}.", arrays) | rest)
         self.rng.bit_generator.state = about["generator"]
         if "order" in about:
             self.order.bit_generator.state = about["order"]
         self.counters = Counters(**about["counters"])
-
-    def _networks(self) -> dict[str, nn.Module]:
-        names, learner = ("policy.", "critic.", "average.", "average_critic."), self.learner
-        found: dict[str, nn.Module] = dict(zip(names, (learner.policy, learner.critic, *self.averages), strict=True))
-        return found if learner.guess is None else {**found, "guess.": learner.guess}
 
     @classmethod
     def check_arrays(cls, config: SelfPlayConfig, arrays: Arrays, where: str) -> None:

@@ -92,7 +92,7 @@ class ImitationProgress:
     agreement: float
 
 
-_Policy = TypeVar("_Policy", PolicyNetwork, StandalonePolicy)
+_Policy = TypeVar("_Policy", bound="PolicyNetwork | StandalonePolicy")
 
 
 def random_policy(kind: Callable[[Architecture], _Policy], config: ImitationConfig) -> _Policy:
@@ -115,6 +115,8 @@ class Student(Job, Generic[_Policy]):
         optimizer: Adam.
         decisions: Decisions learned from so far.
     """
+
+    config: ImitationConfig
 
     def __init__(self, config: ImitationConfig, policy: _Policy, threads: int | None = None) -> None:
         self.config = config

@@ -180,7 +180,8 @@ class Job:
             same = {name: value for name, value in wanted.items() if name != cls.grows}
             check_settings(config, same, path)
             cls.check_arrays(config, arrays, str(path))
-            job = cls(config.changed({name: wanted[name] for name in wanted if name == cls.grows}), *arguments)
+            make: Callable[..., Self] = cls
+            job = make(config.changed({name: wanted[name] for name in wanted if name == cls.grows}), *arguments)
             job.provenance = job.provenance.resuming(Provenance.take(about.get("notes", about)), path)
             job.restore(arrays, about, str(path))
         except (CheckpointError, SettingsMismatchError):

@@ -308,7 +308,7 @@ def look_ahead(
     pieces = [contested[piece] for piece in shards(len(contested), shard)]
 
     def foresee(piece: npt.NDArray[np.intp]) -> Floats:
-        part, against = Positions(*(array[piece] for array in games)), None if frozen is None else frozen[piece]
+        part, against = Positions._make(array[piece] for array in games), None if frozen is None else frozen[piece]
         return successor_values(part, candidates.actions[piece], rules, objective, value, against, lead)
 
     values = threads.map(foresee, pieces)

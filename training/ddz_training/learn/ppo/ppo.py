@@ -263,7 +263,7 @@ class Learner:
         decisions.advantages, decisions.targets = advantages, targets
         return decisions, explained
 
-    def update(self, decisions: Rollout, order: Draws, update: int) -> dict[str, float]:
+    def update(self, decisions: Rollout, order: Draws, update: int) -> dict[str, Any]:
         """Go through the decisions of a rollout, shuffled by ``order``; the :data:`STATISTICS` of this update."""
         config, annealed, count = self._config, self._config.annealed(update), 0
         step_size(self.optimizer, annealed.learning_rate)

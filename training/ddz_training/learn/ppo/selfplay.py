@@ -91,7 +91,8 @@ class SelfPlay(run.Job):
         self.device = Device(config.device)
         self.order = self.device.draws(self.rng)
         self._threads = Threads(threads, here=not self.device.on_host)
-        policy, critic = (network.to(self.device.place) for network in new_networks(config, start))
+        policy, critic = new_networks(config, start)
+        policy, critic = policy.to(self.device.place), critic.to(self.device.place)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         self.learner = self.learner_type(policy, critic, config, self._threads, self.averages, self.device)
         self.optimizer = self.learner.optimizer

@@ -125,7 +125,7 @@ class BeliefTraining(run.Job):
         self._kinds = np.zeros((games, _SEATS), np.int64)
         self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
         self._tricks = np.zeros((games, 3), np.int32)
-        self._memory = {"kinds": self._kinds, "tallies": self._tallies, "tricks": self._tricks}
+        self._memory: Arrays = {"kinds": self._kinds, "tallies": self._tallies, "tricks": self._tricks}
         self._begin(np.arange(games))
         self.positions = 0
         self.provenance = Provenance.of(config.players, *run.SOURCE)

@@ -243,7 +243,7 @@ class Collector:
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
         return (landlord | peasant) & ((self.named > 0) | has_past)
 
-    def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Flags:
+    def note(self, rollout: Rollout, step: int, *, has_past: bool) -> Any:
         """Write down what is seen before a step.
 
         Args:

@@ -120,7 +120,7 @@ class SelfPlay(run.Job):
         counters.decisions += int((found.advantages.known & rollout.decides).sum())
         counters.games += ended
         counters.seconds += time.perf_counter() - began
-        shares = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
+        shares: dict[str, Any] = {"landlord_wins": won / max(ended, 1), "game_length": steps / ended if ended else 0.0}
         return CurveLine(**vars(counters), **statistics, **shares, explained=explained)
 
     def _collect(self) -> None:
